@@ -2,14 +2,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test browser replay-tools check bench bench-quick docs release-check lint types layers clean
+.PHONY: demo test browser external-tools check bench bench-quick docs release-check fresh-clone lint types layers clean
 
 demo: .venv/.installed
 	$(BIN)/orienteer demo
 
 # All but the slow ones, in six minutes on two cores; with TESTS=all those, too, as CI has it. More options by PYTEST, as
 # in `make test PYTEST="--durations=25"` or `make test PYTEST="--hypothesis-profile=thorough"`.
-test: .venv/.installed-dev browser replay-tools
+test: .venv/.installed-dev browser external-tools
 	$(BIN)/python -m pytest --numprocesses auto --dist loadscope --no-loadscope-reorder \
 	  $(if $(filter all,$(TESTS)),,-m "not slow") $(PYTEST)
 
@@ -24,9 +24,9 @@ browser:
 	  fi; \
 	done
 
-# pywb, ReplayWeb.page and pages to play, in the user's cache; what cannot be had, its tests are skipped without.
-replay-tools: .venv/.installed-dev
-	@$(BIN)/python -m tests.replay_tools.tools
+# pywb, ReplayWeb.page, httpbin, schemathesis and real pages, in the user's cache; tests of a missing one are skipped.
+external-tools: .venv/.installed-dev
+	@$(BIN)/python -m tests.external_tools
 
 check: TESTS := all
 check: lint types layers test
@@ -48,6 +48,10 @@ docs: .venv/.installed-docs
 # A wheel and an sdist are built in build/release, checked, installed and used with every Python at hand.
 release-check:
 	$(PYTHON) -m release.check
+
+# The tests on fresh clones, as root and not, with every Python at hand: some nine runs of ten minutes or more.
+fresh-clone:
+	$(PYTHON) -m release.fresh_clone
 
 # All benchmarks take some hours; an interrupted run is resumed. The quick ones take a quarter of an hour.
 bench: .venv/.installed-bench

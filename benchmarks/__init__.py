@@ -1,1 +1,1 @@
-"""Speed and memory, each beside its peers in the same run. `python -m benchmarks --help` says how."""
+"""Speed and memory, each compared with its peers in the same run. `python -m benchmarks --help` says how."""

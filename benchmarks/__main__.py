@@ -1,10 +1,10 @@
-"""`python -m benchmarks [NAME ...]`: run them, and put their results into RESULTS.md.
+"""`python -m benchmarks [NAME ...]`: run benchmarks and write their results into RESULTS.md.
 
-Without names all of them run, which takes some hours; a run that was interrupted is resumed. Those that measure CPU
-time run one after the other on one core; those that only count run beside them, on the others; at last, alone, those
-that want all cores or tell how long something takes. `quick` stands for those that take minutes. The section of each
-that has run is replaced, the others stay as they were, and the tables above them are made anew. With `summary` nothing
-runs: only those tables are.
+Without names, all of them run, which takes some hours; an interrupted run is resumed. Benchmarks of CPU time run one
+after the other on one core, those that only count run on the other cores at the same time, and those that need all
+cores or measure wall time run last and alone. `quick` means those that take minutes. Each benchmark replaces its own
+section of RESULTS.md, and the tables above the sections are regenerated. `summary` runs nothing and only regenerates
+those tables.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from benchmarks.results_file import Results
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 EXPERIMENTS = Path(__file__).parents[1] / "experiments"
-UNFINISHED = Path(__file__).parents[1] / "build" / "bench-done.txt"  # what a run of all has done so far
+UNFINISHED = Path(__file__).parents[1] / "build" / "bench-done.txt"  # names that an interrupted run of all has done
 QUICK = [
     "startup",
     "pagerank",
@@ -49,21 +49,22 @@ SLOW = [
     "live_crawl",
     "workers",
     "in_flight",
-    "brain",
+    "coordinator",
     "scrapy_plugin",
     "refresh",
     "store",
     "memory",
-    "brain_scale",
+    "coordinator_scale",
     "faults",
     "ray_kills",
     "partition",
     "hosts",
-    "strangers",
+    "untrusted_folders",
     "documents",
     "rendering",
     "certificate",
     "survey",
+    "survey_reactive",
     "survey_validity",
     "links",
     "report",
@@ -75,7 +76,7 @@ SLOW = [
     "searchers",
     "index_pool",
 ]
-# Their figures are counts and shares; times that some tell besides are no goals.
+# Their figures are counts and shares; the times that some of them also report are not goals.
 COUNTING = {
     "certificate",
     "faults",
@@ -89,31 +90,31 @@ COUNTING = {
     "report",
     "search_languages",
     "search_quality",
-    "strangers",
     "survey_validity",
     "time_left",
+    "untrusted_folders",
 }
-# They want all cores, or tell how long something takes.
+# They need all cores, or measure wall time.
 ALONE = {"startup", "crawl_scale", "live_crawl", "workers", "scrapy_plugin", "rendering", "searchers", "index_pool"}
 HEAD = """# Results
 
 Written by `make bench` (one section: `.venv/bin/python -m benchmarks NAME`). Each contender runs in a process of its
-own on the same data in the same run; ratios say more than seconds, because the machine is shared. Machine and versions
-stand in each section, with when it was measured and how busy the machine was. Python 3.11.2 is Debian's, which is built
-with profile-guided optimization; 3.11.7 is built without, and takes about 1.3 times as long for plain Python. What the
-papers claim is held against other webs in `experiments/`.
+own on the same data in the same run; ratios say more than seconds, because the machine is shared. Each section names
+the machine, the versions, the time of the measurement and the load. Python 3.11.2 is Debian's, which is built with
+profile-guided optimization; 3.11.7 is built without, and takes about 1.3 times as long for plain Python. `experiments/`
+tests the claims of the papers on other webs.
 
 ## Goals
 
-What was set out to be reached, met or not:
+The goals, and whether they are met:
 
 {goals}
-Why some are missed, and what would be needed:
+Why some are missed, and what it would take to meet them:
 
 {missed}
 ## Webs
 
-How many pages have to be fetched until 98 % of a random surfer's time is covered, over all real webs at hand; the
+How many pages have to be fetched until 98 % of a random surfer's time is covered, over all available real webs; the
 figures of each are in the section `survey`.
 
 {webs}
@@ -121,7 +122,7 @@ figures of each are in the section `survey`.
 
 ![CPU time and memory against the pages of the web, from 1 to 100 million](plots/growth.png)
 
-Both axes are logarithmic: what grows in proportion to the web is a straight line. The figures are in the sections
+Both axes are logarithmic: a straight line of slope 1 is proportional to the web. The figures are in the sections
 `scale`, `crawl_scale`, `seeds` and `global_rank_scale`.
 
 ## Runs
@@ -130,13 +131,13 @@ Both axes are logarithmic: what grows in proportion to the web is a straight lin
 
 
 def main() -> None:
-    words = sys.argv[1:]
-    names = [name for word in words for name in (QUICK if word == "quick" else [word]) if name != "summary"]
+    arguments = sys.argv[1:]
+    names = [name for word in arguments for name in (QUICK if word == "quick" else [word]) if name != "summary"]
     unknown = [name for name in names if name not in QUICK + SLOW]
     if unknown:
         print(f"{__doc__}\nQuick: {', '.join(QUICK)}. Slow: {', '.join(SLOW)}.")
-        sys.exit(0 if "--help" in words else 2)
-    if not words:
+        sys.exit(0 if "--help" in arguments else 2)
+    if not arguments:
         sys.exit(_run_all())
     for name in names:
         _run(name)
@@ -145,17 +146,17 @@ def main() -> None:
 
 
 def _run_all() -> int:
-    """All of them; those that an interrupted run has done are left out. 1 where some have failed."""
+    """Run all benchmarks that an interrupted run has not done. Return 1 if some have failed, else 0."""
     done = set(UNFINISHED.read_text().split()) if UNFINISHED.exists() else set()
     if done:
-        print(f"resumed: {len(done)} of {len(QUICK + SLOW)} were done before; remove {UNFINISHED} to begin anew")
+        print(f"resumed: {len(done)} of {len(QUICK + SLOW)} were done before; remove {UNFINISHED} to start over")
     UNFINISHED.parent.mkdir(exist_ok=True)
     left = [name for name in QUICK + SLOW if name not in done]
     with ThreadPoolExecutor(max(1, (os.cpu_count() or 1) - 1)) as pool:
         counted = {name: pool.submit(_is_done, name) for name in left if name in COUNTING}
         try:
             failed = [name for name in left if name not in COUNTING | ALONE and not _is_done(name)]
-        except BaseException:  # Ctrl-C: those that have not begun are left for the next time
+        except BaseException:  # Ctrl-C: those that have not begun are left for the next run
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     failed += [name for name, is_done in counted.items() if not is_done.result()]
@@ -168,7 +169,7 @@ def _run_all() -> int:
 
 
 def _is_done(name: str) -> bool:
-    """Run one in a process of its own, and note that it was done."""
+    """Run one benchmark in its own process, and record its success."""
     process = subprocess.run(
         [sys.executable, "-m", "benchmarks", name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )

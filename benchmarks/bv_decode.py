@@ -1,6 +1,6 @@
 """Decoding WebGraph's BV format: links per CPU-second of the whole `read`, in several choices of codes.
 
-The generated web is encoded by the tests' encoder, which is slow, so the files are kept in the temporary folder.
+The generated web is encoded by the tests' encoder, which is slow, so the files are cached in the temporary folder.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Strongly connected components, beside SciPy, NetworKit, igraph and NetworkX.
+"""Strongly connected components, compared with SciPy, NetworKit, igraph and NetworkX.
 
-What it takes to bring the graph into each library's own form is not counted. All must find the same number.
+Converting the graph into each library's own form is not counted. All must find the same number.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Ordering at web scale: CPU time of the policies on a generated web of 10 million pages.
 
-Beside Fractional PageRank stands the same loop with an ordinary binary heap that leaves stale entries behind, the usual
-way to write it. Trusted are the 160 pages with the most in-links.
+Fractional PageRank is compared with the same loop over an ordinary binary heap that leaves stale entries behind, the
+usual implementation. Trusted are the 160 pages with the most in-links.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Documentation that comes in Debian packages, as sites: real pages in many languages, some of them very long.
 
-Packages are downloaded once (`apt-get download`, which needs no rights) and kept in a folder of the system's temporary
-one; what is served of them are their HTML pages.
+Packages are downloaded once (`apt-get download`, which needs no privileges) and cached below the system's temporary
+folder; only their HTML pages are served.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from benchmarks.search_web import File, SearchWeb, written_files
 
-_KEPT = Path(tempfile.gettempdir()) / "orienteer-debian-docs"
+_CACHE = Path(tempfile.gettempdir()) / "orienteer-debian-docs"
 
 
 class Manual(NamedTuple):
@@ -28,10 +28,10 @@ class Manual(NamedTuple):
 
 def unpacked(package: str) -> Path:
     """The files of a package."""
-    place = _KEPT / package
+    place = _CACHE / package
     if not place.exists():
-        _KEPT.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=_KEPT) as scratch:
+        _CACHE.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=_CACHE) as scratch:
             subprocess.run(["apt-get", "download", package], cwd=scratch, check=True, capture_output=True)
             (archive,) = Path(scratch).glob("*.deb")
             subprocess.run(["dpkg-deb", "-x", archive, f"{scratch}/files"], check=True)

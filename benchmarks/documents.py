@@ -2,9 +2,9 @@
 
 The manuals are those of some Debian packages, downloaded by `apt-get` into a temporary folder. They are read by the
 limited process, as a crawl does it; CPU time and memory are those of that process. Then a fake web serves them, they
-are crawled and indexed, and sentences of them are looked for: lines of 8 to 25 words, drawn at random, that stand on
-one page only in all the manuals. A sentence is found when its document is the first result; the page is right when the
-result names the page it stands on.
+are crawled and indexed, and sentences of them are looked for: lines of 8 to 25 words, drawn at random, that occur on
+only one page of all manuals. A sentence is found when its document is the first result; the page is right when the
+result names the page of the sentence.
 
 Bombs are documents made to take memory and time, damaged files are the manuals and small documents of other formats
 with flipped bits, cuts, and pieces missing, doubled or overwritten. *In part* means that links count as unknown.
@@ -107,8 +107,8 @@ def run() -> str:
         collect(manuals, Path(place) / "packages")
         texts, reading = _read_manuals(manuals)
         bombed, damage = measured(_bombs, rounds=1).result, measured(_damaged, manuals, rounds=1).result
-        parts = [reading, _searched(Path(place), manuals, texts), bombed, damage]
-    return f"{machine('pypdfium2')}\n\n" + "\n".join(parts)
+        texts = [reading, _searched(Path(place), manuals, texts), bombed, damage]
+    return f"{machine('pypdfium2')}\n\n" + "\n".join(texts)
 
 
 def collect(manuals: Path, scratch: Path) -> None:
@@ -181,7 +181,7 @@ def _searched(place: Path, manuals: Path, texts: dict[str, str]) -> str:
 
 
 def _sentences(texts: dict[str, str]) -> Iterator[tuple[str, int, str]]:
-    """Document, page and words of lines that stand nowhere else, however they are set."""
+    """Document, page and words of lines that occur only once, however they are set."""
     lines = [
         (name, number, _words(line))
         for name, text in texts.items()
@@ -200,14 +200,14 @@ def _words(text: str) -> str:
 
 
 def _bombs() -> Callable[[], str]:
-    return _bombs_told
+    return _bombs_table
 
 
 def _damaged(manuals: Path) -> Callable[[], str]:
-    return partial(_damage_told, manuals)
+    return partial(_damage_table, manuals)
 
 
-def _bombs_told() -> str:
+def _bombs_table() -> str:
     meter, rows = Meter(), []
     for name, media_type, content in bombs():
         spent = meter.read(content, media_type)
@@ -225,7 +225,7 @@ def _outcome(spent: Spent) -> str:
     return "read in part" if spent.document.missing else "read"
 
 
-def _damage_told(manuals: Path) -> str:
+def _damage_table(manuals: Path) -> str:
     rng, meter = random.Random(RNG), Meter()
     small = [file.read_bytes() for file in sorted(manuals.glob("*.pdf")) if file.stat().st_size < _MIB // 2]
     others = [(media_type, made()) for media_type, made in WHOLE.items()]

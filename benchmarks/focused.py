@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.measure import machine, table
 from experiments.papers import experiments_named
 from experiments.real_data import DOCS, SCHOOLS, RealData
-from experiments.topic_tasks import ENCYCLOPEDIA, PARTS, SUBJECTS, urls_of
+from experiments.topic_tasks import ENCYCLOPEDIA, SECTIONS, SUBJECTS, urls_of
 from experiments.webs import Webs, web_folder
 from orienteer.crawl.simulate import simulate
 from orienteer.graph.link_graph import LinkGraph
@@ -24,7 +24,7 @@ from orienteer.policies import make_policy
 DATA = Path(__file__).parents[2] / "shared" / "data"
 ABOUT = """**Before the first target is met.** Topics that are no task of the experiment: every subject of 8 to 163
 articles, from the article about Wikipedia and from three articles drawn at random, and every folder of 5 to 199 pages
-of a documentation host, from its main page. Nothing is judged relevant, so that one crawl serves all topics of a site.
+of a documentation host, from its main page. Nothing is judged relevant, so a single crawl serves all topics of a site.
 """
 POLICIES = ("breadth-first", "random", "fractional", "scent")
 N_SCALE = 1_000_000
@@ -39,7 +39,7 @@ class _Search(NamedTuple):
 
 
 def run() -> str:
-    data = RealData(*experiments_named("navigational"), Webs(DATA, quick=False))
+    data = RealData(experiments_named("navigational")[0], Webs(DATA, quick=False))
     cost = f"**Recomputing Navigational Rank on a crawl of {N_SCALE:,} pages**\n"
     return "\n".join(
         [machine("numba", "numpy") + "\n", ABOUT, _searches([*_schools(data), *_docs(data)]), cost, _scale()]
@@ -83,12 +83,12 @@ def _schools(data: RealData) -> list[_Search]:
 def _docs(data: RealData) -> list[_Search]:
     graph = data.graph(DOCS)
     urls = urls_of(graph)
-    tasks = {target.rstrip("/") for _, target, _ in PARTS}
+    tasks = {target.rstrip("/") for _, target, _ in SECTIONS}
     folders = defaultdict(list)
     for page, url in enumerate(urls):
-        parts = url.split("/")
-        for depth in range(4, len(parts)):
-            folders["/".join(parts[2:depth])].append(page)
+        segments = url.split("/")
+        for depth in range(4, len(segments)):
+            folders["/".join(segments[2:depth])].append(page)
     found = []
     for host, _ in Counter(url.split("/")[2] for url in urls).most_common():
         mains = [page for page, url in enumerate(urls) if url.split("/")[2] == host and url.endswith("/index.html")]

@@ -73,7 +73,7 @@ def filled(pages: NDArray[np.uint32], priorities: NDArray[np.float64], hosts: ND
     return frontier
 
 
-def turns(n_hosts: int) -> Callable[[], Any]:
+def slots(n_hosts: int) -> Callable[[], Any]:
     rng = np.random.default_rng(1)
     hosts = rng.integers(0, n_hosts, N_PAGES).astype(np.int32)
     pages = np.arange(N_PAGES, dtype=np.uint32)
@@ -107,7 +107,7 @@ def run() -> str:
     n_observed, bytes_per_url = seen.result
     rows = [[f"{n_hosts:,}", f"{1e6 * result.cpu_s / result.result[0]:.1f}", f"{result.result[1]:.1f}"]
             for n_hosts in (1_000, 10_000, 100_000)
-            for result in [measured(turns, n_hosts, rounds=1)]]  # fmt: skip
+            for result in [measured(slots, n_hosts, rounds=1)]]  # fmt: skip
     return (
         f"{N_URLS:,} URLs: {n_observed / seen.cpu_s / 1e6:.2f} million observations per CPU-second, "
         f"{bytes_per_url:.1f} bytes per URL. {machine('numpy', 'numba')}\n\n"

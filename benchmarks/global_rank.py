@@ -1,10 +1,10 @@
-"""The global rank of local domains: frontier return, our estimator, beside the paper's, on the same fetches.
+"""The global rank of local domains: frontier return, our estimator, compared with the paper's on the same fetches.
 
 What the paper claims of its own estimator is in `experiments/global-rank`. Pages are chosen by stochastic complement,
 2n in 50 rounds; L1, L-infinity and Kendall's tau-b against the true rank in the whole graph. Domains that are closed or
 exact from the start (L1 below 1e-5) are left out. Frontier return came out of some 200 variants. *Chosen by* are
 domains the variants were ranked on; *watched* ones were not, but results on them were seen three times on the way and
-one change followed, and some overlap with the first: no clean test; *unseen* ones were run once everything was fixed,
+one change followed, and some overlap with the first: no clean test; *held out* ones were run once everything was fixed,
 and are the figures to go by. The two differ only where something is left on the frontier. Ratios are geometric means.
 Plot: `benchmarks/plots/`.
 """
@@ -46,13 +46,13 @@ def run() -> str:
     _plot(groups)
     every = [run for runs in groups.values() for run in runs] + complement_runs(more_kinds())
     linked = [run for run in every if run.domain.n_inner_links]
-    parts = [
+    texts = [
         machine("numba", "numpy") + "\n",
         _by_estimator(groups),
         *(experience(linked, method) for method in METHODS),
         _without_basis(every),
     ]
-    return "\n".join(parts)
+    return "\n".join(texts)
 
 
 def _by_estimator(groups: Groups) -> str:
@@ -65,13 +65,13 @@ def _by_estimator(groups: Groups) -> str:
             part = [run for run in runs if run.domain.web.name == name]
             if part and group != "chosen by":
                 rows.append([f"{group}: {kind}, 2n", *_compared(part, ROUNDS)])
-    heads = ["frontier return beside the paper's", "domains", "L1 local", "L1 paper", "L1 ours", "ratio", "better in",
+    heads = ["frontier return and the paper's", "domains", "L1 local", "L1 paper", "L1 ours", "ratio", "better in",
              "L∞ ratio", "tau paper", "tau ours", "tau better / worse in"]  # fmt: skip
     return table(heads, rows)
 
 
 def _compared(runs: list[Run], at: int) -> list[str]:
-    """Frontier return beside the paper's estimator, on these domains."""
+    """Compare frontier return with the paper's estimator on these domains."""
     ours = np.array([run.errors["frontier-return"][at] for run in runs])
     theirs = np.array([run.errors["paper"][at] for run in runs])
     return [
@@ -92,7 +92,7 @@ def experience(runs: list[Run], method: str) -> str:
 
     Each domain counts once a row, with its median. A figure is what 95 in 100 domains of the worst kind of five or more
     were within; *by other kinds* is the share of its domains' rounds that are within the figures of all other kinds.
-    These are the figures of EXPERIENCE in outlook.py.
+    These are the figures of EXPERIENCE in settling_forecast.py.
     """
     kinds = sorted({run.domain.web.name for run in runs})
     within = {kind: _within([run for run in runs if run.domain.web.name != kind], method) for kind in kinds}
@@ -161,7 +161,7 @@ def _plot(groups: Groups) -> None:
 
 
 def _scatter(axes: Axes, groups: Groups) -> None:
-    faces = {"unseen": COLOURS[1], "watched": COLOURS[3], "chosen by": "none"}
+    faces = {"held out": COLOURS[1], "watched": COLOURS[3], "chosen by": "none"}
     for group, runs in groups.items():
         x, y = ([max(run.errors[method][-1, L1], 1e-4) for run in runs] for method in METHODS)
         axes.scatter(

@@ -1,4 +1,4 @@
-"""The domains that frontier return was made with, and those that it was tried on.
+"""The domains that frontier return was developed on, and those that it was tested on.
 
 Three groups, by what they had to do with frontier return, whose form and constants came out of some 200 variants:
 
@@ -6,7 +6,7 @@ Three groups, by what they had to do with frontier return, whose form and consta
   wikispeedia).
 - *watched*: no variant was ranked on these, but results on them were seen three times on the way, and one change
   followed such a look. Those of stanford and hollins overlap with pages of the first group. They are no clean test.
-- *unseen*: run for the first time when everything was fixed, and nothing was changed after.
+- *held out*: run for the first time when everything was fixed, and nothing was changed after.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ DATA = Path(__file__).parents[2] / "shared" / "data"
 
 def grouped_domains() -> dict[str, list[Domain]]:
     """Of each kind every second one is watched, and so are the further ones."""
-    real = RealDomains(RealData(*experiments_named("global-rank"), Webs(DATA, quick=False)))
+    real = RealDomains(RealData(experiments_named("global-rank")[0], Webs(DATA, quick=False)))
     by_kind = real.by_kind()
     return {
-        "unseen": [*real.hosts(50, 99), *real.subjects(30, 44), *_other_stretches(real), *_suffixes()],
+        "held out": [*real.hosts(50, 99), *real.subjects(30, 44), *_other_stretches(real), *_suffixes()],
         "watched": [*(domain for kind in by_kind for domain in kind[1::2]), *real.further()],
         "chosen by": [domain for kind in by_kind for domain in kind[::2]],
     }

@@ -36,7 +36,7 @@ def rounds(path: Path, size: int, method: str) -> Callable[[], Any]:
     web = LinkGraph.load(path)
     first = web.n_pages // 3
     known = GrowingGraph()
-    known.know(web.n_pages)
+    known.grow_to(web.n_pages)
     pages = np.arange(first, first + size, dtype=np.uint32)
     known.add_batch(pages, *_rows(web, pages))
     estimate_global_rank(shapes.cycle(9), [0, 1], method=method)
@@ -46,11 +46,11 @@ def rounds(path: Path, size: int, method: str) -> Callable[[], Any]:
         seconds = []
         for _ in range(ROUNDS):
             start = time.process_time()
-            wanted = estimation.wanted(size // 75)
+            wanted = estimation.next_pages(size // 75)
             estimation.fetched_batch(wanted, *_rows(web, wanted))
             estimation.round()
             seconds.append(time.process_time() - start)
-        return seconds, estimation.around.n_links, len(estimation.around.frontier)
+        return seconds, estimation.neighborhood.n_links, len(estimation.neighborhood.frontier)
 
     return run
 
@@ -63,8 +63,8 @@ def whole(path: Path, method: str) -> Callable[[], Any]:
 
     def run() -> tuple[Any, Any, int, int]:
         found = estimate_global_rank(web, local, method=method, truth=truth)
-        around = found.estimation.around
-        return found.history[0].errors, found.history[-1].errors, around.n_links, len(around.frontier)
+        neighborhood = found.estimation.neighborhood
+        return found.history[0].errors, found.history[-1].errors, neighborhood.n_links, len(neighborhood.frontier)
 
     return run
 

@@ -1,4 +1,4 @@
-"""What was set out to be reached, and what was: a table made of the figures in the sections of RESULTS.md."""
+"""Goals and whether they are met: a table made of the figures in the sections of RESULTS.md."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LIVE = "36 documentation hosts"
 
 @dataclass(frozen=True)
 class Goal:
-    """A figure, and the least or the most that it should be."""
+    """A figure, and its lower or upper limit."""
 
     of: str
     benchmark: str
@@ -23,14 +23,14 @@ class Goal:
     digits: int = 2
 
     def row(self, results: Results) -> list[str]:
-        wanted = f"at most {self._text(self.at_most)}" if self.at_most is not None else ""
-        wanted = wanted or f"at least {self._text(self.at_least)}"
+        limit = f"at most {self._text(self.at_most)}" if self.at_most is not None else ""
+        limit = limit or f"at least {self._text(self.at_least)}"
         try:
             found = self.figure(results)
         except KeyError:
-            return [self.of, wanted, "not measured", "", f"`{self.benchmark}`"]
+            return [self.of, limit, "not measured", "", f"`{self.benchmark}`"]
         met = found <= self.at_most if self.at_most is not None else found >= (self.at_least or 0.0)
-        return [self.of, wanted, self._text(found), "met" if met else "**missed**", f"`{self.benchmark}`"]
+        return [self.of, limit, self._text(found), "met" if met else "**missed**", f"`{self.benchmark}`"]
 
     def _text(self, figure: float | None) -> str:
         return "" if figure is None else f"{figure:,.{self.digits}f}"
@@ -45,7 +45,7 @@ def _ratio(above: Callable[[Results], float], below: Callable[[Results], float])
 
 
 def _lead(kind: str) -> Callable[[Results], float]:
-    """By how much ours is ahead of the best of the others, at the least."""
+    """Our lead over the best of the others: the least over sites and columns."""
     others, sites = ("FTS5", "tantivy", "bm25s"), ("documentation", "schools", "long manuals")
 
     def least(results: Results) -> float:
@@ -76,10 +76,10 @@ GOALS = [
          _cell("reading", "orienteer, main text, cross-validated", "F1"), at_least=0.87, digits=3),
     Goal("main text, reading included, CPU ms a page", "reading",
          _cell("reading", "orienteer, main text, as shipped", "CPU ms per page"), at_most=5, digits=1),
-    Goal("main text of documentation with furniture learned, % found", "reading",
-         _cell("reading", "documentation, with furniture", "of the main text, inside"), at_least=97, digits=1),
-    Goal("the rest of these pages, % that comes along", "reading",
-         _cell("reading", "documentation, with furniture", "of the rest, inside"), at_most=3, digits=1),
+    Goal("main text of documentation with boilerplate learned, % found", "reading",
+         _cell("reading", "documentation, boilerplate learned", "of the main text, inside"), at_least=97, digits=1),
+    Goal("boilerplate of these pages, % included", "reading",
+         _cell("reading", "documentation, boilerplate learned", "of the rest, inside"), at_most=3, digits=1),
     Goal("Fractional PageRank, 10M pages, million pages per CPU-s", "crawl_speed",
          _cell("crawl_speed", "fractional, all pages", "M pages per CPU-s"), at_least=0.9),
     Goal("the same with a lazy binary heap takes ... times as long", "crawl_speed",
@@ -114,8 +114,8 @@ GOALS = [
     Goal("a round of estimating the global rank: ns a link at 1M pages, of those at 10,000", "global_rank_scale",
          _ratio(_cell("global_rank_scale", "1,000,000, paper", "ns a link"),
                 _cell("global_rank_scale", "10,000, paper", "ns a link")), at_most=2, digits=1),
-    Goal("frontier return: L1 of the paper's, 55 domains never looked at before", "global_rank",
-         _cell("global_rank", "unseen, 2n", "ratio"), at_most=0.65),
+    Goal("frontier return: L1 of the paper's, 55 held-out domains", "global_rank",
+         _cell("global_rank", "held out, 2n", "ratio"), at_most=0.65),
     Goal("scent: area over Navigational Rank, mean of 28 tasks", "experiments/navigational",
          _cell("experiments/navigational", "scent, the truth, all", "mean"), at_least=0.05, digits=3),
     Goal("scent: the same, least", "experiments/navigational",
@@ -131,16 +131,16 @@ GOALS = [
          _cell("live_crawl", "Scrapy, on disk", "Orienteer is ... times as fast", _LIVE), at_least=4, digits=1),
     Goal("URL observations per CPU-s into interner and store, 5M URLs", "store",
          _cell("store", "both", "observations per CPU-s"), at_least=300_000, digits=0),
-    Goal("memory of a crawl (fractional) of 5M URLs, bytes a known URL", "brain_scale",
-         _cell("brain_scale", "fractional, 4,999,981", "bytes a URL"), at_most=64, digits=1),
-    Goal("memory of a crawl (certified) of 5M URLs, bytes a known URL", "brain_scale",
-         _cell("brain_scale", "certified, 4,999,981", "bytes a URL"), at_most=76, digits=1),
-    Goal("the brain alone, all by default, CPU ms a page", "brain",
-         _cell("brain", "36 documentation hosts, real pages, all by default", "CPU ms a page"), at_most=0.45),
-    Goal("the brain alone, links only, CPU ms a page", "brain",
-         _cell("brain", "36 documentation hosts, real pages, links only", "CPU ms a page"), at_most=0.35),
-    Goal("the brain's cap, all by default, pages/s", "brain",
-         _cell("brain", "36 documentation hosts, real pages, all by default", "the cap: pages/s"), at_least=2_200,
+    Goal("memory of a crawl (fractional) of 5M URLs, bytes a known URL", "coordinator_scale",
+         _cell("coordinator_scale", "fractional, 4,999,981", "bytes a URL"), at_most=64, digits=1),
+    Goal("memory of a crawl (certified) of 5M URLs, bytes a known URL", "coordinator_scale",
+         _cell("coordinator_scale", "certified, 4,999,981", "bytes a URL"), at_most=76, digits=1),
+    Goal("the coordinator alone, all by default, CPU ms a page", "coordinator",
+         _cell("coordinator", "36 documentation hosts, real pages, all by default", "CPU ms a page"), at_most=0.45),
+    Goal("the coordinator alone, links only, CPU ms a page", "coordinator",
+         _cell("coordinator", "36 documentation hosts, real pages, links only", "CPU ms a page"), at_most=0.35),
+    Goal("the coordinator's cap, all by default, pages/s", "coordinator",
+         _cell("coordinator", "36 documentation hosts, real pages, all by default", "the cap: pages/s"), at_least=2_200,
          digits=0),
     Goal("two worker processes on two cores, times one process, once they have started", "workers",
          _cell("workers", "all by default, 2 processes", "second half, x one process"), at_least=1.6),
@@ -150,13 +150,13 @@ GOALS = [
          _cell("workers", "links only, 2 processes", "second half, x Scrapy"), at_least=4, digits=1),
     Goal("64 requests at once: % more fetches until 98 % is proved", "in_flight",
          _cell("in_flight", "36 documentation hosts", "64, % more"), at_most=1.5, digits=1),
-    Goal("a page's turn with 100,000 hosts, of that with 1,000", "frontier",
+    Goal("a host slot with 100,000 hosts, of that with 1,000", "frontier",
          _ratio(_cell("frontier", "100,000", "us per take + release + put of 10"),
                 _cell("frontier", "1,000", "us per take + release + put of 10")), at_most=2),
-    Goal("killed crawls: pages lost, changed, asked again, double or differing", "faults",
-         lambda results: results.total("faults", "lost", "changed", "asked again", "double", "differing"),
+    Goal("killed crawls: pages lost, changed, requested again, double or differing", "faults",
+         lambda results: results.total("faults", "lost", "changed", "requested again", "double", "differing"),
          at_most=0, digits=0),
-    Goal("a page shown in a browser, of Playwright's CPU time", "rendering",
+    Goal("a page rendered in a browser, of Playwright's CPU time", "rendering",
          _cell("rendering", "Orienteer, a context a page", "of Playwright's"), at_most=0.7),
     Goal("PDF manuals, CPU ms a page", "documents", _cell("documents", "manuals", "CPU ms a page"), at_most=5),
     Goal("sentences of PDF manuals: the right page is named", "documents",
@@ -181,4 +181,4 @@ GOALS = [
 
 
 def goals_table(results: Results) -> str:
-    return table(["goal", "wanted", "measured", "", "by"], [goal.row(results) for goal in GOALS])
+    return table(["goal", "limit", "measured", "", "by"], [goal.row(results) for goal in GOALS])

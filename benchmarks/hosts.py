@@ -1,9 +1,9 @@
 """Hosts that are broken, endless, slow or many: what they cost a live crawl, against the same crawl without them.
 
-*Broken pages*: the home page of a host links to three broken pages first, then to sixty good ones. *Wildcard hosts*:
-beside a good host, each page of a trap links to ten hosts of the same site that nobody has seen before. *Dripping
-hosts*: the home page links to 200 hosts that send a byte a second, each of which takes a worker until its time is up.
-*Many hosts*: 400 hosts, and a limit on open files (`ulimit -n`) that allows fewer connections.
+*Broken pages*: the home page of a host links to three broken pages first, then to sixty good ones. *Wildcard hosts*: on
+the site of a good host, each page of a trap links to ten new hosts of that site. *Dripping hosts*: the home page links
+to 200 hosts that send a byte a second, each of which takes a worker until its time is up. *Many hosts*: 400 hosts, and
+a limit on open files (`ulimit -n`) that allows fewer connections.
 
 All are served on loopback by another process, and crawled by the real command over sockets; retries are those by
 default. Delays between requests are shorter than those by default, so that it does not take all day.
@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import machine, table
-from orienteer.fake_web.answers import NOT_FOUND, Answer, redirect_to
-from orienteer.fake_web.process import served_elsewhere
+from orienteer.fake_web.fake_response import NOT_FOUND, FakeResponse, redirect_to
+from orienteer.fake_web.process import FakeWebProcess
 from orienteer.fake_web.site import RequestHeaders, Site
 
 N_GOOD, N_BROKEN = 60, 3
@@ -38,13 +38,17 @@ class BrokenPages(Site):
     def __init__(self, kind: str) -> None:
         self.kind = kind
 
-    def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
+    def response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
         if target == "/":
             broken = range(N_BROKEN if self.kind else 0)
-            return Answer("".join([f"<a href=/broken{k}>" for k in broken] + [f"<a href=/{k}>" for k in range(N_GOOD)]))
+            return FakeResponse(
+                "".join([f"<a href=/broken{k}>" for k in broken] + [f"<a href=/{k}>" for k in range(N_GOOD)])
+            )
         if target.startswith("/broken"):
-            return redirect_to("mailto:somebody@example.test", 302) if self.kind == "mailto" else Answer(status=500)
-        return Answer("<p>good") if target[1:].isdecimal() else NOT_FOUND
+            return (
+                redirect_to("mailto:someone@example.test", 302) if self.kind == "mailto" else FakeResponse(status=500)
+            )
+        return FakeResponse("<p>good") if target[1:].isdecimal() else NOT_FOUND
 
 
 class Wildcard(Site):
@@ -53,15 +57,15 @@ class Wildcard(Site):
     def __init__(self, has_trap: bool) -> None:
         self.has_trap = has_trap
 
-    def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
+    def response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
         if target == "/robots.txt":
             return NOT_FOUND
         if host != GOOD:
             names = (blake2b(f"{host}{k}".encode(), digest_size=5).hexdigest() for k in range(10))
-            return Answer("".join(f"<a href=http://x{name}.example.test/>" for name in names))
+            return FakeResponse("".join(f"<a href=http://x{name}.example.test/>" for name in names))
         number = int(target[1:] or 0)
         trap = "<a href=http://x.example.test/>" if self.has_trap and number == 0 else ""
-        return Answer(trap + "".join(f"<a href=/{(7 * number + k) % 5000}>" for k in range(1, 11)))
+        return FakeResponse(trap + "".join(f"<a href=/{(7 * number + k) % 5000}>" for k in range(1, 11)))
 
 
 class Dripping(Site):
@@ -70,21 +74,21 @@ class Dripping(Site):
     def __init__(self, n_dripping: int) -> None:
         self.n_dripping = n_dripping
 
-    def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
+    def response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
         if host != GOOD:
-            return Answer("<p>" + 1000 * "drip ", bytes_per_s=1.0, drips_head=True)
+            return FakeResponse("<p>" + 1000 * "drip ", bytes_per_s=1.0, drips_head=True)
         if target == "/robots.txt":
             return NOT_FOUND
         number = int(target[1:] or 0)
         others = range(self.n_dripping if number == 0 else 0)
         links = [f"<a href=http://drip{k}.test/>" for k in others] + [f"<a href=/{number + k}>" for k in (1, 2, 3)]
-        return Answer("".join(links))
+        return FakeResponse("".join(links))
 
 
 class ManyHosts(Site):
-    def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
+    def response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
         links = range(N_HOSTS) if host == "h0.test" else ()
-        return Answer("".join(f"<a href=http://h{k}.test/>" for k in links))
+        return FakeResponse("".join(f"<a href=http://h{k}.test/>" for k in links))
 
 
 class Crawled:
@@ -96,7 +100,7 @@ class Crawled:
     ) -> None:  # fmt: skip
         arguments = () if argument is None else (argument,)
         with tempfile.TemporaryDirectory(prefix="orienteer-benchmark-") as scratch:
-            with served_elsewhere(site, *arguments) as web:
+            with FakeWebProcess(site, *arguments) as web:
                 folder = Path(scratch) / "crawl"
                 command = [sys.executable, "-m", "orienteer", "crawl", seed, "-o", str(folder), "--quiet"]
                 command += ["--connect-to", web.address, *map(str, options)]
@@ -176,8 +180,8 @@ def many_hosts() -> str:
 
 
 def run() -> str:
-    parts = [broken_pages(), wildcard_hosts(), dripping_hosts(), many_hosts()]
-    return "\n".join([f"{machine('numpy', 'numba', 'pycurl')}\n", *parts])
+    texts = [broken_pages(), wildcard_hosts(), dripping_hosts(), many_hosts()]
+    return "\n".join([f"{machine('numpy', 'numba', 'pycurl')}\n", *texts])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The price of many requests at once: fetches until 98 % is proved, with 1, 16, 64 and 512 in flight.
 
-With more requests in flight the crawl knows less when it chooses: links of the pages that are under way are not known
-yet. Simulated over whole graphs, by the policy `certified`; every request takes about as long as any other.
+With more requests in flight the crawl knows less when it chooses: links of the pages in flight are not known yet.
+Simulated over whole graphs, by the policy `certified`; every request takes about as long as any other.
 """
 
 from __future__ import annotations

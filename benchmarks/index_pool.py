@@ -4,8 +4,8 @@ All real pages of three data sets (see `search_web`), crawled once. Each command
 and 4 processes that read (1: none is started), one after the other in each round; the best of the rounds counts. CPU
 time is that of this process, of those that read, and of both until all pages were read. What is not reading has one
 writer: the text index is made by one thread of tantivy, because the order of its documents is to be the same every
-time, and an import tells page after page to the policy. So an index gains what its reading gains, and no more; more
-readers than cores gain nothing. Wall time is that of a machine that others use, too: the load beside it says how much.
+time, and an import reports page after page to the policy. So an index gains what its reading gains, and no more; more
+readers than cores gain nothing. Wall time is that of a shared machine, whose load is given, too.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _section(name: str, work: Callable[..., Any], folder: Path, rounds: int) -> 
 
 def spent(work: Callable[..., Any], folder: Path, n_processes: int) -> Callable[[], Spent]:
     """What a piece of work takes; `work(folder, n_processes, progress)` returns its pages, and the stage that reads."""
-    from orienteer.processes.how_many import cpu_time_s
+    from orienteer.processes.parallelism import cpu_time_s
 
     def run() -> Spent:
         stages: dict[str, tuple[float, float]] = {}

@@ -29,7 +29,7 @@ from benchmarks.crawlers.task import Archived, Task, archived
 from benchmarks.measure import Measurement, machine, measured, table
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.page_site import PageSite
-from orienteer.fake_web.process import served_elsewhere
+from orienteer.fake_web.process import FakeWebProcess
 from orienteer.graph.synthetic import synthetic_web
 
 DOCUMENTATION = Path(__file__).parents[2] / "shared" / "data" / "dev-docs-web.tar.zst"
@@ -43,7 +43,7 @@ CONTENDERS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "Crawlee, in memory": (crawlee_crawler.prepare, ()),
     "Orienteer, all by default": (orienteer_crawler.prepare, (orienteer_crawler.DEFAULTS,)),
 }
-MAX_DIFFERENCE = 0.01  # of the pages may be fetched by one crawler and not by another
+MAX_DIFFERENCE = 0.01  # the share of pages that may be fetched by a crawler and not by the others
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def run(n_pages: int = 5000, rounds: int = 1) -> str:
 def _section(title: str, site: Callable[..., PageSite | GraphSite], arguments: tuple[Any, ...], rounds: int) -> str:
     seeds = tuple(f"http://{host}/" for host in site(*arguments).hosts)
     best: dict[str, Crawled] = {}
-    with served_elsewhere(site, *arguments) as web:
+    with FakeWebProcess(site, *arguments) as web:
         for _ in range(rounds):
             for label in CONTENDERS:
                 crawled = _crawled(label, seeds, web.address)
@@ -95,7 +95,7 @@ def _comparison(crawls: dict[str, Crawled]) -> str:
     more = {label: len(crawled.archived.pages) - len(everywhere) for label, crawled in crawls.items()}
     for label, n_more in more.items():
         if n_more > MAX_DIFFERENCE * len(everywhere):
-            raise RuntimeError(f"{label} fetched {n_more:,} pages that others did not, beside {len(everywhere):,}")
+            raise RuntimeError(f"{label} fetched {n_more:,} pages more than the {len(everywhere):,} of all crawlers")
     differing = "; ".join(f"{label} {n_more:,} more" for label, n_more in more.items() if n_more)
     return f"{len(everywhere):,} pages were fetched by all of them" + (f" ({differing})." if differing else ".")
 

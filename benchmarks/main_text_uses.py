@@ -7,9 +7,9 @@ among all articles.
 Near duplicates, on pages of documentation, up to 60 a host. "wrongly near": pairs of pages of a host of which the true
 main texts (`reading_truth`) are no near duplicates, but what was compared is. "nowhere near": those of them whose true
 main texts are not even half the same. "missed": pairs with true main texts that are near duplicates, but what was
-compared is not. "in other furniture": of pages whose main text was put into a page of another host, how many are near
-duplicates of the page that it came from. Main text is that of the page by itself, since near duplicates are told while
-a crawl runs, before it is known what repeats.
+compared is not. "in other boilerplate": of pages whose main text was put into a page of another host, how many are near
+duplicates of the page that it came from. Main text is that of the page by itself, since near duplicates are detected
+during the crawl, before it is known what repeats.
 """
 
 from __future__ import annotations
@@ -163,9 +163,9 @@ def duplicates_table() -> str:
         [name, f"{wrong[k]:,}", f"{nowhere[k]:,}", f"{missed[k]:,}", f"{100 * found[k]:.0f} %"]
         for k, name in enumerate(("all text", "main text"))
     ]
-    head = ["near duplicates by", "wrongly near", "nowhere near", "missed", "in other furniture"]
+    head = ["near duplicates by", "wrongly near", "nowhere near", "missed", "in other boilerplate"]
     about = f"{n_pairs:,} pairs of pages of the same host, of which {n_near:,} are near duplicates"
-    return f"{about}; {sum(one is not None for one in moved)} pages in other furniture:\n\n{table(head, rows)}"
+    return f"{about}; {sum(one is not None for one in moved)} pages in other boilerplate:\n\n{table(head, rows)}"
 
 
 Move = tuple[str, bytes, str, bytes]
@@ -183,7 +183,7 @@ def moves(pages_of: dict[str, list[tuple[str, bytes]]]) -> Iterator[Move]:
 
 
 def near_after_moving(name: str, html: bytes, other_name: str, other_html: bytes) -> list[bool] | None:
-    """Whether a page is a near duplicate of itself in the furniture of another, by all text and by main text."""
+    """Whether a page is a near duplicate of itself in the boilerplate of another, by all text and by main text."""
     changed = with_main_of(other_html, html)
     if changed is None:
         return None

@@ -3,7 +3,7 @@
 Round trips: Markdown documents made at random, rendered to HTML by markdown-it, extracted, written as Markdown and
 rendered again. An element survives if it is there with all it says: a heading with its level, code with its language
 and each line, a table with each cell, an item with its list, number and depth, a link with its target. In a page, the
-document stands between menus, a sidebar and a footer.
+document is surrounded by menus, a sidebar and a footer.
 
 Code of real pages: each `pre` of every twentieth page of the 36 documentation hosts, as lxml sees it, must be a block
 of code of the Markdown, line by line. Time is CPU time a page, on every fifth of them.

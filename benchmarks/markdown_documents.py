@@ -1,4 +1,4 @@
-"""Markdown documents at random, and what stands in a page of HTML as an independent parser sees it.
+"""Markdown documents at random, and the elements of an HTML page as an independent parser sees them.
 
 Documents hold headings, paragraphs, lists in lists, tables, code with languages, links, images, quotes and emphasis,
 with text between that Markdown could take for something else.
@@ -33,13 +33,13 @@ class Writer:
 
     def document(self) -> str:
         rng = self._rng
-        parts = [f"# {self._words(2, 5)}"]
+        texts = [f"# {self._words(2, 5)}"]
         for _ in range(rng.randrange(4, 12)):
             kind = rng.random()
             if kind < 0.25:
-                parts.append("#" * rng.randrange(2, 7) + " " + self.inline(1, 5, with_image=False))
-            parts.append(self.block(0))
-        return "\n\n".join(parts) + "\n"
+                texts.append("#" * rng.randrange(2, 7) + " " + self.inline(1, 5, with_image=False))
+            texts.append(self.block(0))
+        return "\n\n".join(texts) + "\n"
 
     def block(self, depth: int) -> str:
         kind = self._rng.random()
@@ -59,21 +59,21 @@ class Writer:
 
     def inline(self, least: int, most: int, with_image: bool = True) -> str:
         rng = self._rng
-        parts = [self._words(least, most)]
+        texts = [self._words(least, most)]
         for _ in range(rng.randrange(4)):
             kind = rng.random()
             if kind < 0.4:
-                parts.append(f"[{self._words(1, 2)}](https://example.org/{rng.randrange(99)}{rng.choice(_ENDINGS)})")
+                texts.append(f"[{self._words(1, 2)}](https://example.org/{rng.randrange(99)}{rng.choice(_ENDINGS)})")
             elif kind < 0.6:
-                parts.append(f"`{rng.choice(('x = 1', 'a|b', '<b>', '*p', 'f()', 'a_b_c')).replace('|', '/')}`")
+                texts.append(f"`{rng.choice(('x = 1', 'a|b', '<b>', '*p', 'f()', 'a_b_c')).replace('|', '/')}`")
             elif kind < 0.7 and with_image:
-                parts.append(f"![{self._words(1, 2)}](/pictures/{rng.randrange(99)}.png)")
+                texts.append(f"![{self._words(1, 2)}](/pictures/{rng.randrange(99)}.png)")
             elif kind < 0.85:
-                parts.append(f"**{self._words(1, 2)}**")
+                texts.append(f"**{self._words(1, 2)}**")
             else:
-                parts.append(f"*{self._words(1, 2)}*")
-            parts.append(self._words(1, 4))
-        return " ".join(parts)
+                texts.append(f"*{self._words(1, 2)}*")
+            texts.append(self._words(1, 4))
+        return " ".join(texts)
 
     def _list(self, depth: int) -> str:
         rng = self._rng
@@ -116,7 +116,7 @@ def documents(n: int, seed: int = 20260117) -> list[str]:
 
 
 class Seen(HTMLParser):
-    """What stands in a page: (kind, facts) of each element, counted."""
+    """The elements of a page, counted by (kind, facts)."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -145,7 +145,7 @@ class Seen(HTMLParser):
             self._end_texts(but_last=tag == "pre")
 
     def _end_texts(self, but_last: bool = False) -> None:
-        """The words of an item are those before what stands in it."""
+        """The words of an item are those before its first nested element."""
         for tag, values, texts in self._open[: -1 if but_last else None]:
             if tag == "li" and "".join(texts).strip():
                 values["ended"] = values.get("ended") or "".join(texts)

@@ -16,8 +16,8 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.measure import machine, measured, table
-from orienteer.fake_web.answers import Answer
-from orienteer.fake_web.process import served_elsewhere
+from orienteer.fake_web.fake_response import FakeResponse
+from orienteer.fake_web.process import FakeWebProcess
 from orienteer.fake_web.site import RequestHeaders, Site
 
 N_PAGES = 64
@@ -33,16 +33,16 @@ class MaximalSite(Site):
     def __init__(self, kind: str) -> None:
         self._kind = kind
 
-    def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
+    def response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
         if target == "/robots.txt" or "sitemap" in target:
-            return Answer(status=404)
+            return FakeResponse(status=404)
         if target == "/":
             n_pages = N_PAGES_OF_TAGS if self._kind == "tags" else N_PAGES
-            return Answer("".join(f"<a href={url(page)}>{page}</a>" for page in range(n_pages)))
+            return FakeResponse("".join(f"<a href={url(page)}>{page}</a>" for page in range(n_pages)))
         body = _body(self._kind)
         if self._kind in ("packed", "tags"):
-            return Answer(body, headers=(("Content-Encoding", "gzip"),))
-        return Answer(body)
+            return FakeResponse(body, headers=(("Content-Encoding", "gzip"),))
+        return FakeResponse(body)
 
 
 def url(page: int) -> str:
@@ -83,7 +83,7 @@ def run(*kinds: str) -> str:
     for kind in kinds or KINDS:
         with (
             tempfile.TemporaryDirectory(prefix="orienteer-benchmark-") as name,
-            served_elsewhere(MaximalSite, kind) as web,
+            FakeWebProcess(MaximalSite, kind) as web,
         ):
             result = measured(crawled, kind, web.address, Path(name) / "crawl", rounds=1)
         rows.append(

@@ -1,12 +1,12 @@
 """The memory of a live crawl, and how long its folder takes to open again.
 
-A ledger is told of 100,000 pages with 40 links each, half of them to URLs that are new, until it knows 2 million URLs;
-answers are made up, there is no network. The goal is to be proved, not measured: a survey keeps about 22 bytes a URL
-more. Memory is what the process has grown by, without 4 bytes for each link and
-without SQLite's page cache (64 MiB at most), divided by the URLs known. To see where it goes, the crawl is taken apart:
-each part is what the process shrinks by when it is dropped, from left to right. Priorities, which the frontier shares,
-are counted with the policy, and hosts with the URLs seen. Opening is measured in new processes, once with the
-checkpoint and once without, and is over when the next page can be chosen.
+A ledger records 100,000 pages with 40 links each, half of them to new URLs, until it knows 2 million URLs; responses
+are generated, without a network. The goal is to be proved, not measured: a survey keeps about 22 bytes a URL more.
+Memory is what the process has grown by, without 4 bytes for each link and without SQLite's page cache (64 MiB at most),
+divided by the URLs known. To see where it goes, the crawl is taken apart: the memory of a component is what the process
+shrinks by when it is dropped, from left to right. Priorities, which the frontier shares, are counted with the policy,
+and hosts with the URLs seen. Opening is measured in new processes, once with the checkpoint and once without, and is
+over when the next page can be chosen.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ import numpy as np
 
 from benchmarks.frontier import resident_bytes
 from benchmarks.measure import machine, measured, table
-from orienteer.answers.answer import Request
-from orienteer.answers.meaning import Meaning, Verdict
 from orienteer.extract import near_duplicates
 from orienteer.extract.page import Page
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.live.warm_up import warm_up
 from orienteer.pages.outcome import Outcome
+from orienteer.responses.response import Request
+from orienteer.responses.verdict import Verdict, VerdictKind
 from orienteer.store.folder import CrawlFolder
-from orienteer.workers.received import Received
+from orienteer.workers.fetch_result import FetchResult
 
 POLICIES = ("certified", "fractional")
 N_PAGES, LINKS_PER_PAGE, NEW_PER_PAGE = 100_000, 40, 20
@@ -82,16 +82,16 @@ def crawl_page(ledger: Ledger, links: list[str]) -> None:
     page = ledger.crawl.next(0.0)
     assert page is not None
     body = b"page %d" % page
-    meaning = Meaning(Verdict.FETCHED, Outcome.OK, page_with(links, f"The title of page {page}"))
-    answer = Received(
-        Request(ledger.url(page), page), Outcome.OK, meaning, 200, started_at=1.7e9 + page, duration_s=0.1,
+    verdict = Verdict(VerdictKind.FETCHED, Outcome.OK, page_with(links, f"The title of page {page}"))
+    answer = FetchResult(
+        Request(ledger.url(page), page), Outcome.OK, verdict, 200, started_at=1.7e9 + page, duration_s=0.1,
         n_bytes=len(body), size_bytes=len(body), content_type="text/html", digest=near_duplicates.digest(body),
     )  # fmt: skip
-    ledger.take_in(page, answer, 0.0)
+    ledger.record_response(page, answer, 0.0)
 
 
 def page_with(links: list[str], title: str) -> Page:
-    """A page without text: what is kept of texts is on the disk."""
+    """A page without text: texts are stored on disk only."""
     return Page(
         links, title, text="", headings=[], anchors=[], description="", language="en", charset="utf-8", canonical=None,
         noindex=False, nofollow=False,
@@ -114,7 +114,7 @@ def growth(policy: str, n_pages: int, place: Path) -> Callable[[], dict[str, Any
             grown_by = held(ledger) - before
             ledger.checkpoint()
             counts = {"urls": len(ledger.seen), "links": ledger.crawl.web.n_links, "total": grown_by}
-            return counts | {"parts": taken_apart(ledger)}
+            return counts | {"components": taken_apart(ledger)}
 
     return run
 
@@ -127,10 +127,10 @@ def held(ledger: Ledger) -> int:
 
 
 def taken_apart(ledger: Ledger) -> dict[str, int]:
-    """What the process shrinks by when each part is dropped; what parts share goes with the last of them."""
+    """Return what the process shrinks by when each component is dropped; shared memory counts for the last of them."""
     crawl = ledger.crawl
     ledger.setup._crawl = None
-    parts: dict[str, tuple[Any, str]] = {
+    owners: dict[str, tuple[Any, str]] = {
         "frontier": (crawl, "frontier"),
         "policy": (crawl, "policy"),
         "coverage": (crawl, "coverage"),
@@ -142,8 +142,8 @@ def taken_apart(ledger: Ledger) -> dict[str, int]:
     del crawl
     shrunk_by = {}
     now = held(ledger)
-    for name, (owner, attribute) in parts.items():
-        parts[name] = (None, "")
+    for name, (owner, attribute) in owners.items():
+        owners[name] = (None, "")
         setattr(owner, attribute, None)
         del owner
         before, now = now, held(ledger)
@@ -176,11 +176,11 @@ def run(n_pages: int = N_PAGES) -> str:
             grown = measured(growth, policy, n_pages, place, rounds=1)
             took_s = time.perf_counter() - started
             counts = grown.result
-            per_url = {name: n_bytes / counts["urls"] for name, n_bytes in counts["parts"].items()}
+            per_url = {name: n_bytes / counts["urls"] for name, n_bytes in counts["components"].items()}
             per_url["graph"] -= BYTES_PER_LINK * counts["links"] / counts["urls"]
             total = (counts["total"] - BYTES_PER_LINK * counts["links"]) / counts["urls"]
             rest = total - sum(per_url.values())
-            sizes.append([policy, f"{total:.1f}", *(f"{part:.1f}" for part in per_url.values()), f"{rest:.1f}",
+            sizes.append([policy, f"{total:.1f}", *(f"{size:.1f}" for size in per_url.values()), f"{rest:.1f}",
                           f"{grown.peak_mib:,.0f}"])  # fmt: skip
             openings.append([policy, *openings_of(policy, place), f"{took_s:.0f}"])
     return (

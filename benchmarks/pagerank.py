@@ -1,4 +1,4 @@
-"""PageRank to a true L1 error of 1e-6, beside SciPy, NetworKit, igraph and NetworkX.
+"""PageRank to a true L1 error of 1e-6, compared with SciPy, NetworKit, igraph and NetworkX.
 
 Every peer gets the loosest setting that reaches the error (found beforehand, not timed); ours runs with its default
 tolerance, which is a proven bound. What it takes to bring the graph into each library's own form is not counted.

@@ -1,10 +1,10 @@
-"""A network that falls apart for a minute, under a crawl on two machines.
+"""A network partition of a minute during a crawl on two machines.
 
-Three network namespaces stand for three machines: the crawl with a Ray node, another Ray node, and the web. While the
+Three network namespaces represent three machines: the crawl with a Ray node, another Ray node, and the web. While the
 crawl runs, the link between the two nodes carries nothing for 60 s; both still reach the web. The crawl is to go on
-with the worker that it can reach. What the other one has in hand is asked for again, but not before its fetches have
-surely ended: no host ever has two requests at once. Whatever it says later is dropped. In the end there is the same
-crawl as by one process that nobody disturbs.
+with the worker that it can reach. Requests in flight at the other one are sent again, but not before they have surely
+ended: no host ever has two requests at once. Its late results are dropped. In the end the crawl is the same as an
+undisturbed one by one process.
 
 Needs Linux and root, for the namespaces; all of them are removed at the end.
 """
@@ -39,15 +39,15 @@ CUT_S = 60.0
 CUT_AFTER = 100  # pages
 TIMEOUT_S = 5.0
 IN_FLIGHT = 24
-PATIENCE_S = 540.0
+CRAWL_TIMEOUT_S = 540.0
 
-_SWITCH, _BRAIN, _NODE, _WEB = "orienteer-switch", "orienteer-brain", "orienteer-node", "orienteer-web"
+_SWITCH, _CRAWL, _NODE, _WEB = "orienteer-switch", "orienteer-crawl", "orienteer-node", "orienteer-web"
 _RAY, _HTTP = "ray", "http"  # the two networks
 _ADDRESSES = {
-    (_BRAIN, _RAY): "10.88.1.1", (_NODE, _RAY): "10.88.1.2",
-    (_BRAIN, _HTTP): "10.88.2.1", (_NODE, _HTTP): "10.88.2.2", (_WEB, _HTTP): "10.88.2.3",
+    (_CRAWL, _RAY): "10.88.1.1", (_NODE, _RAY): "10.88.1.2",
+    (_CRAWL, _HTTP): "10.88.2.1", (_NODE, _HTTP): "10.88.2.2", (_WEB, _HTTP): "10.88.2.3",
 }  # fmt: skip
-_CLUSTER = f"{_ADDRESSES[_BRAIN, _RAY]}:6379"
+_CLUSTER = f"{_ADDRESSES[_CRAWL, _RAY]}:6379"
 _WEB_AT = f"{_ADDRESSES[_WEB, _HTTP]}:8000"
 
 
@@ -63,8 +63,8 @@ def run() -> str:
         stack.enter_context(_machines())
         web = stack.enter_context(_role(_WEB, "web"))
         stack.enter_context(_role(_NODE, "node"))
-        brain = stack.enter_context(_role(_BRAIN, "brain", scratch))
-        crawled = json.loads(brain.communicate(timeout=PATIENCE_S)[0].splitlines()[-1])
+        crawler = stack.enter_context(_role(_CRAWL, "coordinator", scratch))
+        crawled = json.loads(crawler.communicate(timeout=CRAWL_TIMEOUT_S)[0].splitlines()[-1])
         served = json.loads(web.communicate("end\n", timeout=60)[0].splitlines()[-1])
         alone, folder = Path(scratch) / "alone", Path(scratch) / "cut"
         with FakeWeb(site()) as quick:
@@ -94,7 +94,7 @@ def _ip(*arguments: str) -> None:
 
 @contextmanager
 def _machines() -> Iterator[None]:
-    names = [_SWITCH, _BRAIN, _NODE, _WEB]
+    names = [_SWITCH, _CRAWL, _NODE, _WEB]
     _remove(names)
     try:
         for name in names:
@@ -151,7 +151,7 @@ def web() -> None:
         counts = Counter((host, target) for _, host, target in web.requests)
         facts = {
             "n_twice": sum(n > 1 for n in counts.values()),
-            "most_at_once": max(web.max_under_way_per_host.values()),
+            "most_at_once": max(web.max_in_flight_per_host.values()),
         }
         print(json.dumps(facts), flush=True)
 
@@ -170,10 +170,10 @@ def node() -> None:
     _ray_node(f"--address={_CLUSTER}", f"--node-ip-address={_ADDRESSES[_NODE, _RAY]}").wait()
 
 
-def brain(scratch: str) -> None:
-    from orienteer.workers.ray_actors import RayCluster
+def coordinator(scratch: str) -> None:
+    from orienteer.workers.ray_backend import RayCluster
 
-    _ray_node("--head", "--port=6379", f"--node-ip-address={_ADDRESSES[_BRAIN, _RAY]}", "--include-dashboard=false")
+    _ray_node("--head", "--port=6379", f"--node-ip-address={_ADDRESSES[_CRAWL, _RAY]}", "--include-dashboard=false")
     give_up, n_cpus = time.monotonic() + 120, 0
     while n_cpus < 2 and time.monotonic() < give_up:
         time.sleep(2)
@@ -182,7 +182,7 @@ def brain(scratch: str) -> None:
     assert n_cpus == 2, "the other node has not come"
     cut = Cut()
     started = time.monotonic()
-    report = _crawl(Path(scratch) / "cut", _WEB_AT, processes=2, on=_CLUSTER, watch=cut)
+    report = _crawl(Path(scratch) / "cut", _WEB_AT, processes=2, cluster=_CLUSTER, watch=cut)
     n_done = [cut.n_done_then, cut.n_done_back, report.figures.n_done]
     print(json.dumps({"n_done": n_done, "cut_s": cut.lasted_s, "crawl_s": time.monotonic() - started}), flush=True)
 
@@ -217,4 +217,4 @@ def _crawl(folder: Path, connect_to: str, processes: int, **more: Any) -> Any:
 
 
 if __name__ == "__main__":
-    {"web": web, "node": node, "brain": brain}[sys.argv[1]](*sys.argv[2:])
+    {"web": web, "node": node, "coordinator": coordinator}[sys.argv[1]](*sys.argv[2:])

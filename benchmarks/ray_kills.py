@@ -3,9 +3,8 @@
 A cluster of three Ray nodes on this machine runs the workers of the real command; one of the nodes is lost now and then
 with all that runs on it, and another one comes. A worker, and the process of the crawl, are killed by `kill -9`; the
 crawl is then resumed by the same command. *Lost* are pages that were acknowledged when the crawl was killed and are
-gone or changed later; *double* those that stand twice in the archive; *differing* those that the crawl ends with
-otherwise than one that was left alone; *asked again* is by how many requests it took more, with what was in hand at a
-kill beside it.
+gone or changed later; *double* those that are in the archive twice; *differing* those that have another outcome than in
+an undisturbed crawl; *requested again* is the number of additional requests, followed by the number in flight at kills.
 """
 
 from __future__ import annotations
@@ -116,7 +115,7 @@ def run(n_kills: int = 50, most_s: float = 900.0) -> str:
         while kills.total() < n_kills and time.monotonic() - started < most_s:
             sums["crawls"] += 1
             n_before = len(web.requests)
-            on = ["--on", nodes.address, "--processes", 4]
+            on = ["--cluster", nodes.address, "--processes", 4]
             command = _command(web, site, there / f"crawl-{sums['crawls']}", *on)
             with closing(Ordeal(command, nodes, rng)) as ordeal:
                 ordeal.run(KILLS_PER_CRAWL)

@@ -5,10 +5,10 @@ have them; the mean is over pages. "inside" is the share of snippets that belong
 boilerplate, that are inside the text that was found. The weights that ours ships were learned on these pages; what
 counts is *cross-validated*: the main text of each page was found by weights that have seen no page of its host.
 
-Furniture is learned from other pages of the host: pages of documentation and of an encyclopedia, up to 20 a host, where
-each generator marks its main text (`reading_truth`). No weights have seen them; but how much repetition counts was
-chosen on the pages of documentation, among some fifteen settings, and rules of the truth were corrected on the way (the
-title of an article belongs to it). So those figures are not of pages unseen.
+Boilerplate is learned from other pages of the host: pages of documentation and of an encyclopedia, up to 20 a host,
+where each generator marks its main text (`reading_truth`). No weights have seen them; but how much repetition counts
+was chosen on the pages of documentation, among some fifteen settings, and rules of the truth were corrected on the way
+(the title of an article belongs to it). So those figures are not of held-out pages.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from benchmarks.measure import machine, measured, table
 from benchmarks.reading_truth import main_and_rest
 from experiments.main_text_pages import KnownPage, known_pages, sample_of
 from experiments.main_text_weights import cross_validated, f1, judged, outer_fold
-from orienteer.extract.furniture import Furniture
+from orienteer.extract.boilerplate import HostBoilerplate
 from orienteer.extract.main_text import as_bytes, main_text, with_headings, without_repeats
 from orienteer.extract.page import extract_page
 from orienteer.files.compressed import zstd
@@ -102,13 +102,13 @@ def by_others() -> list[str]:
 
 def snippets_inside(texts: list[str], snippets: list[list[str]]) -> float:
     inside = []
-    for text, wanted in zip(texts, snippets, strict=True):
-        words = f" {_as_words(text)} "
-        inside += [f" {_as_words(snippet)} " in words for snippet in wanted if _as_words(snippet)]
+    for text, expected in zip(texts, snippets, strict=True):
+        words = f" {_normalized(text)} "
+        inside += [f" {_normalized(snippet)} " in words for snippet in expected if _normalized(snippet)]
     return float(np.mean(inside))
 
 
-def _as_words(text: str) -> str:
+def _normalized(text: str) -> str:
     return " ".join(_WORD.findall(text.lower()))
 
 
@@ -141,11 +141,11 @@ def run() -> str:
     packages = ["turbohtml", *(name for name in ("trafilatura", "resiliparse") if name in found)]
     return (
         f"{len(pages)} pages. {machine('numpy', *packages)}\n\n{table(head, cells)}\nF1 by type of page:\n\n"
-        f"{table(['', *types], by_type)}\n{furniture_table()}"
+        f"{table(['', *types], by_type)}\n{boilerplate_table()}"
     )
 
 
-# Furniture
+# Boilerplate
 
 
 def pages_of_sites(name: str, most: int = PAGES_PER_HOST) -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
@@ -164,36 +164,36 @@ def pages_of_sites(name: str, most: int = PAGES_PER_HOST) -> Iterator[tuple[str,
 def host_figures(host: str, pages: list[tuple[str, bytes]]) -> dict[str, list[tuple[float, float, float]]]:
     """Of each page: how much of the main text is inside, how much of the rest, how much of what is found is the rest.
 
-    By the model alone, and with furniture.
+    By the model alone, and with boilerplate learned.
     """
-    known, furniture = [], Furniture()
+    known, boilerplate = [], HostBoilerplate()
     for name, html in pages:
         truth = main_and_rest(html)
         page = extract_page(html, f"http://{name}", with_scores=True)
         lines = page.text.split("\n")
-        furniture.learn(host, lines)
+        boilerplate.learn(host, lines)
         if truth is not None and len(truth[0].split()) >= 20:
             known.append((lines, page.line_scores, truth))
-    figures: dict[str, list[tuple[float, float, float]]] = {"by itself": [], "with furniture": []}
+    figures: dict[str, list[tuple[float, float, float]]] = {"by itself": [], "boilerplate learned": []}
     for lines, scores, (main, whole) in known:
-        masks = np.frombuffer(scores, np.uint8) >= 128, furniture.main_lines(host, lines, scores)
+        masks = np.frombuffer(scores, np.uint8) >= 128, boilerplate.main_lines(host, lines, scores)
         for name, mask in zip(figures, masks, strict=True):
-            kept = "\n".join(line for line, is_main in zip(lines, mask, strict=True) if is_main)
-            figures[name].append(_figures(kept, main, whole))
+            extracted = "\n".join(line for line, is_main in zip(lines, mask, strict=True) if is_main)
+            figures[name].append(_figures(extracted, main, whole))
     return figures
 
 
-def _figures(kept: str, main: str, whole: str) -> tuple[float, float, float]:
+def _figures(extracted: str, main: str, whole: str) -> tuple[float, float, float]:
     from collections import Counter
 
-    found, wanted, everything = (Counter(_WORD.findall(text.lower())) for text in (kept, main, whole))
-    n_right = (found & wanted).total()
-    n_rest = max(everything.total() - wanted.total(), 0)
+    found, expected, everything = (Counter(_WORD.findall(text.lower())) for text in (extracted, main, whole))
+    n_right = (found & expected).total()
+    n_rest = max(everything.total() - expected.total(), 0)
     n_wrong = found.total() - n_right
-    return n_right / wanted.total(), min(n_wrong / n_rest, 1.0) if n_rest else 0.0, n_wrong / max(found.total(), 1)
+    return n_right / expected.total(), min(n_wrong / n_rest, 1.0) if n_rest else 0.0, n_wrong / max(found.total(), 1)
 
 
-def furniture_table() -> str:
+def boilerplate_table() -> str:
     rows = []
     n_pages = n_hosts = 0
     for site, archive in SITES.items():
@@ -205,4 +205,4 @@ def furniture_table() -> str:
         for name, figures in total.items():
             rows.append([f"{site}, {name}", *(f"{100 * figure:.1f} %" for figure in np.mean(figures, axis=0))])
     head = ["", "of the main text, inside", "of the rest, inside", "of what is inside, the rest"]
-    return f"Furniture learned from {n_pages:,} pages of {n_hosts} hosts, in words:\n\n{table(head, rows)}"
+    return f"Boilerplate learned from {n_pages:,} pages of {n_hosts} hosts, in words:\n\n{table(head, rows)}"

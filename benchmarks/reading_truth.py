@@ -1,6 +1,6 @@
 """What is the main text of pages of documentation, by the element in which each generator puts it.
 
-Told by lxml and by rules that know each generator; nothing of the reader that is measured. Sphinx marks it
+It is found by lxml and by rules for each generator, independently of the reader that is measured. Sphinx marks it
 (`role="main"`, or `div.body`), docutils has `div.document`, AsciiDoc and Tomcat `#content`. DocBook's pages are all
 main text but for the navigation above and below. Wikipedia has `#bodyContent`, and its title above that.
 """
@@ -14,7 +14,7 @@ _MARKED = (
     '//div[contains(concat(" ", @class, " "), " document ")]', '//*[@id="content"]', '//div[@class="yui-b"]',
 )  # fmt: skip
 _TITLE = '//h1[@class="firstHeading"]'  # of Wikipedia: outside of what is marked
-_AROUND = (
+_REMOVED = (
     '//div[@class="navheader" or @class="navfooter"]', '//ul[@class="docnav" or @class="docnav top"]',
     '//p[@id="title"]', '//div[@class="nosearch"]', '//div[@id="footer"]', "//script", "//style", "//noscript",
     '//div[@id="hd" or @id="ft" or @id="sidebar" or @id="global-nav"]', '//div[@class="nav" or @class="sidemenu"]',
@@ -33,10 +33,10 @@ def main_and_rest(html: bytes) -> tuple[str, str] | None:
     marked = _marked(tree)
     if body is None or marked is None:
         return None
-    around = [element for path in _AROUND for element in tree.xpath(path)]
-    whole = _text(body, [element for element in around if element.tag in ("script", "style", "noscript")])
+    removed = [element for path in _REMOVED for element in tree.xpath(path)]
+    whole = _text(body, [element for element in removed if element.tag in ("script", "style", "noscript")])
     titles = [] if marked is body else tree.xpath(_TITLE)
-    return "\n".join(_text(element, around) for element in (*titles, marked)), whole
+    return "\n".join(_text(element, removed) for element in (*titles, marked)), whole
 
 
 def with_main_of(html: bytes, other: bytes) -> bytes | None:
@@ -67,16 +67,16 @@ def _marked(tree: Any) -> Any:
 
 
 def _text(element: Any, without: list[Any]) -> str:
-    parts: list[str] = []
-    _collect(element, {id(one) for one in without}, parts)
-    return "".join(parts)
+    texts: list[str] = []
+    _collect(element, {id(one) for one in without}, texts)
+    return "".join(texts)
 
 
-def _collect(element: Any, without: set[int], parts: list[str]) -> None:
+def _collect(element: Any, without: set[int], texts: list[str]) -> None:
     if id(element) not in without and isinstance(element.tag, str):
         mark = "\n" if element.tag in _BLOCKS else ""
-        parts.append(mark + (element.text or ""))
+        texts.append(mark + (element.text or ""))
         for child in element:
-            _collect(child, without, parts)
-        parts.append(mark)
-    parts.append(element.tail or "")
+            _collect(child, without, texts)
+        texts.append(mark)
+    texts.append(element.tail or "")

@@ -1,7 +1,7 @@
-"""Which real pages `--render auto` would show in a browser, beside which need it: the WCXB development pages.
+"""Which real pages `--render auto` would render in a browser, and which need it: the WCXB development pages.
 
-A page needs a browser if less than half of the words of its true main text stand in what was sent. The pages come
-without the files that they load, so nobody can show them here: what is counted is the choice.
+A page needs a browser if less than half of the words of its true main text are in the response. The pages come without
+their assets, so they cannot be rendered here: only the choice is counted.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def choice_table() -> str:
         right = sum(n for (needs, kind), n in found.items() if needs and kind in kinds)
         wrong = sum(n for (needs, kind), n in found.items() if not needs and kind in kinds)
         rows.append([label, f"{right + wrong}", f"{right}", f"{wrong}", f"{n_needed - right}"])
-    headings = ["shown, because", "pages", "that need it", "that do not", "missed"]
+    headings = ["rendered, because", "pages", "that need it", "that do not", "missed"]
     facts = f"{found.total()} pages with a true main text, {n_code} of them with scripts; {n_needed} need a browser\n\n"
     return facts + table(headings, rows)
 

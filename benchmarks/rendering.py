@@ -1,15 +1,14 @@
-"""What it costs to show a page in a browser: four single-page applications (React, Vue, Svelte, Lit), 13 pages each.
+"""The cost of rendering a page in a browser: four single-page applications (React, Vue, Svelte, Lit), 13 pages each.
 
-Everybody drives the same browser (Chromium's headless shell), one page after the other, and answers its requests from
-memory; pictures are refused. A page counts where its links or its text came out. CPU time is that of the driver, the
-browser and all their processes, once they have started; memory is the proportional set size (PSS) of all of them in
-the end. Playwright waits until the page has loaded and its network is idle; "same tab" leaves cookies, storage and
-scripts' workers of one page to the next. crawl4ai has its own way: it is measured if CRAWL4AI_PYTHON names a Python
-that has it.
+All drive the same browser (Chromium's headless shell), one page after the other, and answers its requests from memory;
+pictures are refused. A page counts where its links or its text came out. CPU time is that of the driver, the browser
+and all their processes, once they have started; memory is the proportional set size (PSS) of all of them in the end.
+Playwright waits until the page has loaded and its network is idle; "same tab" leaves cookies, storage and scripts'
+workers of one page to the next. crawl4ai has its own way: it is measured if CRAWL4AI_PYTHON names a Python that has it.
 
-The second table is about which pages `--render auto` shows: the WCXB development pages, of which nearly every one is
+The second table is about which pages `--render auto` renders: the WCXB development pages, of which nearly every one is
 the only one of its host, and so the first of its kind. A page needs a browser if less than half of the words of its
-true main text were sent. They come without the files that they load; what is counted is the choice.
+true main text were sent. They come without their assets; only the choice is counted.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ from typing import Any
 from benchmarks.measure import machine, measured, table
 from benchmarks.process_costs import Cost, Meter
 from benchmarks.render_suspects import choice_table
-from orienteer.browser.finding import find_browser
-from orienteer.browser.job import RenderJob, Supplied, Wanted
+from orienteer.browser.executable import find_browser
+from orienteer.browser.job import BrowserRequest, BrowserResponse, RenderJob
 from orienteer.browser.renderer import Renderer
 from orienteer.browser.settings import BrowserSettings
 from orienteer.files.compressed import zstd
@@ -53,7 +52,7 @@ class Web:
             }
         self.urls = [f"https://{name}.test/" + (f"item/{i}" if i else "") for i in range(13) for name in NAMES]
 
-    def answer(self, url: str) -> tuple[int, str, bytes]:
+    def response(self, url: str) -> tuple[int, str, bytes]:
         name, _, path = url.removeprefix("https://").partition(".test/")
         if path == "api/items.json":
             return 200, "application/json", json.dumps(ITEMS).encode()
@@ -77,9 +76,9 @@ def orienteer(tabs: int) -> Callable[[], Cost]:
     def run() -> Cost:
         web = Web()
         renderer = Renderer(BrowserSettings(path=str(find_browser()), tabs=tabs))
-        _shown(renderer, web, web.urls[:N_WARM])
+        _render(renderer, web, web.urls[:N_WARM])
         meter = Meter()
-        n_right = _shown(renderer, web, web.urls)
+        n_right = _render(renderer, web, web.urls)
         cost = meter.cost(n_right, len(web.urls))
         renderer.close()
         return cost
@@ -87,17 +86,17 @@ def orienteer(tabs: int) -> Callable[[], Cost]:
     return run
 
 
-def _shown(renderer: Renderer, web: Web, urls: list[str]) -> int:
+def _render(renderer: Renderer, web: Web, urls: list[str]) -> int:
     headers = (("content-type", "text/html"),)
     for i, url in enumerate(urls):
-        renderer.start(RenderJob(i, url, 200, headers, web.answer(url)[2], AGENT))
+        renderer.start(RenderJob(i, url, 200, headers, web.response(url)[2], AGENT))
     n_right = 0
-    while renderer.n_under_way:
+    while renderer.n_in_flight:
         select.select([renderer.descriptor], [], [])
         for event in renderer.events():
-            if isinstance(event, Wanted):
-                status, kind, content = web.answer(event.url)
-                renderer.supply(Supplied(event.job, event.number, status, (("content-type", kind),), content))
+            if isinstance(event, BrowserRequest):
+                status, kind, content = web.response(event.url)
+                renderer.fulfill(BrowserResponse(event.job, event.number, status, (("content-type", kind),), content))
             else:
                 n_right += web.is_right(urls[event.job], event.dom.decode(), event.links)
     return n_right
@@ -119,11 +118,11 @@ async def _by_playwright(same_tab: bool) -> Cost:
 
     web = Web()
 
-    async def answer(route: Route) -> None:
+    async def response(route: Route) -> None:
         if route.request.resource_type in ("image", "font", "media"):
             await route.abort()
             return
-        status, kind, content = web.answer(route.request.url)
+        status, kind, content = web.response(route.request.url)
         await route.fulfill(status=status, content_type=kind, body=content)
 
     async with async_playwright() as driver:
@@ -131,10 +130,10 @@ async def _by_playwright(same_tab: bool) -> Cost:
 
         async def opened() -> Any:
             context = await browser.new_context(service_workers="block")
-            await context.route("**/*", answer)
+            await context.route("**/*", response)
             return await context.new_page()
 
-        async def shown(urls: list[str]) -> int:
+        async def rendered(urls: list[str]) -> int:
             n_right, page = 0, None
             for url in urls:
                 page = page or await opened()
@@ -146,9 +145,9 @@ async def _by_playwright(same_tab: bool) -> Cost:
                     page = None
             return n_right
 
-        await shown(web.urls[:N_WARM])
+        await rendered(web.urls[:N_WARM])
         meter = Meter()
-        cost = meter.cost(await shown(web.urls), len(web.urls))
+        cost = meter.cost(await rendered(web.urls), len(web.urls))
         await browser.close()
         return cost
 
@@ -160,10 +159,10 @@ def crawl4ai() -> Cost | None:
         return None
     web = Web()
     files = {name: file.decode() for name, file in web.files.items() if name.endswith((".js", ".html"))}
-    told = json.dumps({"files": files, "items": ITEMS, "names": NAMES, "browser": str(find_browser())})
+    settings = json.dumps({"files": files, "items": ITEMS, "names": NAMES, "browser": str(find_browser())})
     command = [python, "-m", "benchmarks.crawlers.crawl4ai_rendering"]
     done = subprocess.run(
-        command, input=told, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1]
+        command, input=settings, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1]
     )
     return Cost(*json.loads(done.stdout.splitlines()[-1]))
 

@@ -1,15 +1,15 @@
-"""The broken links of a site report beside those that an independent link checker finds, on real documentation.
+"""The broken links of a site report, compared with those of an independent link checker, on real documentation.
 
 The 36 hosts of the shared data are served on loopback, each crawled as a whole and checked by LinkChecker, which asks
-the same server through its proxy setting. It is a program under the GPL that is run as a tool where it is
-installed (`linkchecker` on the path); nothing of it is used here. It tells each broken address once, with one page
-where it stands and the words of the link there. Compared are the addresses, whether the report names that page, too
-(it does not where the address is that of a form or a style there, and is linked elsewhere), and the words.
+the same server through its proxy setting. It is a program under the GPL that is run as a tool where it is installed
+(`linkchecker` on the path); nothing of it is used here. It reports each broken address once, with one page that refers
+to it and the words of the link. Compared are the addresses, whether the report names that page, too (it does not where
+the address is that of a form or a style there, and is linked from another page), and the words.
 
-What only LinkChecker reports is of three kinds. Where the address stands is looked up in the page by html.parser: it
-also asks for *parts* (pictures, styles, scripts, forms, `link` elements that are no way for readers), which are no
-links, and for links marked *nofollow*, which the crawl does not follow. Some stand on an *unlinked* page, which nothing
-but such a part or nofollow link leads to, so that the crawl does not know it. LinkChecker waits a quarter of a second
+What only LinkChecker reports is of three kinds. The element with the address is found in the page by html.parser:
+LinkChecker also requests *assets* (pictures, styles, scripts, forms, `link` elements that are not for readers), which
+are no links, and links marked *nofollow*, which the crawl does not follow. Some are on an *unlinked* page, which only
+such an asset or nofollow link leads to, so that the crawl does not know it. LinkChecker waits a quarter of a second
 before each request, on average, so that hosts are checked side by side: its times are no race. It reads pages of any
 size here; by default it leaves out what is larger than 1 MiB.
 """
@@ -44,11 +44,11 @@ from orienteer.url import canonical_url
 ARCHIVE = Path(__file__).parents[2] / "shared" / "data" / "dev-docs-web.tar.zst"
 PROGRAM = "linkchecker"
 _SETTINGS = "[checking]\nmaxrequestspersecond=1000\nmaxfilesizeparse=100000000\nmaxfilesizedownload=100000000\n"
-_AT_ONCE = 8  # it waits a quarter of a second before each request, on average, whatever it is told
+_AT_ONCE = 8  # it waits a quarter of a second before each request, on average, whatever its settings say
 _LINKING = ("a", "area", "frame", "iframe")
 _RELATIONS = {"canonical", "next", "prev"}
 
-Places = dict[str, str]  # the words of a link, by the page it stands on
+Places = dict[str, str]  # the words of a link, by the page with the link
 
 
 class Found(NamedTuple):
@@ -66,7 +66,7 @@ def run() -> str:
     site = PageSite(ARCHIVE)
     counted, times, unexplained = {}, {}, []
     with FakeWeb(site) as web, tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o755)  # LinkChecker is nobody where it is started by root
+        os.chmod(folder, 0o755)  # LinkChecker switches to the user "nobody" if started by root
         sizes = Counter(urlsplit(url).netloc for url in site.urls())
         checked = _all_checked(web, [host for host, _ in sizes.most_common()], Path(folder))  # the slowest first
         for host, theirs in checked.items():
@@ -82,7 +82,7 @@ def run() -> str:
     counted["all of them"], times["all of them"] = [sum(each) for each in zip(*counted.values(), strict=True)], ("", "")
     rows = [[host, *(f"{number:,}" for number in counted[host]), *times[host]] for host in counted]
     headings = ["host", "pages", "links checked", "report", "LinkChecker", "both", "same place", "same words",
-                "only the report", "only LinkChecker", "of these parts", "of these nofollow", "of these unlinked",
+                "only the report", "only LinkChecker", "of these assets", "of these nofollow", "of these unlinked",
                 "unexplained", "report s", "LinkChecker s"]  # fmt: skip
     rest = "\n".join(["Unexplained, the first ones:\n", *(f"    {line}" for line in unexplained[:20]), ""])
     return f"{machine('turbohtml')}\n\n{table(headings, rows)}\n{rest if unexplained else 'Nothing is unexplained.'}\n"
@@ -94,15 +94,15 @@ def _numbers(report: SiteReport, ours: Found, theirs: Found, reasons: list[str])
     placed = [url for url in both if theirs.broken[url].keys() <= ours.broken[url].keys()]
     n_words = sum(_same_words(ours.broken[url], theirs.broken[url]) for url in placed)
     return [report.n_pages, report.n_checked, len(ours.broken), len(theirs.broken), len(both), len(placed), n_words,
-            n_only_ours, len(reasons), reasons.count("part"), reasons.count("nofollow"), reasons.count("unlinked"),
+            n_only_ours, len(reasons), reasons.count("asset"), reasons.count("nofollow"), reasons.count("unlinked"),
             reasons.count("") + n_only_ours]  # fmt: skip
 
 
 def _same_words(ours: Places, theirs: Places) -> bool:
-    """LinkChecker cuts long words off, and tells none of a link around a picture; the report has the picture's."""
+    """LinkChecker truncates long texts, and has none for a link on a picture; the report has the picture's."""
     for page, words in theirs.items():
         wanted = " ".join(words.split())[:40]
-        if all(" ".join(told.split())[:40] != wanted for told in ours[page].split(" / ")):
+        if all(" ".join(text.split())[:40] != wanted for text in ours[page].split(" / ")):
             return False
     return True
 
@@ -116,7 +116,7 @@ def _reported(web: FakeWeb, host: str, folder: Path) -> tuple[SiteReport, Found]
         "render": {"mode": "never"},
     }
     live_crawl(f"http://{host}/", folder / host, scope="host", settings=settings)
-    report = site_report(folder / host, most_places=None)
+    report = site_report(folder / host, max_places=None)
     broken = {
         finding.url: {place.url: place.words or "" for place in finding.places} for finding in report.findings["broken"]
     }
@@ -147,20 +147,20 @@ def _checked(web: FakeWeb, host: str, folder: Path) -> Found:
     return Found(broken, time.monotonic() - began)
 
 
-def _why_only_theirs(site: PageSite, crawl: Path, wanted: str, places: Places) -> str:
-    """What the pages say where an address stands: "part", "nofollow", or "" for a link that should have been told;
-    "unlinked" where the crawl knows none of these pages."""
+def _why_only_theirs(site: PageSite, crawl: Path, wanted: str, sources: Places) -> str:
+    """Return how the pages refer to an address: "asset", "nofollow", or "" for a link that should have been reported;
+    "unlinked" if the crawl knows none of these pages."""
     reasons: set[str] = set()
-    for page in places:
-        parts = urlsplit(page)
-        answer = site.answer(parts.netloc, parts.path or "/", RequestHeaders(b""))
+    for page in sources:
+        address = urlsplit(page)
+        response = site.response(address.netloc, address.path or "/", RequestHeaders(b""))
         reader = _References(page)
-        reader.feed(answer.body if isinstance(answer.body, str) else answer.body.decode("utf-8", "replace"))
+        reader.feed(response.body if isinstance(response.body, str) else response.body.decode("utf-8", "replace"))
         reasons |= {why for url, why in reader.found if url == wanted}
     if "link" in reasons or not reasons:
         with FolderView.open(crawl) as folder:
-            return "" if folder.database.find_urls(list(places)) else "unlinked"
-    return "nofollow" if "nofollow" in reasons else "part"
+            return "" if folder.database.find_urls(list(sources)) else "unlinked"
+    return "nofollow" if "nofollow" in reasons else "asset"
 
 
 class _References(HTMLParser):
@@ -173,7 +173,7 @@ class _References(HTMLParser):
         values = {name: value or "" for name, value in attrs}
         relations = set(values.get("rel", "").lower().split())
         is_link = tag in _LINKING or (tag == "link" and relations & _RELATIONS)
-        why = "nofollow" if "nofollow" in relations else "link" if is_link else "part"
+        why = "nofollow" if "nofollow" in relations else "link" if is_link else "asset"
         for name in ("href", "src", "data", "action", "cite", "longdesc", "background"):
             if name in values:
                 self.found.append((canonical_url(urldefrag(urljoin(self._page, values[name])).url), why))

@@ -1,6 +1,6 @@
-"""RESULTS.md: a section for each benchmark, and its tables as something that can be asked.
+"""RESULTS.md: a section for each benchmark, and the figures of its tables.
 
-What stands above the sections (goals, growth) is made of the figures in the sections, so that the two cannot differ.
+The head of the file (goals, growth) is made of the figures in the sections, so that the two cannot differ.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ hosts, served on loopback; 16 requests at once, 8 to a host, no delays. The line
 graph of the spider's requests, as it is known after the whole crawl; who would go to a redirect goes to its target.
 *Breadth-first* is Scrapy with the three settings that its documentation gives for that.
 
-CPU is that of the spider's process without its start, which is beside it; two run at a time, each with its like. *On
-disk* means that the requests outlive the process: JOBDIR, or ORIENTEER_DIR.
+CPU is that of the spider's process without its start, which has its own column; two run at a time, each with its like.
+*On disk* means that the requests outlive the process: JOBDIR, or ORIENTEER_DIR.
 
 Killed: `kill -9` each time so many items have come, and the same command again, until it comes to its end by itself.
 """
@@ -36,7 +36,7 @@ import orienteer as ori
 from benchmarks.crawlers.scrapy_project import Ran
 from benchmarks.live_crawl import DOCUMENTATION, documentation_site
 from benchmarks.measure import machine, table
-from orienteer.fake_web.process import served_elsewhere
+from orienteer.fake_web.process import FakeWebProcess
 
 ONE_LINE = {"ADDONS": {"orienteer.scrapy.Addon": 500}}
 BREADTH_FIRST = {
@@ -60,7 +60,8 @@ class Project:
     def begin(self, folder: Path, address: str, start_urls: list[str]) -> subprocess.Popen[bytes]:
         self.folder = folder / self.label.replace(" ", "-")
         self.folder.mkdir(exist_ok=True)
-        own = {name: str(self.folder / "kept") if value == "FOLDER" else value for name, value in self.settings.items()}
+        state = str(self.folder / "state")
+        own = {name: state if value == "FOLDER" else value for name, value in self.settings.items()}
         task = self.folder / "task.json"
         task.write_text(json.dumps({"settings": own, "start_urls": start_urls}))
         proxy = f"http://{address}"
@@ -93,7 +94,7 @@ def run() -> str:
         return text + f"The real pages are not here: {DOCUMENTATION.name}\n"
     start_urls = [f"http://{host}/" for host in documentation_site().hosts]
     with tempfile.TemporaryDirectory(prefix="orienteer-benchmark-") as name, ThreadPoolExecutor(2) as pool:
-        with served_elsewhere(documentation_site) as web:
+        with FakeWebProcess(documentation_site) as web:
             for pair in ((SCRAPY, OURS), (SCRAPY_ON_DISK, OURS_ON_DISK), (BREADTH, UNTIL)):
                 list(pool.map(lambda project: project.begin(Path(name), web.address, start_urls).wait(), pair))
                 print(f"  {pair[0].label}, {pair[1].label}: done", flush=True)
@@ -117,7 +118,7 @@ def _killed(project: Project, folder: Path, address: str, start_urls: list[str])
 
 
 def _orders() -> str:
-    rank = _rank_by_url(OURS_ON_DISK.folder / "kept" / "requests.db")
+    rank = _rank_by_url(OURS_ON_DISK.folder / "state" / "requests.db")
     rows = []
     for project in (*WHOLE, UNTIL):
         order = project.ran().order
@@ -131,7 +132,7 @@ def _orders() -> str:
 
 
 def _rank_by_url(path: Path) -> dict[str, float]:
-    """The PageRank of what stands at each URL, from the start requests, by a crawl that came to its end."""
+    """The PageRank of the page at each URL, from the start requests, by a complete crawl."""
     database = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
     pages = database.execute("SELECT url, start FROM page ORDER BY id").fetchall()
     done = database.execute("SELECT page, redirect_to, links FROM done").fetchall()

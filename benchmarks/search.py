@@ -1,8 +1,8 @@
 """Search: how fast is it found and indexed, is the page that was meant the first one, and what do ranks change?
 
-Beside it SQLite's FTS5 with the Porter stemmer, over the same title, headings and text, its fields weighed as ours,
-with its own snippets; it knows no texts of links and no ranks. Its table keeps the texts, ours are in pages.db. What
-`orienteer index` takes beyond the third row is reading pages from the archive, taking words and links out of HTML,
+It is compared with SQLite's FTS5 with the Porter stemmer, over the same title, headings and text, with our field
+weights and its own snippets; it knows no texts of links and no ranks. Its table keeps the texts, ours are in pages.db.
+What `orienteer index` takes beyond the third row is reading pages from the archive, taking words and links out of HTML,
 keeping them, and ranks: FTS5 is asked for none of it, the third and fourth row are like with like. There ours takes
 longer: it has a field more for what links say, and one with words as they are written, by which misspelt ones are
 corrected. A sentence's rare words are found better without weights for titles and links: FTS5 is ahead there.
@@ -12,18 +12,18 @@ snippets and their positions in all orders, as `SearchIndex.search` gives them, 
 
 Known items, on an encyclopedia for schools (see `search_queries`): success@1 and MRR. How much fields weigh was chosen
 in an earlier version among thirteen settings by 500 titles of this very site, drawn before any were held out, so the
-title columns flatter us, and FTS5, which was given our weights, had no such choice. What a title with all of the words
-is worth besides, and the weight of the rank, were chosen on the other half of the titles, by about 12,000 queries made
-in the same way (of some hundred forms and weights none was better by more than 0.004 in the mean of success@1); these
-figures are of the half that was held out. That half had been looked at before: without the bonus for titles a blend had
-cost 0.010 of the second kind, and a weight of 0.05 for any number of words one or two of 2,000 queries of the second
-and third; what took their place was chosen on the other half each time. On 2,000 queries 0.001 is two queries:
-differences below 0.01 are no differences. Three of the kinds draw their pages without regard to how much they are
-linked to: there a rank cannot help, and what is to be seen is that it does no harm. The texts of links are asked for as
-often as there are links with them: these are the queries that ranks are for.
+title columns flatter us, and FTS5, which was given our weights, had no such choice. The bonus of a title with all of
+the words, and the weight of the rank, were chosen on the other half of the titles, by about 12,000 queries made in the
+same way (of some hundred forms and weights none was better by more than 0.004 in the mean of success@1); these figures
+are of the half that was held out. That half had been used before: without the bonus for titles a blend had cost 0.010
+of the second kind, and a weight of 0.05 for any number of words one or two of 2,000 queries of the second and third;
+what took their place was chosen on the other half each time. On 2,000 queries 0.001 is two queries: differences below
+0.01 are no differences. Three of the kinds draw their pages without regard to how much they are linked to: there a rank
+cannot help, and the test is that it does no harm. The texts of links are asked for as often as there are links with
+them: these are the queries that ranks are for.
 
-Orders, on docs.python.org as the domain and 35 other documentation hosts as the world: what is linked to inside, and
-what others refer to.
+Orders, on docs.python.org as the domain and 35 other documentation hosts as the world: links from the same host, and
+links from others.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _speed(place: Path, n_pages: int, n_queries: int) -> str:
     folder = place / "large"
     web = search_web.written_web(place / "web.tar", n_pages)
     search_web.crawl(web, folder)
-    head = f"{web.n_real:,} pages are real, {web.n_made:,} are parts of real ones. "
+    head = f"{web.n_real:,} pages are real, {web.n_made:,} are sections of real ones. "
     return head + _indexing_table(folder) + "\n" + _times_table(folder, n_queries)
 
 
@@ -251,7 +251,7 @@ def _orders(place: Path) -> str:
     from orienteer.search.search_index import SearchIndex
 
     folder = place / "python"
-    n_around = search_web.crawl_with_surroundings(folder)
+    n_nearby = search_web.crawl_with_neighborhood(folder)
     whole_indexing(folder)()
     text = ""
     with SearchIndex.open(folder) as index:
@@ -260,7 +260,7 @@ def _orders(place: Path) -> str:
             rows = [
                 [f"{n}", *(_short(hit.title) for hit in row)] for n, row in enumerate(zip(*columns, strict=False), 1)
             ]
-            text += f"\n`{words}` on docs.python.org ({index.n_pages:,} pages, {n_around:,} around them fetched):\n\n"
+            text += f"\n`{words}` on docs.python.org ({index.n_pages:,} pages, {n_nearby:,} of the neighborhood):\n\n"
             text += table(["", "by words", "seen from inside", "seen from outside"], rows)
     return text
 

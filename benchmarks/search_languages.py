@@ -1,8 +1,8 @@
 """Search in many languages: is a page found by a sentence of it, or by a part of one?
 
-Pages are those of Debian's installation guide and of LibreOffice's help, at most 80 a language, all in one crawl. A
-query is a sentence of a page as it stands there, or the middle third of it, to which a script without spaces adds no
-break. Every page that has it is meant. The others are those of `search_quality`; FTS5 without its stemmer, which is for
+Pages are those of Debian's installation guide and of LibreOffice's help, at most 80 a language, all in the same crawl.
+A query is a sentence of a page, verbatim, or the middle third of it, to which a script without spaces adds no break.
+Every page that has it is meant. The others are those of `search_quality`; FTS5 without its stemmer, which is for
 English alone. Languages of which Debian has no such pages (Arabic, Hebrew, Thai, Persian, Tamil) are in the tests
 (`tests/search/test_languages.py`), with pages written for them.
 """
@@ -75,7 +75,7 @@ def languages_table(folder: Path) -> str:
 
 
 def queries(folder: Path) -> dict[str, list[Query]]:
-    """By language and kind; what is in ASCII is English that nobody has translated."""
+    """Queries by language and kind; text in ASCII is untranslated English."""
     rng = np.random.default_rng(20260117)
     texts = {page.url: page.text for page in texts_of(folder)}
     asked: dict[str, list[Query]] = {}

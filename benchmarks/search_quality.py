@@ -1,4 +1,4 @@
-"""Search quality: is the page that was meant the first one, or among the first ten? Ours beside three others.
+"""Search quality: is the intended page the first result, or among the first ten? Ours and three others.
 
 Three real sites: 36 documentation hosts, an encyclopedia for schools, and manuals with very long pages (SQLite,
 PostgreSQL and git, as Debian packages have them). Two kinds of queries, made from the pages themselves:
@@ -39,7 +39,7 @@ MANUALS = (
     Manual("git.test", "git-doc", "usr/share/doc/git-doc"),
 )
 KINDS = ("title", "sentence")
-_N_SHOWN = 10
+_N_HITS = 10
 _MIN_TEXT_CHARS = 500
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 _WORD = re.compile(r"\w+")
@@ -50,7 +50,7 @@ class Answered(NamedTuple):
     """Shares of the queries, and milliseconds."""
 
     first: float
-    shown: float
+    found_share: float
     cpu_ms: float
 
 
@@ -147,15 +147,15 @@ def _answered(asked: list[Query], answer: Answer) -> Answered:
         found = answer(query.words)
         times.append(1000 * (time.process_time() - began))
         places.append(next((k for k, url in enumerate(found, 1) if url in query.urls), 0))
-    first, shown = np.mean([place == 1 for place in places]), np.mean([place > 0 for place in places])
-    return Answered(float(first), float(shown), float(np.median(times)))
+    first, found_share = np.mean([place == 1 for place in places]), np.mean([place > 0 for place in places])
+    return Answered(float(first), float(found_share), float(np.median(times)))
 
 
 def ours(folder: Path, asked: dict[str, list[Query]]) -> Callable[[], Any]:
     from orienteer.search.search_index import SearchIndex
 
     index = SearchIndex.open(folder)
-    return answered(asked, lambda words: [hit.url for hit in index.search(words, n=_N_SHOWN).hits])
+    return answered(asked, lambda words: [hit.url for hit in index.search(words, n=_N_HITS).hits])
 
 
 def fts5(folder: Path, asked: dict[str, list[Query]]) -> Callable[[], Any]:
@@ -172,7 +172,7 @@ def _fts5(folder: Path, asked: dict[str, list[Query]], tokenizer: str) -> Callab
     database.execute(f"CREATE VIRTUAL TABLE page USING fts5(url UNINDEXED, title, text, tokenize='{tokenizer}')")
     rows = ((page.url, page.title, page.text) for page in texts_of(folder))
     database.executemany("INSERT INTO page VALUES (?, ?, ?)", rows)
-    sql = f"SELECT url FROM page WHERE page MATCH ? ORDER BY rank LIMIT {_N_SHOWN}"
+    sql = f"SELECT url FROM page WHERE page MATCH ? ORDER BY rank LIMIT {_N_HITS}"
 
     def answer(words: str) -> list[str]:
         quoted = [f'"{word}"' for word in _WORD.findall(words)]
@@ -203,7 +203,7 @@ def tantivy_defaults(folder: Path, asked: dict[str, list[Query]]) -> Callable[[]
             query = index.parse_query(quoted, ["title", "text"])
         except ValueError:  # its tokenizer sees no word
             return []
-        return [str(searcher.doc(address)["url"][0]) for _, address in searcher.search(query, _N_SHOWN).hits]
+        return [str(searcher.doc(address)["url"][0]) for _, address in searcher.search(query, _N_HITS).hits]
 
     return answered(asked, answer)
 
@@ -222,7 +222,7 @@ def bm25s_defaults(folder: Path, asked: dict[str, list[Query]]) -> Callable[[], 
         known = [[word for word in tokens[0] if word in retriever.vocab_dict]]
         if not known[0]:
             return []
-        found, _ = retriever.retrieve(known, k=_N_SHOWN, show_progress=False)
+        found, _ = retriever.retrieve(known, k=_N_HITS, show_progress=False)
         return [str(url) for url in urls[found[0]]]
 
     return answered(asked, answer)

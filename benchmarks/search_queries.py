@@ -1,8 +1,8 @@
-"""Known-item queries: words that somebody may type who looks for a page, and the pages that are meant.
+"""Known-item queries: words that a user may type to find a page, and the intended pages.
 
     title           the words of its title
-    one word less   the same without one of them, any, of titles with three or more: maybe what tells pages apart
-    a sentence      the three rarest words of a sentence on it, of those that stand on another page, too
+    one word less   the same without one of them, any, of titles with three or more: perhaps the distinctive one
+    a sentence      the three rarest words of a sentence on it, of those that are on another page, too
     a link          the text of a link to it that does not say its title: drawn from all links, so that pages with many
                     links are asked for more often. These texts are left out of the index
 
@@ -137,7 +137,7 @@ def leave_out(folder: Path, asked: list[Query]) -> None:
         gone = [row for row in rows if (" ".join(_words(row[1].lower())), urls.get(row[0])) in words]
         database.executemany("DELETE FROM anchor WHERE target = ? AND text = ? AND source = ?", gone)
     database.close()
-    update_index(folder, max_ghost_share=0)
+    update_index(folder, max_deleted_share=0)
 
 
 def everyday_queries(folder: Path, n: int) -> dict[str, list[str]]:

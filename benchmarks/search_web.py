@@ -1,9 +1,9 @@
-"""The web that searches are measured on: the real pages of three data sets, and more made of their parts.
+"""The web for search benchmarks: the real pages of three data sets, and more made of their sections.
 
 Real are the pages of 36 documentation hosts, an encyclopedia for schools, and university pages of 1997. Where they are
-not enough, long ones are cut at their second-level headings, and the parts become pages of their own: their words are
-real, their number and their links are not. A directory, which asks not to be indexed and whose links say nothing, leads
-to all of them, so that a crawl can get everywhere.
+not enough, long ones are cut at their second-level headings, and the sections become pages of their own: their words
+are real, their number and their links are not. A directory, which asks not to be indexed and whose links say nothing,
+leads to all of them, so that a crawl can get everywhere.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from urllib.parse import unquote
 
 from backports import zstd
 
-from orienteer.around.estimate import live_estimate
-from orienteer.around.rounds import EstimateSettings
 from orienteer.fake_web.page_site import PageSite
-from orienteer.fake_web.process import served_elsewhere
+from orienteer.fake_web.process import FakeWebProcess
 from orienteer.live.session import live_crawl
+from orienteer.neighborhood.estimate import live_estimate
+from orienteer.neighborhood.rounds import EstimateSettings
 from orienteer.url import canonical_url
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -42,7 +42,7 @@ File = tuple[str, bytes]  # its name is <host>/<path>
 
 
 class SearchWeb(NamedTuple):
-    """Where the files are, their hosts, and how many of the pages are as somebody wrote them."""
+    """Where the files are, their hosts, and how many of the pages are unmodified."""
 
     path: Path
     hosts: list[str]
@@ -68,7 +68,7 @@ def real_pages(name: str) -> Iterator[File]:
                     yield member.name, file.read()
 
 
-def parts_of(page: File) -> Iterator[File]:
+def sections_of(page: File) -> Iterator[File]:
     """The stretches of a page between its second-level headings, as pages."""
     name, body = page
     starts = [match.start() for match in _HEADING.finditer(body)]
@@ -79,7 +79,7 @@ def parts_of(page: File) -> Iterator[File]:
         heading = _HEADING_TEXT.match(part)
         if len(part) >= _MIN_PART_BYTES and heading:
             head = f"<title>{html.escape(_text(heading[1]))} ({html.escape(title)})</title>"
-            yield f"{name}.parts/{number}.html", head.encode() + part
+            yield f"{name}.sections/{number}.html", head.encode() + part
 
 
 def written_web(path: Path, n_pages: int) -> SearchWeb:
@@ -100,7 +100,7 @@ def written_web(path: Path, n_pages: int) -> SearchWeb:
             for page in real_pages(data_set):
                 write(page)
         n_real = len(names)
-        for part in chain.from_iterable(parts_of(page) for name in SETS[1::-1] for page in real_pages(name)):
+        for part in chain.from_iterable(sections_of(page) for name in SETS[1::-1] for page in real_pages(name)):
             if len(names) >= n_pages:
                 break
             write(part)
@@ -132,7 +132,7 @@ def _text(markup: bytes) -> str:
 def crawl(web: SearchWeb, folder: Path) -> None:
     """Crawl all of it."""
     seeds = [f"http://{host}/" for host in (_DIRECTORY, *web.hosts)]
-    with served_elsewhere(PageSite, str(web.path)) as served:
+    with FakeWebProcess(PageSite, str(web.path)) as served:
         live_crawl(seeds, folder, scope="host", policy="breadth-first", settings=_hasty(served.address))
 
 
@@ -153,13 +153,13 @@ def written_files(path: Path, files: dict[str, bytes]) -> SearchWeb:
 
 def crawl_site(archive: Path, seed: str, folder: Path) -> None:
     """Crawl a host that is in an archive."""
-    with served_elsewhere(PageSite, str(archive)) as served:
+    with FakeWebProcess(PageSite, str(archive)) as served:
         live_crawl(seed, folder, scope="host", settings=_hasty(served.address))
 
 
-def crawl_with_surroundings(folder: Path) -> int:
+def crawl_with_neighborhood(folder: Path) -> int:
     """Crawl docs.python.org, and estimate what its pages are worth in a world of 36 hosts; the pages fetched for it."""
-    with served_elsewhere(PageSite, str(DATA / SETS[0])) as served:
+    with FakeWebProcess(PageSite, str(DATA / SETS[0])) as served:
         settings = _hasty(served.address)
         # There are links to many hosts that are not here, nor could be asked by TLS.
         settings["fetch"] |= {"connect_timeout_s": 0.2, "timeout_s": 2.0}

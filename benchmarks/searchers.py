@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.measure import machine, table
 from orienteer.errors import CrawlFolderError
 from orienteer.fake_web.page_site import PageSite
-from orienteer.fake_web.process import served_elsewhere
+from orienteer.fake_web.process import FakeWebProcess
 from orienteer.search.search_index import SearchIndex
 
 DOCUMENTATION = Path(__file__).parents[2] / "shared" / "data" / "dev-docs-web.tar.zst"
@@ -40,7 +40,7 @@ WORDS = (
 
 def run() -> str:
     orienteer = [sys.executable, "-m", "orienteer"]
-    with tempfile.TemporaryDirectory() as scratch, served_elsewhere(PageSite, DOCUMENTATION) as web:
+    with tempfile.TemporaryDirectory() as scratch, FakeWebProcess(PageSite, DOCUMENTATION) as web:
         folder = Path(scratch) / "crawl"
         seeds = [f"http://{host}/" for host in PageSite(DOCUMENTATION).hosts]
         options = ["--budget", "100000", "--until", "none", "--index", "--render", "never", "--quiet"]
@@ -53,10 +53,10 @@ def run() -> str:
                 [*orienteer, "serve", str(folder), "--port", "0", "--json"], stdout=subprocess.PIPE, text=True
             )
             assert server.stdout is not None
-            told = server.stdout.readline()
-            while not told.rstrip().endswith("}"):
-                told += server.stdout.readline()
-            took, failed = _searched(json.loads(told)["port"])
+            output = server.stdout.readline()
+            while not output.rstrip().endswith("}"):
+                output += server.stdout.readline()
+            took, failed = _searched(json.loads(output)["port"])
             assert crawl.poll() is None, "the crawl ended too early"
             n_pages = _n_pages(folder)
         finally:

@@ -1,7 +1,7 @@
 """Choosing 10 seeds at 5 hops: what each method covers and costs, exact and sketched, and as the web grows.
 
-`of greedy` is what a method covers beside the exact greedy. Exact is left out where it would take many minutes. CPU
-time counts all threads; making the reverse graph, which the exact methods need once, is not counted.
+`of greedy` is the coverage of a method as a share of exact greedy's. Exact is left out where it would take many
+minutes. CPU time counts all threads; making the reverse graph, which the exact methods need once, is not counted.
 """
 
 from __future__ import annotations

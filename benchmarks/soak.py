@@ -1,12 +1,12 @@
-"""A long crawl of a web without an end: what grows, by how much for each URL, and what does not.
+"""A long crawl of an endless web: what grows, by how much for each URL, and what does not.
 
 Every page links to two that are new, to two that are known and to itself; it is served on loopback by another process,
-on 64 hosts, with 32 connections at once and the settings that a crawl has by default, but for the delay. At equal steps
-the process is looked at: its memory without freed blocks and SQLite's page cache (which ends at 64 MiB), its folder,
+on 64 hosts, with 32 connections at once and the settings that a crawl has by default, but for the delay. The process is
+inspected at equal steps: its memory without freed blocks and SQLite's page cache (which ends at 64 MiB), its folder,
 descriptors, threads, and the objects that Python's collector knows. What is not proportional to the URLs shows as
 growth of the last two rows that the URLs do not explain; descriptors, threads and objects must not grow at all.
 
-The parts of the memory are what the process shrinks by when each of them is dropped at the end.
+The memory of a component is what the process shrinks by when it is dropped at the end.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from typing import Any
 
 from benchmarks.measure import machine, measured, table
 from benchmarks.memory import BYTES_PER_LINK, held, taken_apart
-from orienteer.fake_web.answers import Answer
-from orienteer.fake_web.process import served_elsewhere
+from orienteer.fake_web.fake_response import FakeResponse
+from orienteer.fake_web.process import FakeWebProcess
 from orienteer.fake_web.site import RequestHeaders, Site
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.live.session import opened
+from orienteer.live.session import open_crawl
 
 N_PAGES = 200_000
 N_STEPS = 8
@@ -39,9 +39,9 @@ _TEXT = "words of a page that goes on and on " * 20
 class EndlessSite(Site):
     """Page n is on host n mod 64, and links to pages 2n + 1 and 2n + 2, to n - 1, to n // 2 and to itself."""
 
-    def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
+    def response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
         if target == "/robots.txt" or not target.startswith("/page-"):
-            return Answer(status=404) if target != "/" else _page(0)
+            return FakeResponse(status=404) if target != "/" else _page(0)
         return _page(int(target.removeprefix("/page-").removesuffix(".html")))
 
 
@@ -50,9 +50,9 @@ def url(page: int) -> str:
     return f"http://www.host-{page % N_HOSTS}.example.test/page-{page:024}.html"
 
 
-def _page(page: int) -> Answer:
+def _page(page: int) -> FakeResponse:
     links = "".join(f"<a href={url(other)}>page {other}</a> " for other in _links(page))
-    return Answer(f"<!DOCTYPE html><title>Page {page}</title><h1>Page {page}</h1><p>{page} {_TEXT}</p>{links}")
+    return FakeResponse(f"<!DOCTYPE html><title>Page {page}</title><h1>Page {page}</h1><p>{page} {_TEXT}</p>{links}")
 
 
 def _links(page: int) -> tuple[int, ...]:
@@ -61,11 +61,11 @@ def _links(page: int) -> tuple[int, ...]:
 
 def soaked(n_pages: int, n_steps: int, address: str, place: Path) -> Callable[[], dict[str, Any]]:
     """Crawl some pages to warm up, then the measured crawl."""
-    with opened(place / "warm-up", _plan(_WARM_UP_PAGES, address)) as live:
+    with open_crawl(place / "warm-up", _plan(_WARM_UP_PAGES, address)) as live:
         live.run()
 
     def run() -> dict[str, Any]:
-        with opened(place / "soak", _plan(n_pages, address)) as live:
+        with open_crawl(place / "soak", _plan(n_pages, address)) as live:
             rows: list[dict[str, float]] = [_look(live, place / "soak")]
             started = time.monotonic()
 
@@ -77,8 +77,8 @@ def soaked(n_pages: int, n_steps: int, address: str, place: Path) -> Callable[[]
 
             live.run(tick)
             rows.append(_look(live, place / "soak"))
-            parts = taken_apart(live.ledger)
-        return {"rows": rows, "parts": parts}
+            components = taken_apart(live.ledger)
+        return {"rows": rows, "components": components}
 
     return run
 
@@ -108,9 +108,9 @@ def _look(live: Any, folder: Path) -> dict[str, float]:
 
 
 def run(n_pages: int = N_PAGES, n_steps: int = N_STEPS) -> str:
-    with tempfile.TemporaryDirectory(prefix="orienteer-benchmark-") as name, served_elsewhere(EndlessSite) as web:
+    with tempfile.TemporaryDirectory(prefix="orienteer-benchmark-") as name, FakeWebProcess(EndlessSite) as web:
         result = measured(soaked, n_pages, n_steps, web.address, Path(name), rounds=1)
-    rows, parts = result.result["rows"], result.result["parts"]
+    rows, components = result.result["rows"], result.result["components"]
     first, last = rows[0], rows[-1]
     lines = [
         [f"{row['pages']:,}", f"{row['URLs']:,}", f"{row['memory'] / 2**20:,.0f}", _per_url(row, first, "memory"),
@@ -121,12 +121,12 @@ def run(n_pages: int = N_PAGES, n_steps: int = N_STEPS) -> str:
     headings = [
         "pages", "URLs", "memory MiB", "bytes a URL", "disk MiB", "bytes a URL", "descriptors", "threads", "objects",
     ]  # fmt: skip
-    consists = ", ".join(f"{name} {n_bytes / last['URLs']:.1f}" for name, n_bytes in parts.items())
+    consists = ", ".join(f"{name} {n_bytes / last['URLs']:.1f}" for name, n_bytes in components.items())
     links = BYTES_PER_LINK * last["links"] / last["URLs"]
     cost = f"{result.wall_s:,.0f} s, {result.cpu_s:,.0f} CPU s, peak {result.peak_mib:,.0f} MiB"
     return (
         f"{machine('numpy', 'numba')}; {cost}\n\n{table(headings, lines)}\n"
-        f"Bytes for each URL by part, with {links:.1f} for its links in the graph: {consists}.\n"
+        f"Bytes for each URL by component, with {links:.1f} for its links in the graph: {consists}.\n"
     )
 
 

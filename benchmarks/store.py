@@ -1,9 +1,9 @@
 """The state of a crawl: URL observations per CPU-second into interner and database, and how fast it all comes back.
 
 Pages have 50 links, of which 80 % are known already; every 500 pages are committed (write-ahead log, synchronous=FULL).
-An observation is one link of one page: looked up, numbered, written down if it is new, and kept in the page's row.
-Then the folder is opened again: all URLs go back into a new interner, all pages come back as arrays.
-The archive is measured on pages of text and markup, beside the same records compressed by zlib.
+An observation is one link of one page: looked up, numbered, stored if it is new, and added to the page's row. Then the
+folder is opened again: all URLs go back into a new interner, all pages come back as arrays. The archive is measured on
+pages of text and markup, and compared with the same records compressed by zlib.
 """
 
 from __future__ import annotations

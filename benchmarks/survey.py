@@ -1,4 +1,4 @@
-"""Fetches until a coverage is measured, beside those until it is true and until it is proved.
+"""Fetches until a coverage is measured, until it is true, and until it is proved.
 
 Every page counts, also those that walks needed (*probes*). The confidence is 99.9 %. Trusted are the 160 pages of the
 highest PageRank. *True* is the crossing of the policy's own order, without walks; it is known only in a simulation.

@@ -1,12 +1,12 @@
 """How often what is measured is wrong: surveys of random webs and of real ones, at confidences low enough to see it.
 
-A survey is *wrong* if it is ever wrong, at whatever moment somebody looks. *Fixed* sets are looked at after each round
-of walks. *Crawls* stop by themselves; wrong is one that stopped by its survey below its target. The *adversary* knows
-the truth: he fetches what leads quickly to nine tenths of the target, then as little as possible, and never a page that
-would reach it; every claim that he gets is wrong. Walks that need such a page wait for ever, so in small webs, where a
-few pages make up the difference, he gets few walks and is weak. *Just below*: a crawl by `certified` is stopped .003 or
-.01 below its target of .95; from then on the pages of the lowest rank are fetched, and those that walks need, until
-these reach the target; every claim before is wrong.
+A survey is *wrong* if it is wrong at any moment. *Fixed* sets are checked after each round of walks. *Crawls* stop by
+themselves; wrong is one that stopped by its survey below its target. The *adversary* knows the truth: he fetches what
+leads quickly to nine tenths of the target, then as little as possible, and never a page that would reach it; every
+claim that he gets is wrong. Walks that need such a page wait for ever, so in small webs, where a few pages make up the
+difference, he gets few walks and is weak. *Just below*: a crawl by `certified` is stopped .003 or .01 below its target
+of .95; from then on the pages of the lowest rank are fetched, and those that walks need, until these reach the target;
+every claim before is wrong.
 
 Random webs have 30 to 90 pages, a third of them with blocked pages, redirects and links that are not known; there, a
 lower bound is compared with the least that the coverage can be, and an upper one with the most. Trusted in real graphs
@@ -33,8 +33,8 @@ from orienteer.crawl.simulate import simulate
 from orienteer.graph.coverage import Coverage
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank
-from orienteer.graph.push import Links
-from orienteer.graph.survey.crawl_survey import CrawlSurvey, SurveyStart
+from orienteer.graph.push import LinkRows
+from orienteer.graph.survey.crawl_survey import CrawlSurvey, SurveyStart, survey_seed
 from orienteer.graph.survey.survey import FixedSurvey
 from orienteer.pages.stop_reason import StopReason
 from orienteer.policies import make_policy
@@ -125,12 +125,12 @@ def _fixed(web: OddWeb, rng: np.random.Generator, confidence: float) -> str | No
     links, coverage = web.links(), web.settled(known)
     found = FixedSurvey(coverage, links, rng.bytes(16).hex(), confidence)
     coverage.set_aliases(web.alias)
-    coverage.leave_unknown(web.n_unknown)
+    coverage.set_all_unknown(web.n_unknown)
     for _ in range(6):
         needed = found.begin(16, links) if found.has_lives else []
         while needed:
             page = needed[int(rng.integers(len(needed)))]
-            needed = found.told(page, not web.blocked[page], links)
+            needed = found.record_page(page, not web.blocked[page], links)
         measured = found.measured()
         if measured.lower > least + 1e-8:
             return "claimed too much"
@@ -146,7 +146,7 @@ def _crawl(web: OddWeb, rng: np.random.Generator, confidence: float) -> str | No
     pages = np.flatnonzero(web.trust)
     goal = Goal(until, confidence=confidence)
     crawl = Crawl(make_policy(policy), TrustedPages(pages.astype(np.uint32), web.trust[pages]), goal)
-    crawl.begin_survey(SurveyStart(until, confidence, rng.bytes(16).hex()))
+    crawl.begin_survey(SurveyStart(until, confidence, survey_seed(rng.bytes(16))))
     while (page := crawl.next()) is not None:
         if web.blocked[page]:
             crawl.blocked(page)
@@ -171,27 +171,27 @@ def _adversary(web: OddWeb, rng: np.random.Generator, confidence: float) -> str 
     until = float(rng.uniform(0.5, 0.95)) * web.coverages(_mask(web, reach))[0]
     if not 0.1 < until < 1:
         return None
-    survey = CrawlSurvey(SurveyStart(until, confidence, rng.bytes(16).hex()), web.trust.copy(), web.damping)
+    survey = CrawlSurvey(SurveyStart(until, confidence, survey_seed(rng.bytes(16))), web.trust.copy(), web.damping)
     coverage, links = web.settled(np.zeros(web.n_pages, bool)), web.links()
-    is_told, is_slow, probes = np.zeros(web.n_pages, bool), False, []
+    is_fetched, is_slow, probes = np.zeros(web.n_pages, bool), False, []
     while (probes or reach) and not survey.is_reached:
         page = probes.pop(0) if probes else reach.pop(0)
-        if is_told[page]:
+        if is_fetched[page]:
             continue
-        is_told[page] = True
-        covered = web.coverages(is_told & ~web.blocked)[0]
+        is_fetched[page] = True
+        covered = web.coverages(is_fetched & ~web.blocked)[0]
         if covered >= until:
-            is_told[page] = False
+            is_fetched[page] = False
             continue
         if covered >= 0.9 * until and not is_slow:
             is_slow = True
             reach.sort(key=worth.__getitem__)
-        probes = [probe for probe, _ in survey.told(page, not web.blocked[page], coverage, links)] or probes
+        probes = [probe for probe, _ in survey.record_page(page, not web.blocked[page], coverage, links)] or probes
     return "claimed too much" if survey.is_reached else None
 
 
 def just_below(name: str) -> Tally:
-    """Claims that are made while a crawl is kept just below its target."""
+    """Claims that are made while a crawl is held just below its target."""
     found: Tally = Counter()
     graph = LinkGraph.load(REAL / f"{name}.npz")
     trusted = np.argsort(-pagerank(graph), kind="stable")[:160]
@@ -201,7 +201,7 @@ def just_below(name: str) -> Tally:
         gap = (0.003, 0.01)[number % 2]
         first = order[: int(np.searchsorted(np.cumsum(truth[order]), 0.95 - gap))]
         for confidence in (LOW_CONFIDENCE, *CONFIDENCES):
-            seed = np.random.default_rng([9, number]).bytes(16).hex()
+            seed = survey_seed(np.random.default_rng([9, number]).bytes(16))
             start = SurveyStart(0.95, confidence, seed, error=1 - confidence)
             trust = np.bincount(trusted, minlength=graph.n_pages) / len(trusted)
             wrong = _claims_below(CrawlSurvey(start, trust, 0.85), graph, truth, first)
@@ -213,17 +213,17 @@ def _claims_below(survey: CrawlSurvey, graph: LinkGraph, truth: np.ndarray, firs
     lowest = np.argsort(truth, kind="stable")
     lowest = lowest[truth[lowest] > 0]
     waiting = iter(np.append(first, lowest[~np.isin(lowest, first)]).tolist())
-    coverage, links = Coverage(np.zeros(graph.n_pages)), Links.of(graph)
-    is_told, covered, probes = np.zeros(graph.n_pages, bool), 0.0, list[int]()
+    coverage, links = Coverage(np.zeros(graph.n_pages)), LinkRows.of(graph)
+    is_fetched, covered, probes = np.zeros(graph.n_pages, bool), 0.0, list[int]()
     while covered < survey.start.until - 1e-9 and survey.n_walks < 3000:
         page = probes.pop(0) if probes else next(waiting, None)
         if page is None:
             return None
-        if is_told[page]:
+        if is_fetched[page]:
             continue
-        is_told[page] = True
+        is_fetched[page] = True
         covered += float(truth[page])
-        probes = [probe for probe, _ in survey.told(page, True, coverage, links)] or probes
+        probes = [probe for probe, _ in survey.record_page(page, True, coverage, links)] or probes
         if survey.is_reached and covered < survey.start.until - 1e-9:
             return "claimed too much"
     return None

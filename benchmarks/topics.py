@@ -1,4 +1,4 @@
-"""What it costs to say how relevant a page is, in CPU time, on real pages of universities (2,000 characters of text).
+"""The CPU time of judging the relevance of a page, on real pages of universities (2,000 characters of text).
 
 Pages have been read before (see extraction); scikit-learn's HashingVectorizer and MultinomialNB get title and text.
 """
@@ -47,21 +47,21 @@ def words(batch: int) -> Callable[[], int]:
 def topic(name: str, batch: int) -> Callable[[], int]:
     from orienteer.topics import make_topic
 
-    pages, is_course = examples()
+    pages, is_positive = examples()
     made = make_topic(name, words=WORDS) if name == "keywords" else make_topic(name)
     if made.needs_training:
-        made.train(pages, is_course)
+        made.train(pages, is_positive)
     return in_batches(made.relevance, pages, batch)
 
 
 def training(name: str) -> Callable[[], int]:
     from orienteer.topics import make_topic
 
-    pages, is_course = examples()
-    make_topic(name).train(pages, is_course)
+    pages, is_positive = examples()
+    make_topic(name).train(pages, is_positive)
 
     def run() -> int:
-        make_topic(name).train(pages, is_course)
+        make_topic(name).train(pages, is_positive)
         return len(pages)
 
     return run
@@ -71,12 +71,12 @@ def peer(with_bayes: bool, batch: int) -> Callable[[], int]:
     from sklearn.feature_extraction.text import HashingVectorizer
     from sklearn.naive_bayes import MultinomialNB
 
-    pages, is_course = examples()
+    pages, is_positive = examples()
     texts = [f"{page.title}\n{page.text}" for page in pages]
     vectorizer = HashingVectorizer(n_features=1 << 18, alternate_sign=False, norm=None)
     if not with_bayes:
         return in_batches(vectorizer.transform, texts, batch)
-    bayes = MultinomialNB().fit(vectorizer.transform(texts), is_course)
+    bayes = MultinomialNB().fit(vectorizer.transform(texts), is_positive)
     return in_batches(lambda some: bayes.predict_proba(vectorizer.transform(some)), texts, batch)
 
 

@@ -1,14 +1,14 @@
-"""Workers: pages a second, and whose CPU time it is, with 1, 2 and 4 processes (8 and 16 where there are cores).
+"""Workers: pages a second and CPU time by process, with 1, 2 and 4 processes (8 and 16 where there are cores).
 
 The 36 documentation hosts of `live_crawl`, 6,093 real pages, are crawled by a new process each time. The fake web runs
-in a process of its own on the same machine, so it takes its share of the cores; its CPU time is shown. With one process
-everything is done there. With more, the *brain* keeps the order, the certificate and the ledger, and the workers fetch,
-unpack, read, hash, sign and compress. "All by default" is what a user gets; "links only" does the work that the peers
-of `live_crawl` do. The quickest Scrapy there runs beside them, in one process, as Scrapy does.
+in a process of its own on the same machine, so it takes its share of the cores; its CPU time is listed. With one
+process everything is done there. With more, the *coordinator* keeps the order, the certificate and the ledger, and the
+workers fetch, unpack, read, hash, sign and compress. "All by default" is what a user gets; "links only" does the work
+that the peers of `live_crawl` do. They are compared with the quickest Scrapy there, in one process.
 
 Pages a second are wall time, the best of some rounds, each after the other: on a machine that does other things these
-are too low. They are told of the whole crawl, which lasts some seconds, one of which workers take to start, and of its
-second half, as it would be in a longer one. Ratios are to one process in the same run.
+are too low. They are given for the whole crawl, which lasts some seconds, one of which workers take to start, and for
+its second half, as it would be in a longer one. Ratios are to one process in the same run.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from benchmarks.crawlers.scrapy_crawler import AIOHTTP, QuickSpider
 from benchmarks.crawlers.task import Archived, Task, archived
 from benchmarks.live_crawl import DOCUMENTATION, documentation_site
 from benchmarks.measure import Measurement, machine, measured, table
-from orienteer.fake_web.process import FakeWebProcess, served_elsewhere
-from orienteer.live.figures import Figures
+from orienteer.fake_web.process import FakeWebProcess
+from orienteer.live.figures import CrawlFigures
 from orienteer.live.session import live_crawl
-from orienteer.processes.how_many import usable_cores
+from orienteer.processes.parallelism import usable_cores
 
 IN_FLIGHT = 64
 ROUNDS = 3
@@ -66,7 +66,7 @@ def run(rounds: int = ROUNDS) -> str:
     contenders[SCRAPY] = (scrapy_crawler.prepare, (QuickSpider, AIOHTTP, True))
     seeds = tuple(f"http://{host}/" for host in documentation_site().hosts)
     best: dict[str, Crawled] = {}
-    with served_elsewhere(documentation_site) as web:
+    with FakeWebProcess(documentation_site) as web:
         for _ in range(rounds):
             for label, (start, arguments) in contenders.items():
                 crawled = _crawled(start, arguments, seeds, web)
@@ -94,7 +94,7 @@ class Seen:
     def __init__(self) -> None:
         self._marks: list[tuple[float, int]] = []
 
-    def __call__(self, figures: Figures) -> None:
+    def __call__(self, figures: CrawlFigures) -> None:
         self._marks.append((time.monotonic(), figures.n_fetched))
 
     def later_per_s(self) -> float:
@@ -118,8 +118,8 @@ def _crawled(
         before_s = _cpu_of(web)
         measurement = measured(start, Task(seeds, web.address, folder), *arguments, rounds=1)
         web_s = _cpu_of(web) - before_s
-        told = measurement.result if isinstance(measurement.result, dict) else {}
-        return Crawled(measurement, archived(folder), told.get("workers_s", 0.0), web_s, told.get("later_per_s"))
+        facts = measurement.result if isinstance(measurement.result, dict) else {}
+        return Crawled(measurement, archived(folder), facts.get("workers_s", 0.0), web_s, facts.get("later_per_s"))
 
 
 def _cpu_of(web: FakeWebProcess) -> float:
@@ -150,7 +150,7 @@ def _table(crawls: dict[str, Crawled]) -> str:
         "second half, pages/s",
         "second half, x one process",
         "second half, x Scrapy",
-        "brain, CPU ms a page",
+        "coordinator, CPU ms a page",
         "workers, CPU ms a page",
         "fake web, CPU ms a page",
         "wall s",

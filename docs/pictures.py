@@ -23,15 +23,15 @@ from PIL import Image
 from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
 import orienteer as ori
-from orienteer.around.estimate import live_estimate
-from orienteer.around.rounds import EstimateSettings
 from orienteer.fake_web.community.addresses import HOME
-from orienteer.fake_web.community.site import CommunitySite, seen_at
+from orienteer.fake_web.community.site import CommunitySite, url_at_port
 from orienteer.fake_web.server import FakeWeb
 from orienteer.live.session import live_crawl
+from orienteer.neighborhood.estimate import live_estimate
+from orienteer.neighborhood.rounds import EstimateSettings
 from orienteer.web.app import create_app
 from orienteer.web.library_app import create_library_app
-from orienteer.web.server import PageServer, listening, listening_beside
+from orienteer.web.server import PageServer, listening, next_listener
 
 DOCS = Path(__file__).parent
 PORT = 8642
@@ -42,7 +42,7 @@ N_COLOURS = 256  # of a picture: a page has few, and so the file is small
 
 class Picture(NamedTuple):
     """A page; of which crawl: `finished`, or one that is `bare`, without index, estimate and comparison; or of the
-    `library` that has both. `shows` is what tells that it is complete."""
+    `library` that has both. `shows` is a selector that exists once it is complete."""
 
     target: str
     crawl: str = "finished"
@@ -58,15 +58,15 @@ PAGES = {
     "report": Picture("/report", shows=".report-headline"),
     "changes": Picture("/changes"),
     "certificate": Picture("/certificate", shows="text=Download the certificate"),
-    "outside": Picture("/outside"),
+    "neighborhood": Picture("/neighborhood"),
     "compare": Picture("/compare"),
-    "details": Picture(f"/page?url={seen_at(HOME, PORT)}"),
-    "archived": Picture(f"/archived?url={seen_at(HOME, PORT)}"),
-    "archived-dates": Picture(f"/archived/dates?url={seen_at(HOME, PORT)}"),
+    "details": Picture(f"/page?url={url_at_port(HOME, PORT)}"),
+    "archived": Picture(f"/archived?url={url_at_port(HOME, PORT)}"),
+    "archived-dates": Picture(f"/archived/dates?url={url_at_port(HOME, PORT)}"),
     "api": Picture("/api/docs"),
     "refused": Picture("/nothing"),
     "search-bare": Picture("/", "bare"),
-    "outside-bare": Picture("/outside", "bare"),
+    "neighborhood-bare": Picture("/neighborhood", "bare"),
     "compare-bare": Picture("/compare", "bare"),
     "library": Picture("/", "library"),
     "library-search": Picture("/search?q=bridge", "library"),
@@ -83,7 +83,7 @@ IN_DOCS = {
     "search.png": ("search", "wide-light"),
     "crawl.png": ("status", "wide-light"),
     "map.png": ("map", "wide-light"),
-    "outside.png": ("outside", "wide-light"),
+    "neighborhood.png": ("neighborhood", "wide-light"),
     "library.png": ("library", "wide-light"),
     "report.png": ("report", "wide-light"),
     "certificate.png": ("certificate", "wide-light"),
@@ -99,23 +99,23 @@ def main() -> None:
     given = parser.parse_args()
     if (given.folder is None) == (not given.docs):
         parser.error("name a folder, or --docs")
-    wanted = (
-        {DOCS / file: shown for file, shown in IN_DOCS.items()}
+    requested = (
+        {DOCS / file: picture for file, picture in IN_DOCS.items()}
         if given.docs
         else {given.folder / f"{page}-{kind}.png": (page, kind) for page in given.only or PAGES for kind in KINDS}
     )
     with tempfile.TemporaryDirectory() as place:
-        take(wanted, Path(place))
+        take(requested, Path(place))
 
 
-def take(wanted: dict[Path, tuple[str, str]], place: Path) -> None:
+def take(requested: dict[Path, tuple[str, str]], place: Path) -> None:
     finished, bare = _town(place / "quillhaven"), _bare(place / "quillhaven-begun")
     crawls = {"finished": create_app(finished), "bare": create_app(bare), "library": create_library_app(place)}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=_browser(), args=["--no-sandbox"])
         for crawl, app in crawls.items():
             with _served(app) as address:
-                for path, (page, kind) in wanted.items():
+                for path, (page, kind) in requested.items():
                     if PAGES[page].crawl == crawl:
                         path.parent.mkdir(parents=True, exist_ok=True)
                         path.write_bytes(_picture(browser, address, PAGES[page], kind))
@@ -123,12 +123,12 @@ def take(wanted: dict[Path, tuple[str, str]], place: Path) -> None:
         browser.close()
 
 
-def _picture(browser: Browser, address: str, shown: Picture, kind: str) -> bytes:
+def _picture(browser: Browser, address: str, picture: Picture, kind: str) -> bytes:
     viewport, scheme = KINDS[kind]
     with browser.new_context(base_url=address, viewport=viewport, color_scheme=scheme) as context:  # type: ignore[arg-type]
         page = context.new_page()
-        page.goto(shown.target)
-        page.locator(shown.shows).first.wait_for()
+        page.goto(picture.target)
+        page.locator(picture.shows).first.wait_for()
         if page.locator("#map-state").count():
             page.wait_for_function("document.getElementById('map-state').textContent === ''")
         page.wait_for_timeout(300)  # what is drawn is drawn with the next frame
@@ -151,14 +151,14 @@ def _town(folder: Path) -> Path:
     """Crawled slowly enough for a smooth curve, seen from outside, indexed, and compared."""
     with FakeWeb(CommunitySite(), PORT) as web:
         settings = {"politeness": {"delay_s": 0.08}, "fetch": {"connect_to": web.address}}
-        live_crawl(seen_at(HOME, PORT), folder, until=0.98, scope="site", settings=settings)
+        live_crawl(url_at_port(HOME, PORT), folder, until=0.98, scope="site", settings=settings)
         live_estimate(folder, EstimateSettings(budget=700, rounds=20))
     ori.update_index(folder)
     (folder / "compare").mkdir()
-    told = subprocess.run(  # as a user does it
+    done = subprocess.run(  # as a user would
         [sys.executable, "-m", "orienteer", "compare", str(folder), "--json"], check=True, stdout=subprocess.PIPE
     )
-    (folder / "compare" / "policies.json").write_bytes(told.stdout)
+    (folder / "compare" / "policies.json").write_bytes(done.stdout)
     return folder
 
 
@@ -166,7 +166,7 @@ def _bare(folder: Path) -> Path:
     """Stopped by its budget, and nothing more."""
     with FakeWeb(CommunitySite(), PORT) as web:
         settings = {"politeness": {"delay_s": 0.0}, "fetch": {"connect_to": web.address}}
-        live_crawl(seen_at(HOME, PORT), folder, budget=60, scope="site", settings=settings)
+        live_crawl(url_at_port(HOME, PORT), folder, budget=60, scope="site", settings=settings)
     return folder
 
 
@@ -174,8 +174,8 @@ def _bare(folder: Path) -> Path:
 def _served(app: FastAPI) -> Iterator[str]:
     """The address of the pages of an application."""
     server = PageServer(app)
-    with listening("127.0.0.1", 0) as listener, listening_beside(listener) as beside:
-        thread = threading.Thread(target=server.serve_on, args=(listener, beside), daemon=True)
+    with listening("127.0.0.1", 0) as listener, next_listener(listener) as archive_listener:
+        thread = threading.Thread(target=server.serve_on, args=(listener, archive_listener), daemon=True)
         thread.start()
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -26,7 +26,7 @@ def experiments(
     paper: str = typer.Argument(help="rankmass, fractional, ... or all; another name lists those that there are."),
     quick: bool = typer.Option(False, "--quick", help="Small generated webs only: minutes instead of an hour."),
     data: Path | None = typer.Option(
-        None, metavar="DIR", help="Where the real graphs are; default: shared/data beside the checkout."
+        None, metavar="DIR", help="Folder of the real graphs; default: shared/data next to the checkout."
     ),
     output: Path = typer.Option(Path("reproduced"), "--output", "-o", metavar="DIR", help="Where to write the report."),
     write_experiments: bool = typer.Option(

@@ -51,11 +51,11 @@ def run_domain(domain: Domain, select: str = COMPLEMENT, rng: int = 0) -> Run:
     estimators = {method: make_estimator(method) for method in METHODS}
     ranks: dict[str, list[NDArray[np.float64]]] = {method: [] for method in METHODS}
     for k in [0, *np.diff(np.arange(ROUNDS + 1) * 2 * n_local // ROUNDS).tolist()]:
-        for page in estimation.wanted(k).tolist():
+        for page in estimation.next_pages(k).tolist():
             estimation.fetched(page, web.links(page))
         within = estimation.rank_within(_TOLERANCE)
         for method, estimator in estimators.items():
-            worth = estimator.worth(estimation.around, within, _TOLERANCE, estimation.damping)[:n_local]
+            worth = estimator.worth(estimation.neighborhood, within, _TOLERANCE, estimation.damping)[:n_local]
             ranks[method].append(worth / worth.sum())
     errors = {method: np.array([_errors(rank, domain) for rank in ranks[method]]) for method in METHODS}
     changes = {method: np.abs(np.diff(np.array(ranks[method]), axis=0)).sum(axis=1) for method in METHODS}
@@ -65,7 +65,7 @@ def run_domain(domain: Domain, select: str = COMPLEMENT, rng: int = 0) -> Run:
 def known_locally(domain: Domain) -> GrowingGraph:
     """The web as the domain's own pages show it."""
     known = GrowingGraph()
-    known.know(domain.web.graph.n_pages)
+    known.grow_to(domain.web.graph.n_pages)
     for page in domain.pages.tolist():
         known.add(page, domain.web.graph.links(page))
     return known

@@ -46,7 +46,7 @@ class Domain:
 
     @property
     def truth(self) -> NDArray[np.float64]:
-        """What the pages are worth beside each other, in the whole web."""
+        """The global rank of the pages, relative to each other."""
         rank = self.web.rank[self.pages]
         return np.asarray(rank / rank.sum())
 

@@ -17,7 +17,7 @@ _N_COLOURS = 128  # of an image file: enough for lines and letters, at a third o
 
 
 def check_drawing() -> None:
-    """Without matplotlib nothing can be drawn: better to hear it before the work."""
+    """Raise an error before the work if matplotlib is missing."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:

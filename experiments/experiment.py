@@ -6,7 +6,7 @@ It is read from `experiment.toml`:
     paper = "J. Cho, U. Schonfeld: ... VLDB 2007"
     command = "python -m experiments rankmass"
 
-    [[data]]                              # what a full run reads, besides webs that it generates
+    [[data]]                              # what a full run reads, in addition to generated webs
     file = "graphs/cnr-2000-nat.npz"
     sha256 = "..."
 

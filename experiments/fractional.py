@@ -209,7 +209,7 @@ def _as_good(means: Means) -> Finding:
 
 
 def _beat(means: Means) -> Finding:
-    """FPR@2, FPR@20 and FPR@100, each beside the windowed order."""
+    """FPR@2, FPR@20 and FPR@100, each compared with the windowed order."""
     others = ("FPR@2", "FPR@20", "FPR@100")
     wins = {label: sum(one[label] > one[WINDOWED] for one in means) for label in others}
     n_wins, n_all = sum(wins.values()), len(others) * len(means)
@@ -224,7 +224,7 @@ def _best(means: Means) -> Finding:
 
 
 def _little_beyond(means: Means) -> Finding:
-    """What M = 100 adds to M = 20 beside what M = 20 adds to M = 2, which must be something."""
+    """The gain of M = 100 over M = 20, relative to that of M = 20 over M = 2, which must be positive."""
     steps = [(one["FPR@20"] - one["FPR@2"], one["FPR@100"] - one["FPR@20"]) for one in means]
     share = sum(first > abs(second) for first, second in steps) / len(steps)
     ours = "from 2 to 20, then to 100, web by web: " + "; ".join(f"{first:+.3f}, {then:+.3f}" for first, then in steps)

@@ -1,6 +1,6 @@
 """Estimating the global PageRank of web communities (Davis and Dhillon, KDD 2006): Tables 1 and 2, Figures 1 and 2.
 
-A local search engine wants its pages' PageRank in the whole web, and fetches as many pages around its domain again, or
+A local search engine needs its pages' PageRank in the whole web, and fetches as many pages near its domain again, or
 twice as many. Selections say which: stochastic complement (SC-Select), PageRank flow (PF-Select), outlink count, random
 (the mean of three draws). There on computer science departments and political sites, here on domains of other webs
 (`domains`); those that are closed or exact from the start are left out. `frontier-return` is our estimator, on the same
@@ -108,15 +108,17 @@ def findings(runs: Sequence[Run], candidates: Sequence[Candidates]) -> list[Find
 def best_in_all(name: str, errors: Errors, at: int) -> Finding:
     """Holds if stochastic complement is the best by the mean of all three measures; in shape if by two.
 
-    The value is its mean L1 beside the best of the others.
+    The value is its mean L1 relative to the best of the others.
     """
     means = {select: errors.mean(select, at) for select in SELECTIONS}
     ours, others = means.pop(COMPLEMENT), np.array(list(means.values()))
     best = np.array([others[:, L1].min(), others[:, L_INF].min(), others[:, TAU].max()])
     is_best = np.array([ours[L1] <= best[L1], ours[L_INF] <= best[L_INF], ours[TAU] >= best[TAU]])
     verdict = graded(bool(is_best.all()), int(is_best.sum()) == 2)
-    told = ", ".join(f"{label} {ours[k]:.4f}, best other {best[k]:.4f}" for k, label in enumerate(("L1", "L∞", "tau")))
-    return Finding(name, verdict, float(ours[L1] / best[L1]), f"{told} ({errors.n_domains} domains)")
+    detail = ", ".join(
+        f"{label} {ours[k]:.4f}, best other {best[k]:.4f}" for k, label in enumerate(("L1", "L∞", "tau"))
+    )
+    return Finding(name, verdict, float(ours[L1] / best[L1]), f"{detail} ({errors.n_domains} domains)")
 
 
 def early(errors: Errors) -> Finding:
@@ -129,22 +131,22 @@ def early(errors: Errors) -> Finding:
     )
     worst = float(ratios.mean(axis=1).max())
     verdict = graded(bool((ratios <= 1).all()), worst <= 1)
-    told = ", ".join(
+    detail = ", ".join(
         f"{label} {ratio:.2f}" for label, ratio in zip(("SC", "flow", "outlinks"), ratios.mean(axis=1), strict=True)
     )
-    return Finding("early", verdict, worst, f"mean L1 of random's, rounds 1 to {EARLY}: {told}")
+    return Finding("early", verdict, worst, f"mean L1 of random's, rounds 1 to {EARLY}: {detail}")
 
 
 def late(errors: Errors) -> Finding:
-    """Holds if random's mean L1 beside the better of flow and outlinks is lower at the end than in the first rounds."""
+    """Holds if random's mean L1, relative to the better of flow and outlinks, falls from first to last rounds."""
     ratios = [
         errors.mean(RANDOM, at)[L1] / min(errors.mean(FLOW, at)[L1], errors.mean(OUTLINKS, at)[L1])
         for at in (EARLY, ROUNDS)
     ]
-    told = (
+    detail = (
         f"random's mean L1 is {ratios[0]:.2f} of the better of the two after {EARLY} rounds, {ratios[1]:.2f} at the end"
     )
-    return Finding("late", graded(ratios[1] < ratios[0], False), float(ratios[1] / ratios[0]), told)
+    return Finding("late", graded(ratios[1] < ratios[0], False), float(ratios[1] / ratios[0]), detail)
 
 
 def tenfold(errors: Errors) -> Finding:
@@ -153,11 +155,11 @@ def tenfold(errors: Errors) -> Finding:
     typical = float(np.exp(np.log(gains).mean()))
     is_reached = gains.max() >= TENFOLD
     verdict = graded(is_reached and typical >= SEVENFOLD, is_reached)
-    told = (
+    detail = (
         f"{int((gains >= TENFOLD).sum())} of {len(gains)} sites gain ten times or more; geometric mean {typical:.1f}, "
         f"median {np.median(gains):.1f}; worse than before: {int((gains < 1).sum())}"
     )
-    return Finding("tenfold", verdict, typical, told)
+    return Finding("tenfold", verdict, typical, detail)
 
 
 def competitive(errors: Errors) -> Finding:
@@ -166,15 +168,15 @@ def competitive(errors: Errors) -> Finding:
     best = np.min([errors.l1(select, ROUNDS) for select in (FLOW, OUTLINKS, RANDOM)], axis=0)
     share = float((ours <= COMPETITIVE * best).mean())
     beaten = {select: int((ours < errors.l1(select, ROUNDS) - 1e-7).sum()) for select in (FLOW, OUTLINKS, RANDOM)}
-    told = (
+    detail = (
         f"at most {COMPETITIVE} times the best other's L1 on {100 * share:.0f} % of {len(ours)} domains; smaller than "
         + ", ".join(f"{select}'s on {n}" for select, n in beaten.items())
     )
-    return Finding("competitive", graded(share == 1, share > 0.5), share, told)
+    return Finding("competitive", graded(share == 1, share > 0.5), share, detail)
 
 
 def _figure_1(candidates: Sequence[Candidates]) -> list[Finding]:
-    """By the links that pages turn out to have; what the other reading of the figure gives is said beside it.
+    """By the links that pages turn out to have; the result of the other reading of the figure is given as well.
 
     Strong is a median correlation of 0.7; much weaker is half of it.
     """
@@ -265,9 +267,11 @@ def _plots(runs: Sequence[Run], candidates: Sequence[Candidates]) -> list[Plot]:
     shows = "Figure 2: how the error falls as pages are fetched; dashed: our estimator on the fetches of the first"
     plots = [Plot("errors", shows, png(error_figure(runs, SELECTIONS)))]
     typical = [_typical(candidates, kind) for kind in (SITE, TOPIC, STRETCH)]
-    if shown := [one for one in typical if one is not None]:
-        told = "Figure 1: what is computed of a page before, and the error left after; for each kind the median domain"
-        plots.insert(0, Plot("influence", told, png(influence_figure(shown))))
+    if influences := [one for one in typical if one is not None]:
+        detail = (
+            "Figure 1: what is computed of a page before, and the error left after; for each kind the median domain"
+        )
+        plots.insert(0, Plot("influence", detail, png(influence_figure(influences))))
     return plots
 
 

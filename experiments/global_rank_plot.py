@@ -30,8 +30,8 @@ def influence_figure(candidates: Sequence[Candidates]) -> Figure:
         for panel, (what, guess), correlation in zip(row, guesses, one.correlations[:, 1], strict=True):
             panel.scatter(guess, one.objective, s=16, color=COLOURS[0], alpha=0.5, linewidths=0)
             panel.set_xlabel(what)
-            told = f"correlation with what is won: {correlation:.2f}"
-            panel.annotate(told, (0.98, 0.96), xycoords="axes fraction", ha="right", va="top", fontsize=9.5)
+            label = f"correlation with what is won: {correlation:.2f}"
+            panel.annotate(label, (0.98, 0.96), xycoords="axes fraction", ha="right", va="top", fontsize=9.5)
             panel.ticklabel_format(axis="x", scilimits=(-3, 4))
             _plain(panel)
         row[0].set_title(f"{one.domain.web.name}: {one.domain.name}", loc="left", fontsize=9.5, fontweight="bold")

@@ -2,8 +2,8 @@
 
 The influence of a frontier page is computed before it is fetched (stochastic complement). The objective is the L1 error
 of the domain's rank when this page alone is added: with links as links go in general, which is what the paper defines,
-and with the links that it turns out to have. Both for frontier pages of a domain drawn by chance, beside the count of
-links to the page.
+and with the links that it turns out to have. Both for frontier pages of a domain drawn at random, compared with the
+number of links to the page.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from experiments.domain_runs import known_locally
 from experiments.domains import Domain
 from orienteer.graph.estimation.estimation import Estimation
 from orienteer.graph.estimation.influence import Influence
-from orienteer.graph.estimation.known_web import Surroundings
+from orienteer.graph.estimation.known_web import Neighborhood
 
 _MAX_PAGES, _MIN_PAGES = 200, 20
 _TOLERANCE = 1e-9
@@ -52,34 +52,38 @@ class Candidates:
 def candidates_of(domain: Domain, rng: int = 0) -> Candidates | None:
     """Up to 200 pages of the frontier; None where it has fewer than 20."""
     estimation = Estimation(known_locally(domain), domain.pages, method="paper")
-    around = estimation.around
-    n_frontier = len(around.frontier)
+    neighborhood = estimation.neighborhood
+    n_frontier = len(neighborhood.frontier)
     if n_frontier < _MIN_PAGES:
         return None
     places = np.sort(np.random.default_rng(rng).permutation(n_frontier)[:_MAX_PAGES]).astype(np.int64)
-    influence = Influence.of(around, estimation.rank_within(_TOLERANCE)).exact(places)
-    n_links = np.bincount(around.outward, minlength=n_frontier)[places].astype(float)
-    in_links = np.bincount(around.inside, minlength=around.n_local).astype(float)
-    usual = in_links / in_links.sum() if in_links.any() else np.full(around.n_local, 1 / around.n_local)
+    influence = Influence.of(neighborhood, estimation.rank_within(_TOLERANCE)).exact(places)
+    n_links = np.bincount(neighborhood.outward, minlength=n_frontier)[places].astype(float)
+    in_links = np.bincount(neighborhood.inside, minlength=neighborhood.n_local).astype(float)
+    usual = in_links / in_links.sum() if in_links.any() else np.full(neighborhood.n_local, 1 / neighborhood.n_local)
     errors = [
-        np.abs(ranks_with(around, places, onward) - domain.truth[:, None]).sum(axis=0)
-        for onward in (np.tile(usual[:, None], len(places)), _links_home(domain, around.frontier[places]))
+        np.abs(ranks_with(neighborhood, places, onward) - domain.truth[:, None]).sum(axis=0)
+        for onward in (np.tile(usual[:, None], len(places)), _links_home(domain, neighborhood.frontier[places]))
     ]
     return Candidates(domain, influence, n_links, *errors)
 
 
 def ranks_with(
-    around: Surroundings, places: NDArray[np.int64], onward: NDArray[np.float64], damping: float = 0.85
+    neighborhood: Neighborhood, places: NDArray[np.int64], onward: NDArray[np.float64], damping: float = 0.85
 ) -> NDArray[np.float64]:
     """The rank of the crawled pages when one page of the frontier is added, a column for each; columns sum to 1.
 
     `onward` says where each of these pages leads; one that leads nowhere is dangling.
     """
-    n, n_frontier = around.n_crawled, len(around.frontier)
-    inside = csr_matrix((np.ones(len(around.inside)), around.inside, around.inside_offsets), (n, n)).T.tocsr()
-    to_frontier = csr_matrix((np.ones(len(around.outward)), around.outward, around.outward_offsets), (n, n_frontier))
+    n, n_frontier = neighborhood.n_crawled, len(neighborhood.frontier)
+    inside = csr_matrix(
+        (np.ones(len(neighborhood.inside)), neighborhood.inside, neighborhood.inside_offsets), (n, n)
+    ).T.tocsr()
+    to_frontier = csr_matrix(
+        (np.ones(len(neighborhood.outward)), neighborhood.outward, neighborhood.outward_offsets), (n, n_frontier)
+    )
     to_page = np.asarray(to_frontier[:, places].toarray())
-    degrees = around.inside_degrees()[:, None] + to_page
+    degrees = neighborhood.inside_degrees()[:, None] + to_page
     is_dangling, leads_nowhere = degrees == 0, onward.sum(axis=0) == 0
     rank, of_page = np.full(to_page.shape, 1 / (n + 1)), np.full(len(places), 1 / (n + 1))
     while True:

@@ -1,8 +1,8 @@
-"""Pages whose main text is known (WCXB), line by line: what can be told of a line, and how much of it is main text.
+"""Pages whose main text is known (WCXB), line by line: the features of a line, and how much of it is main text.
 
 Which lines are main text is settled by an alignment of the words of the page with those of its main text, in order:
 a word of the page that is matched belongs to it, and runs of matched words count more than single ones. A long line
-that stands elsewhere in the main text belongs to it, too.
+that occurs anywhere in the main text belongs to it, too.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def known_pages(path: Path) -> Iterator[KnownPage]:
 
 
 def sample_of(known: KnownPage) -> Sample | None:
-    """None where nothing is on the page, or it stands in `noscript`, where nothing is judged."""
+    """Return the sample of a page; None if it is empty, or its text is in `noscript`, which is not judged."""
     reader = read_with_lines(known.html)
     if not reader.text or reader.noscript_text:
         return None
@@ -96,12 +96,12 @@ def true_shares(texts: list[str], main: str) -> tuple[NDArray[np.float64], NDArr
     """Of each line the share of its words that are main text, and how many there are."""
     numbers: dict[str, int] = {}
     true_words = words_of(main)
-    wanted = np.array([numbers.setdefault(word, len(numbers)) for word in true_words], np.int32)
+    target_words = np.array([numbers.setdefault(word, len(numbers)) for word in true_words], np.int32)
     of_lines = [words_of(text) for text in texts]
-    here = np.array([numbers.get(word, -1) for words in of_lines for word in words], np.int32)
+    page_words = np.array([numbers.get(word, -1) for words in of_lines for word in words], np.int32)
     shingles = {tuple(true_words[k : k + _SHINGLE]) for k in range(len(true_words) - _SHINGLE + 1)}
-    is_small = len(here) * len(wanted) <= _MOST_CELLS
-    matched = _aligned(here, wanted) if is_small else np.zeros(len(here), np.uint8)
+    is_small = len(page_words) * len(target_words) <= _MOST_CELLS
+    matched = _aligned(page_words, target_words) if is_small else np.zeros(len(page_words), np.uint8)
     shares, start = [], 0
     for words in of_lines:
         n = len(words)
@@ -116,9 +116,9 @@ def true_shares(texts: list[str], main: str) -> tuple[NDArray[np.float64], NDArr
 
 
 @allocating_kernel
-def _aligned(here: Any, wanted: Any) -> Any:
+def _aligned(page_words: Any, target_words: Any) -> Any:
     """1 for each word here that the best alignment matches: a match counts 1, and 1.6 right behind another."""
-    n, m = len(here), len(wanted)
+    n, m = len(page_words), len(target_words)
     came_from = np.zeros((n + 1, m + 1), np.uint8)  # 0: a match, 1: from above, 2: from the left; 8: a match before it
     best = np.zeros(m + 1, np.float32)
     matching = np.full(m + 1, -1e9, np.float32)
@@ -128,7 +128,7 @@ def _aligned(here: Any, wanted: Any) -> Any:
             best_above, matching_above = best[j], matching[j]
             match, way = np.float32(-1e9), 1
             run = 0
-            if here[i - 1] == wanted[j - 1]:
+            if page_words[i - 1] == target_words[j - 1]:
                 match = best_before + np.float32(1)
                 if matching_before + np.float32(1.6) >= match:
                     match, run = matching_before + np.float32(1.6), 8
@@ -159,22 +159,22 @@ WordShares = dict[str, float]
 
 
 def word_shares(sample: Sample) -> tuple[WordShares, WordShares]:
-    """Of each word that elements around lines are called by, and of each word of short lines: how much of what it
-    stands for on this page is main text."""
+    """Return, for each word in the names of elements, and for each word of short lines, the share of main text in the
+    lines that it applies to."""
     places, weights = sample.context.places, np.sqrt(np.maximum(sample.n_words, 1))
     n_elements = len(places.parents)
     total = places.sums(np.stack([weights * sample.truth, weights], axis=1))
     of_elements: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     parents = places.parents.tolist()
-    around: list[set[str]] = []
+    enclosing: list[set[str]] = []
     for k in range(n_elements):
-        above = around[parents[k]] if k else set()
+        above = enclosing[parents[k]] if k else set()
         own = element_words(places.words_of(k))
-        for word in own - above:  # what an element holds was counted for the one around it
+        for word in own - above:  # the content of an element was counted for its parent
             share = of_elements[word]
             share[0] += total[k, 0]
             share[1] += total[k, 1]
-        around.append(above | own if own else above)
+        enclosing.append(above | own if own else above)
     of_lines: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for text, truth, n_words in zip(sample.texts, sample.truth, sample.n_words, strict=True):
         if n_words <= SHORT_LINE_WORDS:

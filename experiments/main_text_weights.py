@@ -1,4 +1,4 @@
-"""`python -m experiments.main_text_weights`: learn what tells main text, and write the file that the package ships.
+"""`python -m experiments.main_text_weights`: train the main text classifier, and write the file that the package ships.
 
     python -m experiments.main_text_weights ../shared/data/wcxb-dev.jsonl.zst src/orienteer/extract/main_text.npz
 
@@ -29,10 +29,10 @@ from experiments.main_text_pages import (
 )
 from orienteer.extract.learned_words import LearnedWords, lowered
 from orienteer.extract.line_features import N_LEARNED, context_columns, fill_learned
-from orienteer.extract.main_text import Judge, Net, arrays_of
+from orienteer.extract.main_text import MainTextModel, Net, arrays_of
 
 N_OUTER, N_INNER = 5, 3
-MIN_HOSTS = 5  # that a word must stand on
+MIN_HOSTS = 5  # on which a word must occur
 PRIOR_PAGES = 3.0
 HIDDEN = (32, 16)
 N_EPOCHS = 10
@@ -59,7 +59,7 @@ def learned_words(shares: Sequence[tuple[WordShares, WordShares]], hosts: Sequen
 
 
 def _odds(shares: Sequence[WordShares], hosts: Sequence[str]) -> dict[str, float]:
-    """The logarithm of the odds of words that stand on enough hosts, drawn towards those of all words."""
+    """Return the log odds of words that occur on enough hosts, smoothed towards those of all words."""
     sums: dict[str, float] = {}
     counts: dict[str, int] = {}
     on: dict[str, set[str]] = {}
@@ -113,8 +113,8 @@ def trained(task: Task, seed: int) -> list[Net]:
         for start in range(0, n_rows - BATCH + 1, BATCH):
             step += 1
             some = np.asarray(order[start : start + BATCH])
-            kept = rng.random((BATCH, sizes[0]), np.float32) >= DROPOUT
-            inputs = rows[some] * np.asarray(kept) / (1 - DROPOUT)
+            retained = rng.random((BATCH, sizes[0]), np.float32) >= DROPOUT
+            inputs = rows[some] * np.asarray(retained) / (1 - DROPOUT)
             gradients = _gradients(parameters, inputs, task.truth[some], weights[:, some])
             rate = RATE * 0.5 * (1 + np.cos(np.pi * step / n_steps))
             for k, gradient in enumerate(gradients):
@@ -152,7 +152,7 @@ def _gradients(parameters: list[Any], inputs: Any, truth: Any, weights: Any) -> 
 # The two judgements
 
 
-def learned(samples: Sequence[Sample], shares: Sequence[tuple[WordShares, WordShares]], seed: int = 1) -> Judge:
+def learned(samples: Sequence[Sample], shares: Sequence[tuple[WordShares, WordShares]], seed: int = 1) -> MainTextModel:
     """What can be learned from these pages."""
     hosts = [sample.page.host for sample in samples]
     folds = np.array([fold_of(host, N_INNER, "inner") for host in hosts])
@@ -177,7 +177,7 @@ def learned(samples: Sequence[Sample], shares: Sequence[tuple[WordShares, WordSh
     ]
     more = np.concatenate([one[some] for one, some in zip(seen, chosen, strict=True)])
     (second,) = trained(_task(np.concatenate([rows, more], axis=1), truth, weights[None]), seed + 1)
-    return Judge(learned_words(shares, hosts), first, second)
+    return MainTextModel(learned_words(shares, hosts), first, second)
 
 
 def _where(mask: NDArray[np.bool_], *lists: Sequence[Any]) -> list[list[Any]]:
@@ -196,18 +196,18 @@ def _task(rows: Matrix, truth: NDArray[np.float64], weights: NDArray[np.float64]
     return Task(np.asarray(rows), np.asarray(truth, np.float32), np.asarray(weights, np.float32))
 
 
-def judged(judge: Judge, sample: Sample) -> NDArray[np.float64]:
+def judged(model: MainTextModel, sample: Sample) -> NDArray[np.float64]:
     """The scores of a page's lines."""
-    matrix = np.concatenate([sample.matrix, columns_of(sample, judge.words)], axis=1)
-    seen = context_columns(sample.context, judge.first.scores(matrix))
-    return judge.second.scores(np.concatenate([matrix, seen], axis=1))
+    matrix = np.concatenate([sample.matrix, columns_of(sample, model.words)], axis=1)
+    seen = context_columns(sample.context, model.first.scores(matrix))
+    return model.second.scores(np.concatenate([matrix, seen], axis=1))
 
 
 def outer_fold(sample: Sample) -> int:
     return fold_of(sample.page.host, N_OUTER, "outer")
 
 
-def cross_validated(samples: Sequence[Sample]) -> list[Judge]:
+def cross_validated(samples: Sequence[Sample]) -> list[MainTextModel]:
     """A judge for each fold, which has seen none of its pages."""
     shares = [word_shares(sample) for sample in samples]
     folds = np.array([outer_fold(sample) for sample in samples])
@@ -234,13 +234,13 @@ def main(source: str, target: str) -> None:
     found = []
     for sample in samples:
         scores = judged(judges[outer_fold(sample)], sample)
-        kept = "\n".join(text for text, score in zip(sample.texts, scores, strict=True) if score >= 0.5)
-        found.append(f1(kept, sample.page.main))
+        retained = "\n".join(text for text, score in zip(sample.texts, scores, strict=True) if score >= 0.5)
+        found.append(f1(retained, sample.page.main))
     precision, recall, both = np.mean(found, axis=0)
     print(f"cross-validated over {len(samples)} pages: precision {precision:.3f}, recall {recall:.3f}, F1 {both:.3f}")
-    judge = learned(samples, [word_shares(sample) for sample in samples])
+    model = learned(samples, [word_shares(sample) for sample in samples])
     with Path(target).open("wb") as file:
-        np.savez_compressed(file, **arrays_of(judge))  # type: ignore[arg-type]
+        np.savez_compressed(file, **arrays_of(model))  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":

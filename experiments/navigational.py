@@ -1,13 +1,13 @@
 """Navigational Rank for focused crawling (Feng et al., CIKM 2010): Figures 1 and 2, how soon the targets are found.
 
-There the course pages of five universities and the product pages of three companies, here topics of other sites, and
+The paper uses the course pages of five universities and the product pages of three companies; here: other sites, and
 generated sites that are hard to search (`topic_tasks`). The area under the harvest curve is the mean share of the
-targets found, over all pages that can be reached. Every policy scores anew after 20 pages, or 2 % more of them.
+targets found, over all pages that can be reached. Every policy scores again after 20 pages, or 2 % more of them.
 
-The paper's sites have less than 3 % targets, so tasks of that kind decide; what becomes of the others stands beside it.
-A crawl hears the truth of a page that it has fetched, or what a naive Bayes classifier makes of it that was trained
-elsewhere. `context-graph` (CG) and `apprentice` (RL) learn from the same training site; the others learn from nothing
-but the crawl. `personalized-pagerank` is DPPR. `scent` is ours.
+The paper's sites have less than 3 % targets, so tasks of that kind decide; the results of the others are given as well.
+A crawl receives the true relevance of a fetched page, or the result of a naive Bayes classifier that was trained on
+another site. `context-graph` (CG) and `apprentice` (RL) train on the same site; the others learn only from the crawl.
+`personalized-pagerank` is DPPR. `scent` is ours.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ FEW = 0.03  # of the pages: targets, in the paper
 CLEARLY, NEXT_TO_NOTHING = 0.02, 0.01  # differences between areas
 CORRELATED = 0.5
 
-_SHOWN = (*BEATEN, NAVIGATIONAL, SCENT)
+_LISTED = (*BEATEN, NAVIGATIONAL, SCENT)
 _N_HARD_SITES = 5
 _DPI = 100
 
 
 class Harvested(NamedTuple):
-    """What the policies found on a task that heard the truth, or a classifier of this precision and recall."""
+    """The harvests of the policies on a task that received the truth, or a classifier of this precision and recall."""
 
     task: TopicTask
     found: HarvestComparison
@@ -87,13 +87,13 @@ def run(experiment: Experiment, webs: Webs) -> Results:
         results.findings = findings(hard)
     elif tasks := real_tasks(data, webs.progress):
         both = [harvested(task, webs.progress, with_classifier=True) for task in tasks]
-        true, told = [pair[0] for pair in both], [pair[1] for pair in both]
+        true, classified = [pair[0] for pair in both], [pair[1] for pair in both]
         if not webs.missing(experiment.data):
-            results.findings = [*findings(true), deep(true), with_classifier(told)]
-        for label, some in (("with the truth", true), ("with a classifier", told)):
+            results.findings = [*findings(true), deep(true), with_classifier(classified)]
+        for label, some in (("with the truth", true), ("with a classifier", classified)):
             results.tables += [_areas(f"Areas, {label}", some), _levels(f"Pages fetched, {label}", some)]
             results.plots.append(_group_plot(label, some))
-        results.tables.append(_beyond(true, told))
+        results.tables.append(_beyond(true, classified))
     results.tables.append(_areas("Areas on generated sites that are hard to search", hard))
     results.plots.append(_site_plot(hard))
     return results
@@ -107,26 +107,26 @@ def harvested(task: TopicTask, progress: Progress = silent, with_classifier: boo
     for policy in trained.values():
         policy.train([task.training])
     found = []
-    for heard in (None, task.heard()) if with_classifier else (None,):
+    for received in (None, task.predicted()) if with_classifier else (None,):
 
-        def told(what: str, done: int, total: int) -> None:
+        def report(what: str, done: int, total: int) -> None:
             progress(f"{task.name}: {what}", done, total)
 
-        made = Task.of(web.graph, task.start, web.relevance, heard, web.text, task.name)
-        quality = "" if heard is None else quality_of(web.relevance, heard)
-        found.append(Harvested(task, compare_harvests(made, POLICIES, trained, told), quality))
+        made = Task.of(web.graph, task.start, web.relevance, received, web.text, task.name)
+        quality = "" if received is None else quality_of(web.relevance, received)
+        found.append(Harvested(task, compare_harvests(made, POLICIES, trained, report), quality))
     return found
 
 
-def quality_of(truth: NDArray[np.float64], heard: NDArray[np.float64]) -> str:
+def quality_of(truth: NDArray[np.float64], received: NDArray[np.float64]) -> str:
     """Precision and recall."""
-    is_target, is_called_so = truth >= 0.5, heard >= 0.5
+    is_target, is_called_so = truth >= 0.5, received >= 0.5
     right = (is_target & is_called_so).sum()
     return f"{right / max(is_called_so.sum(), 1):.2f} / {right / is_target.sum():.2f}"
 
 
 def findings(harvests: Sequence[Harvested]) -> list[Finding]:
-    """Of crawls that hear the truth."""
+    """Of crawls that receive the truth."""
     over = [ahead(f"over-{other}", harvests, other) for other in BEATEN]
     return [*over, soon(harvests), ahead("mean-not-sum", harvests, SUM)]
 
@@ -144,10 +144,10 @@ def ahead(name: str, harvests: Sequence[Harvested], other: str) -> Finding:
     few, many = _parted(harvests)
     gain = gains(few, NAVIGATIONAL, other)
     verdict = graded(bool(gain.mean() >= CLEARLY and gain.min() >= -NEXT_TO_NOTHING), bool(gain.mean() > 0))
-    told = f"area {gain.mean():+.3f}, larger on {(gain > 0).sum()} of {len(gain)} tasks, least {gain.min():+.3f}"
+    detail = f"area {gain.mean():+.3f}, larger on {(gain > 0).sum()} of {len(gain)} tasks, least {gain.min():+.3f}"
     if many:
-        told += f"; where targets are many {gains(many, NAVIGATIONAL, other).mean():+.3f} ({len(many)} tasks)"
-    return Finding(name, verdict, float(gain.mean()), told)
+        detail += f"; where targets are many {gains(many, NAVIGATIONAL, other).mean():+.3f} ({len(many)} tasks)"
+    return Finding(name, verdict, float(gain.mean()), detail)
 
 
 def with_classifier(harvests: Sequence[Harvested]) -> Finding:
@@ -155,8 +155,8 @@ def with_classifier(harvests: Sequence[Harvested]) -> Finding:
     each = [ahead(other, harvests, other) for other in BEATEN]
     worst = min(each, key=lambda one: one.value)
     verdict = graded(all(one.verdict == HOLDS for one in each), worst.value > 0)
-    told = ", ".join(f"{one.value:+.3f} over {one.claim}" for one in each)
-    return Finding("with-classifier", verdict, worst.value, f"mean area {told}")
+    detail = ", ".join(f"{one.value:+.3f} over {one.claim}" for one in each)
+    return Finding("with-classifier", verdict, worst.value, f"mean area {detail}")
 
 
 def soon(harvests: Sequence[Harvested]) -> Finding:
@@ -165,8 +165,8 @@ def soon(harvests: Sequence[Harvested]) -> Finding:
     shares = {policy: _share_until(few, policy, 1) for policy in (*BEATEN, NAVIGATIONAL)}
     ours, best = shares[NAVIGATIONAL], min(shares[policy] for policy in BEATEN)
     verdict = graded(ours <= best, ours < shares["breadth-first"])
-    told = ", ".join(f"{policy} {100 * share:.0f} %" for policy, share in shares.items())
-    return Finding("soon", verdict, ours / best, f"pages until 90 % of the targets: {told}")
+    detail = ", ".join(f"{policy} {100 * share:.0f} %" for policy, share in shares.items())
+    return Finding("soon", verdict, ours / best, f"pages until 90 % of the targets: {detail}")
 
 
 def deep(harvests: Sequence[Harvested]) -> Finding:
@@ -235,10 +235,10 @@ def _levels(title: str, harvests: Sequence[Harvested]) -> Table:
     return Table(title, ["share of the pages that can be reached, mean of all tasks", *POLICIES], rows)
 
 
-def _beyond(true: Sequence[Harvested], told: Sequence[Harvested]) -> Table:
-    """Our own policies beside Navigational Rank."""
+def _beyond(true: Sequence[Harvested], classified: Sequence[Harvested]) -> Table:
+    """Our own policies compared with Navigational Rank."""
     rows = []
-    for label, harvests in (("the truth", true), ("a classifier", told)):
+    for label, harvests in (("the truth", true), ("a classifier", classified)):
         for policy in (SUM, *POLICIES[-2:]):
             for subset, some in _subsets(harvests).items():
                 if subset in _groups(harvests):
@@ -278,4 +278,4 @@ def _site_plot(harvests: Sequence[Harvested]) -> Plot:
 
 def _drawn(one: Harvested) -> HarvestComparison:
     """Without the variants, for plots with fewer curves."""
-    return replace(one.found, results=tuple(result for result in one.found.results if result.policy in _SHOWN))
+    return replace(one.found, results=tuple(result for result in one.found.results if result.policy in _LISTED))

@@ -1,6 +1,6 @@
 """Which papers can be reproduced.
 
-A paper is a folder `experiments/NAME` with an experiment.toml, and a module of the same name beside this one (`_` for
+A paper is a folder `experiments/NAME` with an experiment.toml, and a module of the same name in this package (`_` for
 `-`) that has `run(experiment, webs)`. There is no other list: a new paper is a new folder and a new module.
 """
 
@@ -26,7 +26,7 @@ class Paper(Protocol):
 
 
 def experiments_folder() -> Path:
-    """Where the folders of the papers are: beside the modules."""
+    """The folder of the papers' folders: that of the modules."""
     return Path(__file__).parent
 
 

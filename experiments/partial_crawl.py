@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from orienteer.errors import InputError
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.seeds.parts import Division, parts_of
+from orienteer.seeds.page_groups import Division, groups_of
 from orienteer.seeds.value import paper_value
 
 ENTRY_SHARE, SPAM_SHARE, CLICKED_SHARE = 0.04, 0.02, 0.05
@@ -50,7 +50,7 @@ def partial_crawl(graph: LinkGraph, share: float = 0.5, rng: int = 0, entry_shar
     entries = np.random.default_rng(rng).permutation(graph.n_pages)
     n_wanted, n_entries = (round(part * graph.n_pages) for part in (share, entry_share))
     is_crawled = _crawled(graph.offsets, graph.targets, entries, n_entries, n_wanted)
-    crawled = parts_of(graph, Division((~is_crawled).astype(np.int32), 2, None))[0]
+    crawled = groups_of(graph, Division((~is_crawled).astype(np.int32), 2, None))[0]
     n_uncrawled = graph.out_degrees()[crawled.pages] - crawled.graph.out_degrees()
     return PartialCrawl(crawled.pages, crawled.graph, n_uncrawled)
 

@@ -101,8 +101,8 @@ def table_2(found: Mapping[str, dict[str, Ordered]], sizes: Mapping[str, str]) -
 def figure_7(web: str, orders: Mapping[str, Ordered]) -> Plot:
     """What is guaranteed and what is actual, for three orders."""
     figure, axes = panels(3)
-    shown = {name: orders[name] for name in ("L-Neighbor", "10 % windowed", "RankMass")}
-    for one, (label, order) in zip(axes, shown.items(), strict=True):
+    drawn = {name: orders[name] for name in ("L-Neighbor", "10 % windowed", "RankMass")}
+    for one, (label, order) in zip(axes, drawn.items(), strict=True):
         assert order.guarantee is not None
         line(one, orders["optimal"].mass, "optimal", 9, linestyle="--", marker=None)
         line(one, order.mass, "actual", 0)

@@ -19,7 +19,7 @@ _CLAIM_HEADINGS = ["claim", "where", "the paper says", "published", "ours", "ver
 
 
 def prepare(folder: Path) -> Path:
-    """Make the folder, if it can be written to; otherwise it is better to hear it before the work than after."""
+    """Create the folder; an error before the work if it is not writable."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / ".new"

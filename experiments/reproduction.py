@@ -1,4 +1,4 @@
-"""A paper, run: its claims beside what was found, and whether that is what was expected."""
+"""The reproduction of a paper: its claims, the findings, and whether they are as expected."""
 
 from __future__ import annotations
 

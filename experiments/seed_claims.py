@@ -40,7 +40,7 @@ class Finding(NamedTuple):
     """A verdict, and the figure that decided it."""
 
     verdict: str
-    shown_by: str
+    detail: str
 
 
 @dataclass(frozen=True)
@@ -94,10 +94,10 @@ class ImprovementMoves:
         steps = {name: sign * np.diff(curve) for name, curve in curves.items()}
         least = min(steps, key=lambda name: float(steps[name].sum()))
         first, last = (over_random(float(curves[least][end])) for end in (0, -1))
-        shown_by = f"{least} {first} at {self.axis}=1, {last} at {self.axis}={len(curves[least])}"
+        detail = f"{least} {first} at {self.axis}=1, {last} at {self.axis}={len(curves[least])}"
         if all((step >= -_ROUNDING).all() for step in steps.values()):
-            return Finding(HOLDS, shown_by)
-        return Finding(IN_SHAPE if steps[least].sum() >= 0 else FAILS, shown_by)
+            return Finding(HOLDS, detail)
+        return Finding(IN_SHAPE if steps[least].sum() >= 0 else FAILS, detail)
 
 
 Claim = CoversMore | ImprovementMoves

@@ -7,7 +7,7 @@ no methods of the paper.
 Seeds are chosen by value: a page is worth 1, spam -10, clicked 10, and P_uniq for each link to a page not crawled. Our
 graphs know nothing of that, so a crawl is made up: half of each web, breadth-first (`evaluate/partial_crawl`). P_uniq
 is 1. What is measured is the *value* covered, as a share of all value above 0, and the *pages* that the same seeds
-cover, as in the paper. Two more settings stand beside them: all *pages worth 1* on the whole graph, and a crawl that
+cover, as in the paper. There are two more settings: all *pages worth 1* on the whole graph, and a crawl that
 began at *one entry*: all of it then hangs from that page (unless it ran dry), which is the root that root-scc looks
 for, and a gift to that method.
 """
@@ -29,10 +29,10 @@ from experiments.real_data import RealData
 from experiments.verdict import FAILS, HOLDS, VERDICTS
 from experiments.webs import Webs
 from orienteer.evaluate.seed_compare import MIN_PAGES, RANDOM, SeedComparison, Web, compare_seeds_on
-from orienteer.evaluate.seed_plot import Row, figure_of_rows
+from orienteer.evaluate.seed_plot import PlotRow, figure_of_rows
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.progress import Progress, silent
-from orienteer.seeds.parts import Division, parts_of
+from orienteer.seeds.page_groups import Division, groups_of
 
 ABOUT = (
     "The paper chose seeds on 2,000 sites, by the value of their pages. Here they are hosts or whole webs, and the "
@@ -121,15 +121,15 @@ def run(experiment: Experiment, webs: Webs) -> Results:
 
 def figures(name: str, web: LinkGraph, per: str | None, effort: Effort, progress: Progress = silent) -> Figures:
     """All comparisons on a web, or the mean of those on its hosts."""
-    sites = [web] if per is None else [part.graph for part in parts_of(web, Division.of(web, per))]
+    sites = [web] if per is None else [group.graph for group in groups_of(web, Division.of(web, per))]
     sites = [site for site in sites if site.n_pages >= MIN_PAGES]
     about = f"{web.n_pages:,} pages" if per is None else f"mean of {len(sites)} {per}s"
 
-    def told(what: str, done: int, total: int) -> None:
+    def report(what: str, done: int, total: int) -> None:
         progress(f"{name}: {what}", done, total)
 
     def compared(webs: list[Web], n_draws: int) -> SeedComparison:
-        return compare_seeds_on(webs, K, HOPS, n_draws=n_draws, progress=told)
+        return compare_seeds_on(webs, K, HOPS, n_draws=n_draws, progress=report)
 
     crawled, from_one_entry = (
         compared(_half_crawled(sites, share, effort), effort.n_draws // effort.n_crawls) for share in (ENTRY_SHARE, 0.0)
@@ -153,8 +153,8 @@ def finding(name: str, claim: seed_claims.Claim, measure: str, all_found: Sequen
     counts = Counter(one.verdict for one in each)
     share = 1 - counts[FAILS] / len(each)
     verdict = graded(counts[HOLDS] == len(each), share > 0.5)
-    told = ", ".join(f"{one} on {counts[one]}" for one in VERDICTS if counts[one])
-    return Finding(name, verdict, share, f"{told} of {len(each)} webs; {all_found[0].name}: {each[0].shown_by}")
+    detail = ", ".join(f"{one} on {counts[one]}" for one in VERDICTS if counts[one])
+    return Finding(name, verdict, share, f"{detail} of {len(each)} webs; {all_found[0].name}: {each[0].detail}")
 
 
 def _verdicts(all_found: list[Figures]) -> Table:
@@ -163,7 +163,7 @@ def _verdicts(all_found: list[Figures]) -> Table:
     for claim, measure in CLAIMS.values():
         for setting in (measure, _OTHER_SETTINGS[measure]):
             each = [claim.held_against(*found.of(setting)) for found in all_found]
-            rows.append([claim.text, setting, *(f"{one.verdict}: {one.shown_by}" for one in each)])
+            rows.append([claim.text, setting, *(f"{one.verdict}: {one.detail}" for one in each)])
     return Table(
         "What holds on which web",
         ["the paper says", "of", *(found.name for found in all_found)],
@@ -204,7 +204,7 @@ def _cells(found: Figures, name: str, measure: str) -> list[str]:
         over = comparison.improvement(by_seeds, name, what)[[0, 4, 9]]
         over_by_hops = comparison.improvement(by_hops, name, what)[[0, 2]]
         cells = [seed_claims.over_random(one) for one in [*over, *over_by_hops]]
-    return [*cells, f"{comparison.of_yardstick(by_seeds, name, what)[4]:.3f}"]
+    return [*cells, f"{comparison.of_reference(by_seeds, name, what)[4]:.3f}"]
 
 
 def _plot(found: Figures) -> Plot:
@@ -213,7 +213,7 @@ def _plot(found: Figures) -> Plot:
         VALUE: "value covered, half crawled (Fig. 3, 5)",
         WORTH_1: "pages covered, all worth 1",
     }
-    rows = [Row(title, *found.of(measure)) for measure, title in titles.items()]
+    rows = [PlotRow(title, *found.of(measure)) for measure, title in titles.items()]
     figure = figure_of_rows(f"{found.name} ({found.about}): improvement over random seeds", rows, _DPI)
     shows = f"Figures 2 to 5 on {found.name}, and with all pages worth the same"
     return Plot(found.name.replace(" ", "-"), shows, png(figure))

@@ -1,11 +1,11 @@
-"""The tasks of focused crawling: what to find from where, and what one may learn from elsewhere beforehand.
+"""The tasks of focused crawling: start pages, targets, and training sites.
 
 - schools-wikipedia-articles: a subject, from the article about Wikipedia (the site's main page has no links in this
   copy). To learn from: the other subjects of the same kind, such as mammals, plants and dinosaurs for birds.
 - webkb-dev: the course, faculty or student pages of a university, from its home page. To learn from: the same kind of
   pages of other universities.
-- docs-web-dev: a part of one host, from the main page of that host, in a web of 36 hosts. To learn from: similar parts
-  of other hosts.
+- docs-web-dev: a section of one host, from the main page of that host, in a web of 36 hosts. To learn from: similar
+  sections of other hosts.
 - generated sites that are built to be hard (`evaluate/hard_site`), each with another to learn from.
 """
 
@@ -52,8 +52,8 @@ _MODULES = tuple(
 _NEWS = ("www.sqlite.org/releaselog/", "pillow.readthedocs.io/en/stable/releasenotes/",
          "docs.djangoproject.com/en/3.2/releases/", "docs.python.org/3/whatsnew/")  # fmt: skip
 _C_INTERFACES = ("www.sqlite.org/c3ref/", "docs.python.org/3/c-api/", "www.postgresql.org/docs/15/libpq-")
-# Main page, what to find, what is similar elsewhere; the first four were used for tuning.
-PARTS = (
+# Main page, what to find, similar sections of other hosts; the first four were used for tuning.
+SECTIONS = (
     ("docs.celeryq.dev/en/stable/index.html", "docs.celeryq.dev/en/stable/_modules/", _MODULES),
     ("www.sqlite.org/index.html", "www.sqlite.org/session/", _C_INTERFACES),
     ("docs.python.org/3/index.html", "docs.python.org/3/c-api/", _C_INTERFACES),
@@ -76,8 +76,8 @@ class TopicTask:
     start: int
     training: LabelledWeb  # another site, or the same with other targets; the targets of the task are not among them
 
-    def heard(self) -> NDArray[np.float64]:
-        """What a multinomial naive Bayes classifier makes of each page, trained on the training site."""
+    def predicted(self) -> NDArray[np.float64]:
+        """Return the relevance of each page by a multinomial naive Bayes classifier, trained on the training site."""
         try:
             from sklearn.naive_bayes import MultinomialNB
         except ImportError:
@@ -130,14 +130,14 @@ def _university_tasks(data: RealData, text: WebText) -> Iterator[TopicTask]:
 def _docs_tasks(data: RealData, text: WebText) -> Iterator[TopicTask]:
     graph = data.graph(DOCS)
     urls = [url.removeprefix("http://") for url in urls_of(graph)]
-    for k, (main_page, part, similar) in enumerate(PARTS):
-        host = part.partition("/")[0]
-        elsewhere = np.array([page for page, url in enumerate(urls) if not url.startswith(host + "/")])
+    for k, (main_page, target, similar) in enumerate(SECTIONS):
+        host = target.partition("/")[0]
+        other_hosts = np.array([page for page, url in enumerate(urls) if not url.startswith(host + "/")])
         akin = _marks(graph.n_pages, [page for page, url in enumerate(urls) if url.startswith(similar)])
-        training = restricted(LabelledWeb(graph, akin, text), elsewhere)
-        truth = _marks(graph.n_pages, [page for page, url in enumerate(urls) if url.startswith(part)])
+        training = restricted(LabelledWeb(graph, akin, text), other_hosts)
+        truth = _marks(graph.n_pages, [page for page, url in enumerate(urls) if url.startswith(target)])
         web = LabelledWeb(graph, truth, text)
-        yield TopicTask("docs", part.rstrip("/-"), k < 4, web, urls.index(main_page), training)
+        yield TopicTask("docs", target.rstrip("/-"), k < 4, web, urls.index(main_page), training)
 
 
 def urls_of(graph: LinkGraph) -> list[str]:
@@ -151,19 +151,19 @@ def restricted(web: LabelledWeb, pages: NDArray[np.int64]) -> LabelledWeb:
     new = np.full(web.graph.n_pages, -1)
     new[pages] = np.arange(len(pages))
     sources = np.repeat(np.arange(web.graph.n_pages), web.graph.out_degrees())
-    kept = np.flatnonzero((new[sources] >= 0) & (new[web.graph.targets] >= 0))
-    offsets = np.searchsorted(new[sources[kept]], np.arange(len(pages) + 1)).astype(np.int64)
-    graph = LinkGraph(offsets, new[web.graph.targets[kept]].astype(np.uint32))
-    links = _rows(web.text.link_offsets, web.text.link_words, kept)
+    is_inner = np.flatnonzero((new[sources] >= 0) & (new[web.graph.targets] >= 0))
+    offsets = np.searchsorted(new[sources[is_inner]], np.arange(len(pages) + 1)).astype(np.int64)
+    graph = LinkGraph(offsets, new[web.graph.targets[is_inner]].astype(np.uint32))
+    links = _rows(web.text.link_offsets, web.text.link_words, is_inner)
     return LabelledWeb(graph, _relevance(web)[pages], WebText(*links, *_rows(web.text.offsets, web.text.words, pages)))
 
 
 def _rows(
     offsets: NDArray[np.int64], words: NDArray[np.uint32], rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-    parts = [words[offsets[row] : offsets[row + 1]] for row in rows]
-    bounds = np.cumsum([0, *map(len, parts)]).astype(np.int64)
-    return bounds, np.concatenate([np.empty(0, np.uint32), *parts])
+    rows_of_words = [words[offsets[row] : offsets[row + 1]] for row in rows]
+    bounds = np.cumsum([0, *map(len, rows_of_words)]).astype(np.int64)
+    return bounds, np.concatenate([np.empty(0, np.uint32), *rows_of_words])
 
 
 def _marks(n_pages: int, pages: list[int]) -> NDArray[np.float64]:

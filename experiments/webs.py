@@ -16,7 +16,7 @@ from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.progress import Progress, silent
 
-_KEPT_FROM = 1_000_000
+_CACHED_FROM = 1_000_000
 _BYTES_A_PAGE = 200  # while it is made and saved
 
 
@@ -57,14 +57,14 @@ class Webs:
         return {name: LinkGraph.load(path) for name, path in found.items() if path is not None}
 
     def generated(self, n_pages: int) -> LinkGraph:
-        """The generated web of this size, which is kept in the system's temporary folder from a million pages on."""
-        if n_pages < _KEPT_FROM:
+        """Return the generated web of this size, cached in the system's temporary folder from a million pages on."""
+        if n_pages < _CACHED_FROM:
             return synthetic_web(n_pages)
         return LinkGraph.load(web_folder(n_pages, self.progress))
 
 
 def web_folder(n_pages: int, progress: Progress = silent) -> Path:
-    """A graph folder with the generated web of this size; made once, kept in the system's temporary folder."""
+    """Return a graph folder with the generated web of this size; created once, in the system's temporary folder."""
     home = Path(tempfile.gettempdir()) / "orienteer-webs"
     home.mkdir(exist_ok=True)
     path = home / f"web-{n_pages}"

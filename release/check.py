@@ -5,7 +5,7 @@
 3. The wheel is installed in a new environment, once for each Python that it supports and that is on this machine.
    There, far from the checkout, `orienteer --version` and `orienteer demo` must work.
 
-Everything happens in build/release, which is made anew. Packages come from the index that pip is set up to use; nothing
+Everything happens in build/release, which is recreated. Packages come from the index that pip is set up to use; nothing
 is published. A table at the end says what was found. Exit code 1: something is wrong.
 """
 
@@ -30,9 +30,9 @@ ROOT = Path(__file__).parents[1]
 WORK = ROOT / "build" / "release"
 OLDEST = (3, 11)
 # What an environment has before anything is installed in it.
-FURNITURE = {"pip", "setuptools", "wheel"}
+STATIC_FOLDERS = {"pip", "setuptools", "wheel"}
 IN_SDIST = ("src/", "docs/", "experiments/")
-BESIDE_THEM = {
+TOP_LEVEL_FILES = {
     "ARCHITECTURE.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md",
     "pyproject.toml",
 }  # fmt: skip
@@ -60,8 +60,8 @@ def version_problems(texts: dict[str, str]) -> list[str]:
     title = heading[1] if heading else "nothing"
     named = re.fullmatch(rf"{re.escape(version)} \((\d{{4}}-\d\d-\d\d)\)", title)
     problems = [] if named else [f"CHANGELOG.md begins with {title!r}, not with '{version} (YYYY-MM-DD)'"]
-    wanted = {"version": version} | ({"date-released": named[1]} if named else {})
-    for key, value in wanted.items():
+    expected = {"version": version} | ({"date-released": named[1]} if named else {})
+    for key, value in expected.items():
         cited = re.search(rf"^{key}: (.+)$", texts["CITATION.cff"], re.MULTILINE)
         if cited is None or cited[1] != value:
             problems.append(f"CITATION.cff has the {key} {cited[1] if cited else None}, not {value}")
@@ -73,36 +73,36 @@ def version_problems(texts: dict[str, str]) -> list[str]:
 
 def wheel_problems(names: set[str], tracked: set[str]) -> list[str]:
     """What a wheel lacks, and what it should not have. It holds the files of src/ that git knows, and its own notes."""
-    wanted = {name.removeprefix("src/") for name in tracked if name.startswith("src/")}
+    expected = {name.removeprefix("src/") for name in tracked if name.startswith("src/")}
     notes = {name for name in names if re.match(r"orienteer-[^/]+\.dist-info/", name)}
     licences = {name.partition("/licenses/")[2] for name in notes} - {""}
     unlicensed = {name for name in tracked if name == "LICENSE" or re.match(r"src/.*/LICENSE$", name)} - licences
     return [
-        *(f"not in the wheel: {name}" for name in sorted(wanted - names)),
-        *(f"should not be in the wheel: {name}" for name in sorted(names - wanted - notes)),
+        *(f"not in the wheel: {name}" for name in sorted(expected - names)),
+        *(f"should not be in the wheel: {name}" for name in sorted(names - expected - notes)),
         *(f"not among the licences of the wheel: {name}" for name in sorted(unlicensed)),
     ]
 
 
 def sdist_problems(names: set[str], tracked: set[str]) -> list[str]:
     """The same for an sdist: what it takes to build the wheel and to read the documents, and no tests."""
-    wanted = {name for name in tracked if name.startswith(IN_SDIST) or name in BESIDE_THEM} | BESIDE_THEM
+    expected = {name for name in tracked if name.startswith(IN_SDIST) or name in TOP_LEVEL_FILES} | TOP_LEVEL_FILES
     return [
-        *(f"not in the sdist: {name}" for name in sorted(wanted - names)),
-        *(f"should not be in the sdist: {name}" for name in sorted(names - wanted - BY_THE_BUILD)),
+        *(f"not in the sdist: {name}" for name in sorted(expected - names)),
+        *(f"should not be in the sdist: {name}" for name in sorted(names - expected - BY_THE_BUILD)),
     ]
 
 
 def metadata_problems(metadata: Message, version: str) -> list[str]:
     """What the index would show of the package."""
-    wanted = {
+    expected = {
         "Name": "orienteer",
         "Version": version,
         "Requires-Python": f">={OLDEST[0]}.{OLDEST[1]}",
         "License-Expression": "Apache-2.0 AND 0BSD",
         "Description-Content-Type": "text/markdown",
     }
-    problems = [f"{key} is {metadata[key]}, not {value}" for key, value in wanted.items() if metadata[key] != value]
+    problems = [f"{key} is {metadata[key]}, not {value}" for key, value in expected.items() if metadata[key] != value]
     if not str(metadata.get_payload()).startswith("# Orienteer\n"):
         problems.append("the description is not README.md")
     return problems
@@ -131,7 +131,7 @@ def built_rows(wheel: Path, sdist: Path, tools: Path, version: str) -> Iterator[
         [tools, "-m", "twine", "check", "--strict", wheel, sdist], capture_output=True, text=True, env=_plain_terminal()
     )
     wrong = [line for line in checked.stdout.splitlines() if "PASSED" not in line] if checked.returncode else []
-    yield Row("twine check --strict", "README is shown as it should be", wrong)
+    yield Row("twine check --strict", "README renders", wrong)
 
 
 def _size(path: Path, names: set[str]) -> str:
@@ -142,20 +142,27 @@ def _size(path: Path, names: set[str]) -> str:
 
 
 def pythons() -> dict[tuple[int, int], str]:
-    """An interpreter for each version that is supported, from PATH and from pyenv; the first that can be run."""
+    """An interpreter for each version that is supported: the first one found."""
+    chosen: dict[tuple[int, int], str] = {}
+    for (major, minor, _), path in interpreters():
+        chosen.setdefault((major, minor), path)
+    return dict(sorted(chosen.items()))
+
+
+def interpreters() -> Iterator[tuple[tuple[int, int, int], str]]:
+    """All interpreters on PATH and in pyenv that are supported and can create environments, with their versions."""
     places = [Path(place) for place in os.environ["PATH"].split(os.pathsep)]
     named = [path for place in places for path in sorted(place.glob("python3.*"))]
     found = [path for path in named if path.suffix[1:].isdecimal()]  # no python3.11-config
     found += sorted(Path.home().glob(".pyenv/versions/*/bin/python"), reverse=True)
-    say = "import sys, ensurepip; print(*sys.version_info[:2])"  # without ensurepip no environment can be made
-    chosen: dict[tuple[int, int], str] = {}
+    say = "import sys, ensurepip; print(*sys.version_info[:3], sys.executable)"  # ensurepip creates environments
     for path in found:
         done = subprocess.run([path, "-c", say], capture_output=True, text=True)
         if done.returncode == 0:
-            major, minor = map(int, done.stdout.split())
+            *version, executable = done.stdout.split(maxsplit=3)
+            major, minor, micro = map(int, version)
             if (major, minor) >= OLDEST:
-                chosen.setdefault((major, minor), str(path))
-    return dict(sorted(chosen.items()))
+                yield (major, minor, micro), executable.strip()
 
 
 def installed_row(python: str, label: str, wheel: Path, version: str) -> Row:
@@ -194,7 +201,7 @@ def use(environment: Path, folder: Path, version: str) -> float:
     if not Path(home).is_relative_to(environment):
         raise WrongOutput(f"orienteer was imported from {home}")
     before = _children_cpu_s()
-    story = run([orienteer, "demo", "--keep", folder / "town"], cwd=folder, env=settings)
+    story = run([orienteer, "demo", "--output", folder / "town"], cwd=folder, env=settings)
     spent = _children_cpu_s() - before
     if "98 %" not in story:
         raise WrongOutput("orienteer demo did not come to 98 %")
@@ -208,8 +215,10 @@ def installed(python: Path) -> tuple[int, float]:
     """How many packages are there, and how many MB they take, without what every environment has."""
     site = Path(run([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]).strip())
     listed = run([python, "-m", "pip", "list", "--format", "freeze"]).splitlines()
-    packages = [line for line in listed if line.partition("==")[0] not in FURNITURE]
-    files = [path for path in site.rglob("*") if path.relative_to(site).parts[0].partition("-")[0] not in FURNITURE]
+    packages = [line for line in listed if line.partition("==")[0] not in STATIC_FOLDERS]
+    files = [
+        path for path in site.rglob("*") if path.relative_to(site).parts[0].partition("-")[0] not in STATIC_FOLDERS
+    ]
     return len(packages), sum(path.stat().st_size for path in files if path.is_file()) / 1e6
 
 

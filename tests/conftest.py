@@ -14,6 +14,7 @@ import random
 import shutil
 import signal
 import sys
+import tarfile
 import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -24,8 +25,9 @@ import pytest
 from hypothesis import settings
 
 from orienteer.graph.link_graph import LinkGraph
+from tests import ready_process
 from tests.ready_process import ready_children
-from tests.window import NAMES, browser_path
+from tests.window import NAMES, TIMEOUT_MS, browser_path
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -61,6 +63,7 @@ SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    ready_process.at_start.update(os.environ)
     config.addinivalue_line("markers", "long: takes more than about five seconds; modules with such tests begin first")
     config.addinivalue_line("markers", "slow: the same, and only run by `make test TESTS=all`, as CI does")
     # A shell that starts tests in the background has Ctrl-C ignored, and all processes below would inherit that.
@@ -103,13 +106,20 @@ def _seed(config: pytest.Config) -> int:
     return int(getattr(config.option, "randomly_seed", 0))
 
 
-@pytest.fixture(scope="session")
-def shared_graphs() -> Path:
-    """The folder of real graphs, or a skip that says what is missing."""
-    folder = SHARED_DATA / "graphs"
-    if not folder.is_dir():
-        pytest.skip(f"the real graphs are not here: {folder}")
-    return folder
+def shared_file(name: str) -> Path:
+    """A file or folder of the real data, or a skip that says which is missing."""
+    path = SHARED_DATA / name
+    if not path.exists():
+        pytest.skip(f"real data is missing: {path}")
+    return path
+
+
+def golden_folder(name: str, into: Path) -> Path:
+    """A crawl folder that an earlier version has written, unpacked."""
+    with tarfile.open(Path(__file__).parent / "golden" / "folders" / f"{name}.tar.xz") as packed:
+        packed.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.2 has none
+        packed.extractall(into)
+    return into / name
 
 
 def random_web(rng: np.random.Generator, n_pages: int, mean_degree: float = 4.0, with_hosts: bool = False) -> LinkGraph:
@@ -131,9 +141,18 @@ def _with_holes(rng: np.random.Generator, weights: np.ndarray) -> np.ndarray:
     return weights / weights.sum()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _valid_records() -> Iterator[None]:
+    """No test archives a record that `warcio check` finds wrong."""
+    from tests.valid_archives import every_record_checked
+
+    with every_record_checked():
+        yield
+
+
 @pytest.fixture
 def ready_child_processes() -> Iterator[None]:
-    """Processes beside this one begin where all is imported; `tests/processes/test_child` has them begin at nothing."""
+    """Worker processes begin where all is imported; `tests/processes/test_child` has them begin at nothing."""
     with ready_children():
         yield
 
@@ -173,9 +192,9 @@ def browser() -> Iterator[Browser]:
     path = browser_path()
     if path is None:
         pytest.skip(f"no browser on this machine: {', '.join(NAMES)}")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
+    playwright_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    playwright_api.expect.set_options(timeout=TIMEOUT_MS)
+    with playwright_api.sync_playwright() as playwright:
         # A tab that is emptied keeps its process: a new one takes longer than most pages.
         arguments = ["--no-sandbox", "--disable-gpu", "--renderer-process-limit=1"]
         browser = playwright.chromium.launch(executable_path=path, args=arguments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import importlib
 import os
 import pkgutil
@@ -69,7 +70,8 @@ def _put_together() -> None:
 
 @contextmanager
 def _one_at_a_time() -> Iterator[None]:
-    """Of all such processes of this user."""
-    with open(Path(tempfile.gettempdir()) / f"orienteer-ready-{os.getuid()}.lock", "w") as file:
+    """Of all such processes of this user and this checkout."""
+    checkout = hashlib.sha256(__file__.encode()).hexdigest()[:16]
+    with open(Path(tempfile.gettempdir()) / f"orienteer-ready-{os.getuid()}-{checkout}.lock", "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

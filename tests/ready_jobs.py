@@ -1,7 +1,7 @@
 """Jobs of a library whose processes have everything imported: they are forked, as those of `ready_process`.
 
     python -m tests.ready_jobs SOCKET COMMAND...               `orienteer COMMAND` whose jobs begin so
-    python -m tests.ready_jobs --runner FOLDER ID COMMAND...   the process beside a job; its input is the lock
+    python -m tests.ready_jobs --runner FOLDER ID COMMAND...  the runner of a job; its input is the lock
 
 `ready_jobs` is for applications in this process. A job is as ever: it has a runner and a command, with numbers, locks
 and signals of their own. But who stops it before its runner has begun may kill the runner; `tests/library` starts jobs
@@ -67,7 +67,7 @@ def _become_the_command(arguments: list[str], prepare: Callable[[], None], strea
         run()
 
 
-def _run_beside(folder: str, id: str, *command: str) -> None:
+def _run_runner(folder: str, id: str, *command: str) -> None:
     lock = os.dup(0)
     with open(os.devnull) as nothing:
         os.dup2(nothing.fileno(), 0)
@@ -77,7 +77,7 @@ def _run_beside(folder: str, id: str, *command: str) -> None:
 
 def main(first: str, *arguments: str) -> None:
     if first == _RUNNER:
-        _run_beside(*arguments)
+        _run_runner(*arguments)
     else:
         sys.argv = ["orienteer", *arguments]
         with ready_jobs(first):

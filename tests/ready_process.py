@@ -45,7 +45,7 @@ from orienteer.processes import child
 from tests.ready_imports import import_everything
 
 ROOT = Path(__file__).parents[1]
-PATIENCE_S = 600.0  # for what is sure to come; a busy machine takes its time
+TEST_TIMEOUT_S = 600.0  # for what is sure to come; a busy machine takes its time
 NOT_READY = "ORIENTEER_TESTS_START_ALL"  # in the environment of tests that start hardly any process
 _MOST = {"--pages": 600, "--budget": 300}  # what a test can wait for
 _PROCESS = "--process"  # the first argument where a process of its own is wanted
@@ -53,6 +53,7 @@ _EXAMPLE = "--example"  # the first argument of a command of the documents; wher
 PYTHON = "--python"  # the first argument where what comes next is for Python
 _CHILD = "--child"  # the first argument of a process where the function of a `Child` is wanted
 CHILD_NAME = b"orienteer.child"  # what the system calls such a process
+at_start: dict[str, str] = {}  # the environment of the tests before any test has changed it
 _OF_THE_PARENT: list[Any] = []  # what a forked process must not use, nor end
 _PR_SET_PDEATHSIG, _PR_SET_NAME, _PR_SET_CHILD_SUBREAPER = 1, 15, 36  # of Linux
 
@@ -73,7 +74,7 @@ class ReadyProcess:
         """It imports these modules too. With them it is forked from the one that has all others; so is one whose
         environment names more places to look for packages."""
         is_forked = bool(modules) or environment is not None
-        environment = dict(os.environ) if environment is None else environment
+        environment = dict(at_start or os.environ) if environment is None else environment
         self.of_python = _of_python(environment)
         self._folder = tempfile.TemporaryDirectory(prefix="orienteer-ready-")
         self.place = str(Path(self._folder.name) / "socket")
@@ -91,7 +92,7 @@ class ReadyProcess:
             socket.socket(socket.AF_UNIX) as there, open(os.devnull) as nothing,
             tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err,
         ):  # fmt: skip
-            there.settimeout(PATIENCE_S)
+            there.settimeout(TEST_TIMEOUT_S)
             there.connect(self.place)
             message = json.dumps([str(folder or os.getcwd()), str(columns), *arguments]).encode()
             socket.send_fds(there, [message], [nothing.fileno(), out.fileno(), err.fileno()])
@@ -101,11 +102,11 @@ class ReadyProcess:
             return subprocess.CompletedProcess(arguments, code, out.read().decode(), err.read().decode())
 
     def client(self, address: str) -> str:
-        """The program that stands for `orienteer`, with example.org at this address."""
+        """The program that replaces `orienteer`, with example.org at this address."""
         return _CLIENT.format(python=sys.executable, place=self.place, first=[_EXAMPLE, address])
 
     def python(self) -> str:
-        """The program that stands for `python`, with a module or a file to run."""
+        """The program that replaces `python`, with a module or a file to run."""
         return _CLIENT.format(python=sys.executable, place=self.place, first=[PYTHON])
 
     def close(self) -> None:
@@ -118,9 +119,9 @@ def forked_by(
     place: str, arguments: list[str], folder: str, environment: dict[str, str], streams: list[int], in_session: bool
 ) -> int:
     """`python -m` with these arguments, in a process that the one that listens there forks, perhaps in a session of its
-    own. Whoever has asked for it adopts it, and gets its number."""
+    own. The caller adopts it, and gets its number."""
     with socket.socket(socket.AF_UNIX) as there:
-        there.settimeout(PATIENCE_S)
+        there.settimeout(TEST_TIMEOUT_S)
         there.connect(place)
         message = json.dumps(
             [folder, environment.get("COLUMNS", ""), _PROCESS, environment, in_session, *arguments]
@@ -143,7 +144,7 @@ def forked(become: Callable[..., None], *arguments: Any) -> int:
 
 
 def take(popen: subprocess.Popen[Any], process: int, pipes: Sequence[int]) -> None:
-    """What `Popen._execute_child` does once there is a process, whoever has started it."""
+    """The part of `Popen._execute_child` after the start of the process."""
     popen.pid = process
     popen._child_created = True  # type: ignore[attr-defined]
     popen._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
@@ -194,7 +195,7 @@ class ReadyPopen(subprocess.Popen[str]):
         return _of_python(environment) == ready(*self.modules).of_python
 
     def worked_s(self) -> float:
-        """How long it has worked so far, whoever else wanted the machine."""
+        """The CPU time so far, which does not depend on other processes."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -272,7 +273,7 @@ def ready_children(by: type[subprocess.Popen[bytes]] = _ReadyChild) -> Iterator[
 
 
 def _but_path(environment: dict[str, str]) -> dict[str, str]:
-    """A child is told where this process looks for modules, and looks there, too."""
+    """A child gets the module search path of this process."""
     return {name: value for name, value in _of_python(environment).items() if name != "PYTHONPATH"}
 
 
@@ -301,7 +302,7 @@ def _is_about_example(arguments: list[str]) -> bool:
 
 
 def main(place: str, *modules: str) -> None:
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # it ends with whoever started it, in any case
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # it ends with its parent, in any case
     gc.disable()  # what is imported stays
     import_everything()
     for module in modules:
@@ -313,7 +314,7 @@ def main(place: str, *modules: str) -> None:
         gc.freeze()  # what is here now is left alone, also at the end
         gc.enable()
         print("ready", flush=True)
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the children are not waited for
         while True:
             connection = listener.accept()[0]
             message, streams = _received(connection)
@@ -376,7 +377,7 @@ def _become_an_orphan(
     folder: str, environment: dict[str, str], in_session: bool, arguments: list[str], streams: list[int],
     connection: socket.socket,
 ) -> None:  # fmt: skip
-    """One more fork: the process between is gone at once, and whoever asked adopts this one. It ends as Python does."""
+    """One more fork: the process between ends at once, and the caller adopts this one. It ends as Python does."""
     between = os.getpid()
     if os.fork() != 0:
         os._exit(0)
@@ -420,7 +421,7 @@ def ending_quickly() -> Iterator[None]:
     try:
         sys.stdout.flush()
         sys.stderr.flush()
-    except OSError:  # nobody reads any more
+    except OSError:  # the reader is gone
         sys.exit(code)
     os._exit(code or 0)
 

@@ -1,4 +1,4 @@
-"""Somebody who receives webhooks, on loopback."""
+"""A receiver of webhooks, on loopback."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def receiving(*statuses: int, location: str = "", kind: type[Receiver] = Receive
             if target:
                 self.send_header("Location", target)
             self.send_header("Content-Length", "0")
-            with suppress(BrokenPipeError, ConnectionResetError):  # nobody is there any more
+            with suppress(BrokenPipeError, ConnectionResetError):  # the sender is gone
                 self.end_headers()
 
         def log_message(self, *_: object) -> None:

@@ -53,7 +53,7 @@ def test_no_pycurl_where_nothing_is_fetched(tmp_path: Path) -> None:
     modules += ["web.app"]
     lines = (f"import orienteer.{module}; print('{module}', 'pycurl' in sys.modules)" for module in modules)
     program = """
-sys.modules["pycurl"] = None  # whoever imports it gets an ImportError
+sys.modules["pycurl"] = None  # importing it raises an ImportError
 from pathlib import Path
 import orienteer as ori
 crawl = Path(sys.argv[1])

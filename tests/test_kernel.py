@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from orienteer import kernel
+from orienteer import kernel, kernel_cache
 from orienteer.crawl.simulate import simulate
 from orienteer.crawl.trace import Trace
 from orienteer.extract import near_duplicates
@@ -19,7 +20,17 @@ from orienteer.extract.tokens import page_tokens
 from orienteer.frontier.politeness import Politeness
 from orienteer.frontier.seen import SeenUrls
 from orienteer.graph.pagerank import pagerank
-from orienteer.kernel import Kernel, allocating_kernel, plain_at_first, standing_in
+from orienteer.kernel import (
+    Kernel,
+    NotCompiled,
+    allocating_kernel,
+    compiled_here,
+    never_waiting,
+    only_loading,
+    plain_at_first,
+    runs_plain,
+    substituted,
+)
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.live.warm_up import warm_up
 from orienteer.policies import all_policies
@@ -137,7 +148,7 @@ def test_the_kernels_that_read_pages_do_the_same_as_plain_python(
         many = [f"http://h{k % 90}.example/{'x' * (k % 40)}{k}" for k in rng.integers(0, 5_000, 3_000).tolist()]
         seen.number(many)
         assert [seen.find(url) for url in many[:50]] == seen.number(many[:50])[0].tolist()
-    assert {"extract.markup._lighten", "extract.whitespace._collapse", "extract.tokens._hash_words"} <= names
+    assert {"extract.markup._filter_page", "extract.whitespace._collapse", "extract.tokens._hash_words"} <= names
     assert {"extract.near_duplicates._hash_shingles", "frontier.seen._number", "frontier.seen._find"} <= names
 
 
@@ -160,14 +171,14 @@ def test_a_crawl_is_the_same_wherever_compiled_kernels_take_over(policy: str, rn
     compiled = crawled()
     assert len(compiled[0]) > 10
     for n_asked in (1, 2, int(rng.integers(3, 100)), int(rng.integers(100, 1000)), np.inf):
-        with standing_in(CompilesUntil(n_asked)):
+        with substituted(CompilesUntil(n_asked)):
             assert crawled() == compiled, n_asked
 
 
 def test_ranks_are_the_same_in_plain_python(rng: np.random.Generator) -> None:
     web = random_web(rng, 200)
     compiled = pagerank(web)
-    with standing_in(CompilesUntil()):
+    with substituted(CompilesUntil()):
         assert pagerank(web).tobytes() == compiled.tobytes()
 
 
@@ -181,7 +192,7 @@ def _sum(values: Any) -> Any:
 
 def test_where_there_is_much_to_do_the_compiler_is_waited_for() -> None:
     compiler = CompilesUntil()
-    with standing_in(compiler):
+    with substituted(compiler):
         assert _sum(np.arange(10)) == 45
         assert compiler.n_waited == 0
         assert not _sum.compiled.signatures
@@ -191,6 +202,32 @@ def test_where_there_is_much_to_do_the_compiler_is_waited_for() -> None:
         assert _sum.compiled.signatures
         assert _sum(np.arange(10)) == 45, "and compiled from then on"
         assert compiler.n_waited == 1
+
+
+def test_with_requests_in_flight_the_compiler_is_never_waited_for() -> None:
+    compiler, large = CompilesUntil(), np.ones(kernel._MOST_PLAIN + 1, np.int64)
+    with substituted(compiler), never_waiting():
+        assert _sum(large) == len(large)
+    assert compiler.n_waited == 0
+
+
+def test_what_is_only_loaded_or_compiled_here_is_not_plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_cache, "folder", lambda: tmp_path)  # where nothing is in the cache
+    with substituted(CompilesUntil()):
+        assert runs_plain()
+        with only_loading(), pytest.raises(NotCompiled):
+            _tripled(2)
+        assert _tripled(2) == 6
+        assert not _tripled.compiled.signatures  # type: ignore[attr-defined]
+        with compiled_here():
+            assert _tripled(2) == 6
+        assert _tripled.compiled.signatures  # type: ignore[attr-defined]
+    assert not runs_plain()
+
+
+@allocating_kernel
+def _tripled(number):  # type: ignore[no-untyped-def]
+    return 3 * number
 
 
 @allocating_kernel
@@ -232,5 +269,5 @@ def test_the_time_for_plain_python_is_that_of_the_process(monkeypatch: pytest.Mo
 def test_small_numbers_do_not_overflow_in_plain_python() -> None:
     """The compiler counts in 64 bits, whatever an array holds."""
     values = np.full(3, 250, np.uint8)
-    with standing_in(CompilesUntil()):
+    with substituted(CompilesUntil()):
         assert _sum(values) == 750

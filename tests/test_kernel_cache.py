@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from orienteer.kernel_cache import _VERSIONS
-from tests.small_disk import small_disk_at
+from tests.disk_limits import small_disk_at
 
 pytestmark = pytest.mark.slow
 
@@ -136,7 +136,7 @@ def test_a_kernel_is_compiled_once_and_again_after_a_change(project: Project) ->
     assert project.run() == (300, True)
 
 
-def test_versions_stand_beside_each_other_and_the_oldest_are_removed(project: Project) -> None:
+def test_several_versions_are_cached_and_the_oldest_are_removed(project: Project) -> None:
     assert project.run() == (320, False)
     project.write("constants", "FACTOR = 20")
     assert project.run() == (340, False)
@@ -177,7 +177,7 @@ def test_the_folder_is_this_users_alone(project: Project) -> None:
 
 @pytest.mark.parametrize("kind", ["writable for others", "a link", "another's", "a file"])
 def test_a_folder_in_which_others_may_write_is_not_used(kind: str, project: Project) -> None:
-    """What stands in it would be run as code."""
+    """Its files would be run as code."""
     project.run()
     place = project.used
     if kind == "writable for others":
@@ -187,8 +187,8 @@ def test_a_folder_in_which_others_may_write_is_not_used(kind: str, project: Proj
             pytest.skip("only root can give a folder to another user")
         os.chown(place, 65534, 65534)
     else:
-        place.rename(place.with_name("elsewhere"))
-        place.symlink_to("elsewhere") if kind == "a link" else place.write_text("")
+        place.rename(place.with_name("target"))
+        place.symlink_to("target") if kind == "a link" else place.write_text("")
     assert project.run() == (320, False)
     assert project.used.name.startswith("orienteer-kernels-"), "a temporary one is"
     assert not project.used.exists(), "and is gone"
@@ -199,7 +199,7 @@ def test_a_full_disk_ends_nothing(project: Project) -> None:
     with small_disk_at(project.folder / "cache", "8k"):  # less than a compiled kernel has
         assert project.run() == (320, False)
         assert project.run() == (320, False)
-        assert project.stderr.count("what was compiled cannot be kept: No space left on device") == 1
+        assert project.stderr.count("compiled code cannot be cached: No space left on device") == 1
 
 
 def test_without_any_folder_it_is_compiled_all_the_same(project: Project) -> None:

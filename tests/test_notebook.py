@@ -15,7 +15,7 @@ from orienteer.graph import shapes
 from orienteer.notebook import data_frame
 from orienteer.policies.policy import TrustedPages
 from orienteer.policies.policy_spec import PolicySpec
-from tests.imports.collections_made import response, write
+from tests.imports.made_collections import response, write
 
 EVIL = "<script>alert('x')</script>\u202e"
 WEB = ori.LinkGraph.from_links(

@@ -128,7 +128,7 @@ def test_the_first_package_by_its_name_stays(shapes: ClassRegistry[Shape], tmp_p
     ]
 
 
-def test_a_plugin_that_looks_around_while_it_is_loaded(shapes: ClassRegistry[Shape], tmp_path: Path) -> None:
+def test_a_plugin_that_lists_names_while_it_is_loaded(shapes: ClassRegistry[Shape], tmp_path: Path) -> None:
     look = "from tests.test_registry import current\nassert current().names() == ['circle']\n"
     install(tmp_path, "squares", "square = square_one:Square", square_one=look + SHAPES)
     assert shapes.names() == ["circle", "square"]
@@ -160,7 +160,7 @@ def test_marked_in_this_process(shapes: ClassRegistry[Shape]) -> None:
     [
         (Shape, "Shape does not define area"),
         (7, "7 is not a subclass of tests.test_registry.Shape"),
-        (type("Nameless", (Shape,), {"area": lambda self: 0.0}), "Nameless does not say its name"),
+        (type("Nameless", (Shape,), {"area": lambda self: 0.0}), "Nameless does not define its name"),
         (
             type("Open", (Shape,), {"name": "open", "area": lambda self: 0.0, "__init__": lambda self, side: None}),
             "Open has settings without a default value: side",

@@ -21,7 +21,7 @@ class _Settings:
     share: float = 0.5
     limit: float | None = None
     is_on: bool = False
-    parts: tuple[str, ...] = ()
+    sections: tuple[str, ...] = ()
     shares: tuple[float, ...] = ()
 
 
@@ -57,8 +57,8 @@ def test_a_whole_number_will_do_where_a_number_is_wanted() -> None:
         ({"name": "a", "size": 1.5}, r"size is 1.5; it must be a whole number"),
         ({"name": "a", "size": True}, r"size is True; it must be a whole number"),
         ({"name": "a", "is_on": 1}, r"is_on is 1; it must be true or false"),
-        ({"name": "a", "parts": "b"}, r"parts is 'b'; it must be a list of texts"),
-        ({"name": "a", "parts": [1]}, r"it must be a list of texts"),
+        ({"name": "a", "sections": "b"}, r"sections is 'b'; it must be a list of texts"),
+        ({"name": "a", "sections": [1]}, r"it must be a list of texts"),
         ({"name": "a", "shares": 0.5}, r"shares is 0.5; it must be a list of numbers"),
         ({"name": "a", "shares": [0.5, "b"]}, r"shares is \[0.5, 'b'\]; it must be a list of numbers"),
         ({"name": "a", "shares": [True]}, r"it must be a list of numbers"),

@@ -1,4 +1,4 @@
-"""Whoever writes a program with Orienteer can have its types checked."""
+"""Programs that use Orienteer can be type-checked."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def searched(folder: str) -> list[str]:
     ori.update_index(folder)
     with ori.SearchIndex.open(folder) as index:
         results = index.search("words", rank="local", n=5)
-        assert_type(results, ori.Results)
+        assert_type(results, ori.SearchResults)
         return [hit.url for hit in results.hits]
 """
 

@@ -180,7 +180,7 @@ VISIT_MARKS = [
 
 
 @pytest.mark.parametrize("name", VISIT_MARKS)
-def test_a_visit_mark_is_dropped_wherever_it_stands(name):
+def test_a_visit_mark_is_dropped_at_any_position(name):
     url = "http://example.org/a"
     for mark in (name, f"{name}=", f"{name}=1", f"{name.upper()}=a=b%26;c/?d"):
         assert canonical_url(f"{url}?{mark}") == canonical_url(f"{url}?{mark}&{mark}#x") == url
@@ -260,7 +260,7 @@ def test_what_is_no_session(url):
     assert session_of(url) is None
 
 
-def test_a_url_that_is_too_long_has_a_stand_in():
+def test_a_url_that_is_too_long_has_a_substitute():
     base, text = "http://example.org/a/", "x" * 3000
     assert canonical_url(text, base) is None
     one, other = too_long_url(text, base), too_long_url(text + "y", base)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from typing import Any
 
 NAMES = (
     "chromium-headless-shell",
@@ -12,6 +13,15 @@ NAMES = (
     "chromium-browser",
     "google-chrome",
 )
+
+TIMEOUT_MS = 300_000
+
+
+def expect(what: Any) -> Any:
+    """Playwright's assertions, imported late: the tests are collected on machines that lack it."""
+    from playwright.sync_api import expect
+
+    return expect(what)
 
 
 def browser_path() -> str | None:

@@ -18,14 +18,14 @@ from benchmarks.process_costs import Meter
 N_WARM = 4
 
 
-def server(told: dict[str, Any], name: str) -> int:
+def server(settings: dict[str, Any], name: str) -> int:
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            kind, body, status = "text/html", told["files"][f"{name}/index.html"], 200
+            kind, body, status = "text/html", settings["files"][f"{name}/index.html"], 200
             if self.path == "/api/items.json":
-                kind, body = "application/json", json.dumps(told["items"])
+                kind, body = "application/json", json.dumps(settings["items"])
             elif self.path == "/app.js":
-                kind, body = "text/javascript", told["files"][f"{name}/app.js"]
+                kind, body = "text/javascript", settings["files"][f"{name}/app.js"]
             elif "." in self.path:
                 status, body = 404, ""
             self.send_response(status)
@@ -41,13 +41,13 @@ def server(told: dict[str, Any], name: str) -> int:
     return int(listening.server_port)
 
 
-async def crawl(told: dict[str, Any]) -> Any:
+async def crawl(settings: dict[str, Any]) -> Any:
     from crawl4ai import AsyncWebCrawler, BrowserConfig, CacheMode, CrawlerRunConfig
     from playwright.async_api import BrowserType
 
     launch = BrowserType.launch
-    BrowserType.launch = lambda self, **options: launch(self, **options, executable_path=told["browser"])  # type: ignore
-    ports = [server(told, name) for name in told["names"]]
+    BrowserType.launch = lambda self, **options: launch(self, **options, executable_path=settings["browser"])  # type: ignore
+    ports = [server(settings, name) for name in settings["names"]]
     places = [(f"http://127.0.0.1:{port}/" + (f"item/{i}" if i else ""), i) for i in range(13) for port in ports]
     how = CrawlerRunConfig(
         cache_mode=CacheMode.BYPASS, wait_until="networkidle", flatten_shadow_dom=True, exclude_all_images=True,
@@ -55,16 +55,16 @@ async def crawl(told: dict[str, Any]) -> Any:
     )  # fmt: skip
     async with AsyncWebCrawler(config=BrowserConfig(headless=True, verbose=False)) as crawler:
 
-        async def shown(wanted: list[tuple[str, int]]) -> int:
+        async def rendered(urls: list[tuple[str, int]]) -> int:
             n_right = 0
-            for url, item in wanted:
+            for url, item in urls:
                 html = (await crawler.arun(url, config=how)).html
                 n_right += f"The words of number {item} are here" in html if item else "item/12" in html
             return n_right
 
-        await shown(places[:N_WARM])
+        await rendered(places[:N_WARM])
         meter = Meter()
-        return meter.cost(await shown(places), len(places))
+        return meter.cost(await rendered(places), len(places))
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """A Scrapy project as its documentation has it, in a process of its own: `python -m benchmarks.crawlers.scrapy_project
-FILE` crawls as the file says, and writes beside it what it cost, in which order it fetched, and which items came.
+FILE` crawls as the file says, and writes its costs, the order of its fetches and its items next to that file.
 
-Nothing in the spider knows of Orienteer. Items go to the disk at once, so that they outlive a kill.
+Nothing in the spider refers to Orienteer. Items go to the disk at once, so that they outlive a kill.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Documentation(CrawlSpider):
 
 @dataclass
 class Ran:
-    """What a crawl that came to its end has to tell; `cpu_s` is without the start."""
+    """The record of a complete crawl; `cpu_s` is without the start."""
 
     cpu_s: float = 0.0
     start_cpu_s: float = 0.0

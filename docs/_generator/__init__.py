@@ -1,4 +1,4 @@
-"""The reference, written from the code: what a page names is there, and what is there has a page.
+"""Generates the reference pages of the documentation from the code.
 
 One file is one page, with a function `page` that gives its Markdown.
 """

@@ -18,17 +18,19 @@ _WORDS = {str: "TEXT", int: "NUMBER", float: "NUMBER", Path: "PATH"}
 
 HEAD = """# Commands
 
-`orienteer COMMAND --help` says the same in the terminal. [All commands on a page](../commands.md) is shorter.
-With `--json` a command prints one JSON document on stdout, and nothing else.
+`orienteer COMMAND --help` prints the same in the terminal. [All commands on a page](../commands.md) is shorter.
+With `--json` a command prints one JSON document on stdout, and nothing else. Its `version` is 2; it changes when keys
+are renamed or removed, not when keys are added.
 
 ## Exit codes
 
 | code | meaning |
 | --- | --- |
-| 0 | The goal was reached. |
-| 2 | Bad usage or bad input, said in one line on stderr. |
-| 3 | It ended without reaching its goal. |
-| 130 | Interrupted with Ctrl-C. |
+| 0 | Success. |
+| 2 | Bad usage or bad input, with a one-line error on stderr. |
+| 3 | The goal was not reached. |
+| 130 | Interrupted with Ctrl-C, or by `orienteer stop`. |
+| 143 | Interrupted by SIGTERM. |
 
 Orienteer reads no environment variables of its own.
 """
@@ -59,7 +61,7 @@ def options_of(command: Any) -> list[Any]:
 def _section(path: str, command: Any) -> str:
     arguments = [one for one in command.params if one.param_type_name == "argument"]
     usage = " ".join([path, *(_written(one) for one in arguments), "[OPTIONS]"])
-    # The kinds are told by the function itself: typer's versions keep them in different places.
+    # The kind of a parameter is in the signature; typer's versions store it in different places.
     kinds = typing.get_type_hints(inspect.unwrap(command.callback))
     rows = [(_name(one, kinds), cell(one.help or ""), _default(one)) for one in [*arguments, *options_of(command)]]
     text = paragraphs(command.help) if command.help else prose(command.callback.__doc__)

@@ -1,4 +1,4 @@
-"""What is in a crawl folder, as the module says that makes it."""
+"""The files of a crawl folder, from the docstring of the module that defines them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .markdown import cell, table
 
 HEAD = """# The crawl folder
 
-A crawl is stored in one folder. You can copy and move it: no file in it refers to another place, unless
-its archive is kept in an object store.
+A crawl is stored in one folder. You can copy and move it: no file in it refers to another location, unless
+its archive is in an object store.
 
 """
 

@@ -12,11 +12,11 @@ _BOLD = re.compile(r"\[(/?)bold\]")
 
 def prose(text: str | None) -> str:
     """A docstring as Markdown: paragraphs flow, what is indented or a doctest becomes a block of its own."""
-    parts = re.split(r"\n\s*\n", inspect.cleandoc(text or ""))
-    return "\n\n".join(_part(part) for part in parts if part.strip())
+    blocks = re.split(r"\n\s*\n", inspect.cleandoc(text or ""))
+    return "\n\n".join(_block(block) for block in blocks if block.strip())
 
 
-def _part(part: str) -> str:
+def _block(part: str) -> str:
     if part.startswith((">>>", "    ")):
         return f"```text\n{inspect.cleandoc(part)}\n```"
     lines = part.split("\n")
@@ -26,7 +26,7 @@ def _part(part: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text in which nothing is markup but what stands in backquotes, and *stress*."""
+    """Escape text as Markdown, except for `code` and *emphasis*."""
     pieces = re.split(r"(`[^`]+`)", text)
     for k in range(0, len(pieces), 2):
         pieces[k] = re.sub(r"([<>\[\]_|])", r"\\\1", pieces[k])
@@ -40,7 +40,7 @@ def paragraphs(text: str) -> str:
 
 
 def cell(text: str) -> str:
-    """A text as it can stand in a table."""
+    """Return a text as a cell of a table."""
     return _plain(" ".join(text.split()).replace("\\[", "["))  # Rich wants it escaped, Markdown does not
 
 

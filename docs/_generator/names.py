@@ -1,4 +1,4 @@
-"""What can be chosen by name: policies, seed methods, topics, selections and estimators, formats. Ours, no plug-ins."""
+"""Everything that is chosen by name: policies, seed methods, topics, estimators, formats. Without plug-ins."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ What makes a page relevant. Named as `kind` in the table `[topic]` of a topic fi
 def estimates_page() -> str:
     head = """# Selections and estimators
 
-How `orienteer estimate` chooses the pages that it fetches around a crawl (`--select`), and how it estimates ranks
-from them (`--method`).
+How `orienteer estimate` chooses the pages that it fetches outside a crawl (`--select`), and how it
+estimates ranks from them (`--method`).
 """
     return (
         head + "\n## Selections\n" + _sections(all_selections(), level=3)
@@ -90,8 +90,8 @@ def _section(name: str, kind: Any, about: str, level: int) -> str:
     settings = [(f"`{key}`", value(default) or "(none)") for key, default in settings_of(kind).items()]
     known = table(["setting", "default"], settings) if settings else "It has no settings."
     idea = inspect.cleandoc(sys.modules[kind.__module__].__doc__ or "").split("\n\n")[0]
-    parts = [f"{'#' * level} {name}", prose(idea), prose(kind.__doc__), about, known]
-    return "\n" + "\n\n".join(part for part in parts if part) + "\n"
+    paragraphs = [f"{'#' * level} {name}", prose(idea), prose(kind.__doc__), about, known]
+    return "\n" + "\n\n".join(filter(None, paragraphs)) + "\n"
 
 
 def _about_policy(kind: Any) -> str:

@@ -22,13 +22,13 @@ def page() -> str:
 
 
 def _section(name: str, thing: Any) -> str:
-    parts = [f"## {name}", prose(thing.__doc__)]
+    paragraphs = [f"## {name}", prose(thing.__doc__)]
     if not issubclass(thing, Exception) if inspect.isclass(thing) else True:
-        parts.insert(1, f"```python\n{_signature(name, thing)}\n```")
+        paragraphs.insert(1, f"```python\n{_signature(name, thing)}\n```")
     if inspect.isclass(thing):
         members = (_member(key, member) for key, member in vars(thing).items() if not key.startswith("_"))
-        parts.append("\n".join(member for member in members if member))
-    return "\n" + "\n\n".join(part for part in parts if part) + "\n"
+        paragraphs.append("\n".join(member for member in members if member))
+    return "\n" + "\n\n".join(filter(None, paragraphs)) + "\n"
 
 
 def _member(name: str, member: Any) -> str:
@@ -69,6 +69,6 @@ def _arguments(thing: Any) -> str:
 
 
 def _unquoted(signature: str) -> str:
-    """Annotations are texts, and are shown in quotation marks; functions are shown with their addresses."""
+    """Remove the quotation marks of annotations, and the addresses of functions."""
     signature = re.sub(r"<function (\w+) at 0x[0-9a-f]+>", r"\1", signature)
     return re.sub(r"(: |-> )'([^']*)'", r"\1\2", signature)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from orienteer.live.session import live_crawl, refresh
     from orienteer.pages.added import Added
     from orienteer.search.indexing import IndexReport, update_index
-    from orienteer.search.search_index import Hit, Results, SearchIndex
+    from orienteer.search.search_index import Hit, SearchIndex, SearchResults
     from orienteer.seeds.select import SeedSelection, seed_selection, select_seeds
     from orienteer.seeds.value import paper_value
     from orienteer.topics.classifier import EstimatorTopic
@@ -62,8 +62,8 @@ _HOMES = {
     "OrienteerError": "errors",
     "PageContent": "topics.topic",
     "Politeness": "frontier.politeness",
-    "Results": "search.search_index",
     "SearchIndex": "search.search_index",
+    "SearchResults": "search.search_index",
     "SeedSelection": "seeds.select",
     "Topic": "topics.topic",
     "Trace": "crawl.trace",
@@ -106,8 +106,8 @@ __all__ = [
     "OrienteerError",
     "PageContent",
     "Politeness",
-    "Results",
     "SearchIndex",
+    "SearchResults",
     "SeedSelection",
     "Topic",
     "Trace",

@@ -13,9 +13,9 @@ _OWN_MAPPING_BYTES = 1 << 20
 
 
 def zeros(shape: int | tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """An array of zeros. A large one takes memory only where it is written to, and gives all of it back when it goes.
+    """Return an array of zeros. A large one uses memory only where it is written to, and returns all of it when freed.
 
-    An allocator may keep what it got for an array that has grown since, in pieces that fit nothing else.
+    An allocator might hold on to the memory of arrays that have been replaced by larger ones, in unusable fragments.
     """
     dtype, sizes = np.dtype(dtype), (shape,) if isinstance(shape, int) else shape
     n_bytes = dtype.itemsize * math.prod(sizes)
@@ -26,9 +26,9 @@ def zeros(shape: int | tuple[int, ...], dtype: Any) -> NDArray[Any]:
 
 
 def grown(array: NDArray[Any], n: int) -> NDArray[Any]:
-    """The array with at least n places, new ones 0; where it must grow it doubles, so that growing on is cheap.
+    """Return the array with at least n items, new ones 0; it at least doubles, so that appending is O(1) amortised.
 
-    Of what it has grown by, only what is written to takes memory.
+    Of the new items, only those written to use memory.
     """
     if n <= len(array):
         return array

@@ -1,21 +1,21 @@
 """Everything Orienteer raises on purpose.
 
-    OrienteerError            one clear line for a person; the CLI prints it and exits with code 2
+    OrienteerError            one clear line for the user; the CLI prints it and exits with code 2
     ├── InputError            a value, name or option that cannot be used as given
     ├── GraphFileError        a file or folder that is not the graph it should be
     ├── CrawlFolderError      a crawl folder that cannot be opened or written: in use, read-only, full, damaged
     ├── SeedError             a crawl that could not fetch a single page: a wrong address, a closed port, no HTML
     ├── LoginError            a new crawl that could not log in where it should
     ├── ExportError           an export that cannot be written: a full disk, no access, something in its place
-    ├── LibraryError          what cannot be done with a crawl of a library: something works on it, or on too many
+    ├── LibraryError          an operation on a library that is not possible now: a job is running, or too many are
     │   └── NotInLibraryError     there is no crawl or job of that name
-    ├── ProcessError          no process can be started beside this one, or all of them died
+    ├── ProcessError          no worker process can be started, or all of them died
     └── MissingExtraError     an optional package is not installed
 
-    DamagedArchiveWarning     a Python warning: of a damaged archive what is whole was read, and the rest was skipped
-    SkippedPageWarning        a Python warning: a page that no process survived to read was skipped
+    DamagedArchiveWarning     a Python warning: damaged records of an archive were skipped
+    SkippedPageWarning        a Python warning: a page that killed the processes that read it was skipped
 
-A message names the value and what would have been right. A 404 or a time-out is an outcome of a fetch, not an error.
+A message names the value and the choices. A 404 or a timeout is an outcome of a fetch, not an error.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class GraphFileError(OrienteerError):
 
 
 class DamagedArchiveWarning(UserWarning):
-    """Parts of a WARC archive are damaged and were skipped."""
+    """Damaged records of a WARC archive were skipped."""
 
 
 class SkippedPageWarning(UserWarning):
-    """The processes that read a page died of it, or it is a document that cannot be read, and it was skipped."""
+    """A page was skipped, since it killed the processes that read it, or is an unreadable document."""
 
 
 class CrawlFolderError(OrienteerError):
@@ -61,7 +61,7 @@ class ExportError(OrienteerError):
 
 
 class LibraryError(OrienteerError):
-    """A library of crawls cannot do this now: something works on the crawl, or the name is taken."""
+    """An operation on a library that is not possible now: a job works on the crawl, or the name is taken."""
 
 
 class NotInLibraryError(LibraryError):
@@ -69,7 +69,7 @@ class NotInLibraryError(LibraryError):
 
 
 class ProcessError(OrienteerError):
-    """No process can be started beside this one, or those that were died."""
+    """No worker process can be started, or all of them died."""
 
 
 class MissingExtraError(OrienteerError):
@@ -80,7 +80,7 @@ class MissingExtraError(OrienteerError):
 
 
 def unknown_name(kind: str, name: str, choices: Iterable[str]) -> InputError:
-    """`no format named 'parqet'; did you mean 'parquet'? (choices: ...)`"""
+    """Return an error such as `no format named 'parqet'; did you mean 'parquet'? (choices: ...)`."""
     known = sorted(choices)
     near = difflib.get_close_matches(name, known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""

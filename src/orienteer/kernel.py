@@ -3,17 +3,19 @@
 Numba counts references to arrays with atomic instructions, also across functions that it inlines; in a loop that calls
 such functions once per link the counting took two thirds of the time. A kernel that allocates nothing needs no
 counting, so it is compiled without (`_nrt=False`): it takes all its arrays as arguments. Floating point stays strict,
-because ties between priorities must come out the same everywhere.
+because ties between priorities must be resolved in the same way on every machine.
 
-Nothing is compiled, and Numba is not imported, before a kernel is called. Compiling everything that a crawl needs takes
-many seconds where nothing is in the cache (`kernel_cache`). A crawl need not wait for that: while another process
-compiles (`standing_in`), kernels run as plain Python, some hundred times slower and with the same results to the bit.
-For that they fill arrays in loops (`a[:] = 0` would not do), and take no sums, logarithms and the like from NumPy,
-which rounds them otherwise.
+Nothing is compiled, and Numba is not imported, before a kernel is called. Compiling all kernels of a crawl takes many
+seconds with an empty cache (`kernel_cache`). A crawl need not wait for that: while another process compiles
+(`substituted`), kernels run as plain Python, some hundred times slower and with the same results to the bit. Therefore
+they fill arrays in loops (`a[:] = 0` does not work there), and use no sums, logarithms and the like of NumPy, which
+rounds them differently. For large arrays the caller waits for the compiler, unless it must not block (`never_waiting`):
+an event loop with requests in flight.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -30,16 +32,27 @@ _MOST_PLAIN = 1 << 18  # entries in an array: from there on plain Python would t
 
 
 class Compiling(Protocol):
-    """Somebody who compiles, such as a process."""
+    """A compilation in progress, such as a process."""
 
     def poll(self) -> Any:
-        """None while it goes on."""
+        """Return None while it is running."""
 
     def wait(self) -> Any:
         """Wait for its end."""
 
 
-_elsewhere: Compiling | None = None
+class NotCompiled(Exception):
+    """A kernel that is not in the cache was called while nothing may be compiled."""
+
+
+class _ThreadState(threading.local):
+    is_only_loading = False
+    compiles = False
+
+
+_compiling: Compiling | None = None
+_may_wait = True
+_thread = _ThreadState()
 _plain_s = _AT_FIRST_S  # left to this process, of its CPU time
 
 
@@ -53,29 +66,30 @@ class Kernel:
         self.targetoptions = options
 
     def __call__(self, *arguments: Any) -> Any:
-        if _elsewhere is not None and not self._is_ready and _is_plain_better(_elsewhere, arguments):
+        compiling = None if _thread.is_only_loading or _thread.compiles else _compiling
+        if compiling is not None and not self._is_ready and _is_plain_better(compiling, arguments):
             with np.errstate(over="ignore"):  # hashes are meant to
                 return _as_compiled(self.plain(*map(_as_plain, arguments)))
         return self.compiled(*arguments)
 
     @property
     def _is_ready(self) -> bool:
-        """Whether it has run compiled in this process, and nobody else compiles it now."""
-        return isinstance(_elsewhere, _Later) and "compiled" in vars(self) and bool(self.compiled.signatures)
+        """Whether it has run compiled in this process, and no other process is compiling."""
+        return isinstance(_compiling, _Later) and "compiled" in vars(self) and bool(self.compiled.signatures)
 
     @property
     def _numba_type_(self) -> Any:
-        """What Numba takes this for in the code of another kernel."""
+        """The Numba type of the kernel in the code of another kernel."""
         return self.compiled._numba_type_
 
     @cached_property
     def compiled(self) -> Any:
-        """The compiler's object, which looks into the cache first. All that the function calls must be defined."""
+        """The Numba dispatcher, which tries the cache first. All functions that it calls must be defined by now."""
         from numba import njit
 
         from orienteer.kernel_cache import cache_of
 
-        _pass_over_linear_algebra()
+        _skip_scipy_linalg()
         dispatcher = njit(nogil=True, **self.targetoptions)(self.py_func)
         if "no_cpython_wrapper" not in self.targetoptions:
             dispatcher._cache = cache_of(self.py_func, _called_by(self.py_func))
@@ -83,7 +97,7 @@ class Kernel:
 
     @cached_property
     def plain(self) -> Callable[..., Any]:
-        """The function as Python runs it, with those that it calls."""
+        """The function in plain Python, with those that it calls."""
         called = {name: value.plain for name, value in _globals_of(self.py_func).items() if isinstance(value, Kernel)}
         plain = FunctionType(self.py_func.__code__, self.py_func.__globals__ | called)
         plain.__defaults__ = self.py_func.__defaults__
@@ -91,12 +105,14 @@ class Kernel:
 
 
 @cache
-def _pass_over_linear_algebra() -> None:
-    """Before its first kernel Numba imports scipy.linalg, only to see that it is there. That takes as long as importing
-    Numba, and no kernel of ours needs it. Others may: where one is used, Numba looks for it again."""
+def _skip_scipy_linalg() -> None:
+    """Skip Numba's import of scipy.linalg, by which it tests for BLAS before its first kernel.
+
+    It takes as long as importing Numba, and our kernels do not need it. Where another kernel does, Numba tests again.
+    """
     import numba.np.linalg
 
-    with suppress(AttributeError):  # another version may look in another way
+    with suppress(AttributeError):  # another version may test in another way
         ensure_blas = numba.np.linalg.ensure_blas
         numba.np.linalg.ensure_blas = lambda: None
         try:
@@ -106,51 +122,95 @@ def _pass_over_linear_algebra() -> None:
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """A kernel that allocates nothing."""
+    """Declare a kernel that allocates nothing."""
     return Kernel(function, _nrt=False)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """The same, copied into the kernels that call it."""
+    """Declare the same, inlined into the kernels that call it."""
     return Kernel(function, _nrt=False, inline="always")
 
 
 def inner(function: Callable[..., Any]) -> Any:
-    """The same, for what is called by other kernels only: it stands in their caches, and Python cannot call it."""
+    """Declare the same, only for calls by other kernels: it is cached with them, and Python cannot call it."""
     return Kernel(function, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def allocating_kernel(function: _Function) -> _Function:
-    """A kernel that makes arrays itself."""
+    """Declare a kernel that allocates arrays."""
     return cast(_Function, Kernel(function))
 
 
 @contextmanager
-def standing_in(compiling: Compiling) -> Iterator[None]:
-    """Plain Python stands in for the compiled kernels until these are there."""
-    global _elsewhere
-    before, _elsewhere = _elsewhere, compiling
+def substituted(compiling: Compiling) -> Iterator[None]:
+    """Run kernels as plain Python until they are compiled."""
+    global _compiling
+    before, _compiling = _compiling, compiling
     try:
         yield
     finally:
-        _elsewhere = before
+        _compiling = before
+
+
+@contextmanager
+def never_waiting() -> Iterator[None]:
+    """Run kernels as plain Python until they are compiled, even for large arrays."""
+    global _may_wait
+    before, _may_wait = _may_wait, False
+    try:
+        yield
+    finally:
+        _may_wait = before
+
+
+def runs_plain() -> bool:
+    """Whether kernels run as plain Python now, since they are being compiled."""
+    return _compiling is not None and _compiling.poll() is None
+
+
+@contextmanager
+def only_loading() -> Iterator[None]:
+    """Only load kernels from the cache in this thread; a missing one raises NotCompiled."""
+    before, _thread.is_only_loading = _thread.is_only_loading, True
+    try:
+        yield
+    finally:
+        _thread.is_only_loading = before
+
+
+@contextmanager
+def compiled_here() -> Iterator[None]:
+    """Compile kernels in this thread."""
+    before, _thread.compiles = _thread.compiles, True
+    try:
+        yield
+    finally:
+        _thread.compiles = before
+
+
+def is_only_loading() -> bool:
+    """Whether this thread may not compile."""
+    return _thread.is_only_loading
 
 
 @contextmanager
 def plain_at_first() -> Iterator[None]:
-    """Plain Python for some seconds, but for what is compiled already: what is small is done by then, and sooner than
-    Numba is loaded. These are the seconds of all such blocks together: who does many small things loads it, too."""
+    """Run kernels that are not compiled yet as plain Python for the first `_AT_FIRST_S` seconds.
+
+    Small tasks finish within that time, sooner than Numba is loaded. It is the total of all such blocks, so that many
+    small tasks load Numba, too.
+    """
     global _plain_s
     later = _Later(_plain_s)
     try:
-        with standing_in(later):
+        with substituted(later):
             yield
     finally:
         _plain_s = later.left_s
 
 
 class _Later:
-    """Compiles nothing for some seconds, and then whatever is called; need not be waited for."""
+    """A compilation that begins after some seconds of CPU time; `wait` returns at once."""
 
     def __init__(self, left_s: float) -> None:
         self._until = time.process_time() + left_s
@@ -167,13 +227,13 @@ class _Later:
 
 
 def _is_plain_better(compiling: Compiling, arguments: tuple[Any, ...]) -> bool:
-    """Whether to run a kernel as plain Python; where there is too much to do, the compiler is waited for."""
-    global _elsewhere
+    """Whether to run a kernel as plain Python; for large arrays it waits for the compiler instead."""
+    global _compiling
     if compiling.poll() is None:
-        if all(_size(argument) <= _MOST_PLAIN for argument in arguments):
+        if not _may_wait or all(_size(argument) <= _MOST_PLAIN for argument in arguments):
             return True
         compiling.wait()
-    _elsewhere = None
+    _compiling = None
     return False
 
 
@@ -184,41 +244,41 @@ def _size(argument: Any) -> int:
 
 
 def _as_plain(argument: Any) -> Any:
-    """An argument with which Python counts as compiled code does.
+    """Convert an argument so that plain Python computes the same as compiled code.
 
-    A memoryview holds Python's numbers: these do not overflow, as NumPy's of 32 bits would, where the compiler counts
-    in 64, and are several times as fast. Records are read by name.
+    A memoryview has Python's integers: these do not overflow, as NumPy's of 32 bits would where the compiler uses 64
+    bits, and are several times as fast. Records are read by name.
     """
     if isinstance(argument, np.ndarray):
         if argument.dtype.names is not None:
             return argument.view(np.recarray)
         return argument.data if argument.ndim == 1 else argument
     if isinstance(argument, tuple):
-        parts = map(_as_plain, argument)
-        return type(argument)(*parts) if hasattr(argument, "_fields") else tuple(parts)
+        items = map(_as_plain, argument)
+        return type(argument)(*items) if hasattr(argument, "_fields") else tuple(items)
     return argument
 
 
 def _as_compiled(result: Any) -> Any:
-    """A result with the types that compiled code returns."""
+    """Convert a result to the types that compiled code returns."""
     if isinstance(result, tuple):
         return tuple(map(_as_compiled, result))
     return result.item() if isinstance(result, np.generic) else result
 
 
 def _globals_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """What a function finds outside of itself, by name."""
+    """Return the global names that a function uses, with their values."""
     known = function.__globals__
     return {name: known[name] for name in function.__code__.co_names if name in known}
 
 
 def _called_by(function: Callable[..., Any]) -> dict[Callable[..., Any], dict[str, Any]]:
-    """A function and all that it calls, near or far, each with what it finds outside of itself."""
-    found: dict[Callable[..., Any], dict[str, Any]] = {}
+    """Return a function and all that it calls, directly or not, each with its globals."""
+    result: dict[Callable[..., Any], dict[str, Any]] = {}
     waiting = [function]
     while waiting:
         one = waiting.pop()
-        if one not in found:
-            found[one] = _globals_of(one)
-            waiting += [value.py_func for value in found[one].values() if isinstance(value, Kernel)]
-    return found
+        if one not in result:
+            result[one] = _globals_of(one)
+            waiting += [value.py_func for value in result[one].values() if isinstance(value, Kernel)]
+    return result

@@ -1,11 +1,11 @@
-"""The cache of compiled kernels: what is in it, and when a kernel is compiled again.
+"""The cache of compiled kernels, and when a kernel is compiled again.
 
-A kernel is compiled again when any file has changed that it, or a kernel that it calls, is defined in; when a constant
-has changed that one of them uses; or when the fields of a tuple have that it is given. What cannot be read is compiled
-again as well, and what cannot be written is not kept: neither ends a command.
+A kernel is compiled again when a source file of it, or of a kernel that it calls, has changed; when a constant that one
+of them uses has changed; or when the fields of a tuple argument have changed. A file that cannot be read is compiled
+again, and one that cannot be written is not cached: neither is an error.
 
-Several versions of a kernel stand beside each other, so that two copies of the package do not compile in turns; those
-that were compiled longest ago are removed.
+The cache has several versions of a kernel, so that two copies of the package do not compile in turns; those that were
+compiled longest ago are removed.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import hashlib
 import inspect
 import pickle
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,45 +25,29 @@ import numpy as np
 from numba.core import caching
 from numba.core.serialize import dumps
 
-from orienteer.kernel_folder import NOT_KEPT, folder
+from orienteer.kernel import NotCompiled, is_only_loading
+from orienteer.kernel_folder import NOT_STORED, folder
 
 _PACKAGE = "orienteer"
-_VERSIONS = 8  # of a kernel that are kept
+_VERSIONS = 8  # of a kernel that are cached
 
 _Called = Mapping[Callable[..., Any], Mapping[str, Any]]
 
-_is_only_loading = False
-
-
-class NotCompiled(Exception):
-    """A kernel that is not in the cache was called while nothing may be compiled."""
-
-
-@contextmanager
-def only_loading() -> Iterator[None]:
-    """Kernels are loaded from the cache; NotCompiled where one is not there."""
-    global _is_only_loading
-    _is_only_loading = True
-    try:
-        yield
-    finally:
-        _is_only_loading = False
-
 
 def cache_of(function: Callable[..., Any], called: _Called) -> Any:
-    """The cache of one kernel; `called` are the functions that it consists of, with what they find outside."""
+    """Return the cache of one kernel; `called` are the functions that it consists of, with their globals."""
     if folder() is None:
         return _NoCache()
     return _KernelCache(function, _stamp(called))
 
 
 def _stamp(called: _Called) -> bytes:
-    """Changes with everything that the compiled code follows from."""
+    """Return a digest of everything that the compiled code depends on."""
     files = {inspect.getfile(function) for function in called}
     constants = sorted(
         f"{function.__module__}.{name} = {value.tobytes() if isinstance(value, np.ndarray) else value!r}"
-        for function, found in called.items()
-        for name, value in found.items()
+        for function, result in called.items()
+        for name, value in result.items()
         if isinstance(value, (bool, int, float, str, bytes, tuple, np.generic, np.ndarray, np.dtype))
     )
     text = "\n".join([*sorted(map(_digest, files)), *constants])
@@ -76,7 +60,7 @@ def _digest(path: str) -> str:
 
 
 class _Locator(caching._CacheLocator):
-    """Tells Numba where the kernels of a source file are kept."""
+    """Locates the cache of the kernels of a source file for Numba."""
 
     def __init__(self, path: str) -> None:
         self._py_file = path
@@ -89,23 +73,23 @@ class _Locator(caching._CacheLocator):
         return str((folder() or Path()) / self._folder_name())
 
     def _folder_name(self) -> str:
-        """For the package itself its own names, so that copies of it share what was compiled; the stamp tells them."""
+        """Return a name without the location of the package, so that copies of it share a cache; stamps differ."""
         parts = Path(self._py_file).parent.parts
         if _PACKAGE not in parts:
             return str(self.get_suitable_cache_subpath(self._py_file))
         return ".".join(parts[len(parts) - parts[::-1].index(_PACKAGE) - 1 :])
 
     def get_source_stamp(self) -> bytes:
-        return b""  # the cache has another one
+        return b""  # _KernelCache has its own stamp
 
     def get_disambiguator(self) -> str:
         return ""
 
 
 class _Files(caching.CompileResultCacheImpl):
-    """Compiled code with a checksum: half a file, or one of another version, would be run as it is."""
+    """Compiled code with a checksum, since Numba would run a truncated file, or one of another version."""
 
-    _locator_classes: list[type[object]] = [_Locator]  # noqa: RUF012  # as Numba has it
+    _locator_classes: list[type[object]] = [_Locator]  # noqa: RUF012  # as in Numba
 
     stamp: bytes
 
@@ -113,15 +97,15 @@ class _Files(caching.CompileResultCacheImpl):
         packed = dumps(super().reduce(result))
         return hashlib.sha256(self.stamp + packed).digest(), packed
 
-    def rebuild(self, target_context: Any, kept: tuple[bytes, bytes]) -> Any:
-        digest, packed = kept
+    def rebuild(self, target_context: Any, stored: tuple[bytes, bytes]) -> Any:
+        digest, packed = stored
         if hashlib.sha256(self.stamp + packed).digest() != digest:
             raise ValueError("a damaged file")
         return super().rebuild(target_context, pickle.loads(packed))
 
 
 class _KernelCache(caching.FunctionCache):
-    """Numba's cache of one function, which neither damage nor a full disk can end."""
+    """Numba's cache of one function, which ignores damaged files and full disks."""
 
     _impl_class = _Files
 
@@ -134,19 +118,19 @@ class _KernelCache(caching.FunctionCache):
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         try:
-            found = super().load_overload(signature, target_context)
+            result = super().load_overload(signature, target_context)
         except Exception:
-            found = None
+            result = None
             with suppress(OSError):
                 self.flush()
-        return _loaded(found)
+        return _loaded(result)
 
     def save_overload(self, signature: Any, result: Any) -> None:
         try:
             super().save_overload(signature, result)
             self._remove_old()
         except OSError as error:
-            _tell_once(error.strerror or str(error))
+            _warn_once(error.strerror or str(error))
 
     def _remove_old(self) -> None:
         versions = sorted(Path(self._cache_path).glob(f"{glob.escape(self._name)}-*.nbi"), key=_last_written)
@@ -164,19 +148,19 @@ class _NoCache(caching.NullCache):
         return _loaded(None)
 
 
-def _loaded(found: Any) -> Any:
-    if found is None and _is_only_loading:
+def _loaded(result: Any) -> Any:
+    if result is None and is_only_loading():
         raise NotCompiled
-    return found
+    return result
 
 
 def _last_written(file: Path) -> float:
     try:
         return file.stat().st_mtime
-    except OSError:  # somebody else has removed it
+    except OSError:  # another process has removed it
         return 0.0
 
 
 @cache
-def _tell_once(why: str) -> None:
-    warnings.warn(f"{NOT_KEPT}: {why}", stacklevel=2)
+def _warn_once(why: str) -> None:
+    warnings.warn(f"{NOT_STORED}: {why}", stacklevel=2)

@@ -1,8 +1,8 @@
-"""Where compiled kernels are kept, so that they are compiled once.
+"""The folder of compiled kernels, so that they are compiled once.
 
-In the user's cache folder, or where NUMBA_CACHE_DIR says; where that cannot be written, in a temporary folder that is
-gone when the process ends. What is in such a folder is run as code. So it must belong to this user, nobody else may
-write there, and a temporary one has a name that nobody can foresee.
+It is in the user's cache folder, or in NUMBA_CACHE_DIR; where that cannot be written, it is a temporary folder, deleted
+when the process ends. Files in it are run as code. So it must belong to this user, without write access for others, and
+a temporary one has an unpredictable name.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-NOT_KEPT = "what was compiled cannot be kept"  # how a warning begins that says so
+NOT_STORED = "compiled code cannot be cached"  # the beginning of a warning
 
 _given: Path | None = None
 
 
 def use_folder(path: Path) -> None:
-    """Keep kernels there, and nowhere else."""
+    """Cache kernels in this folder only."""
     global _given
     _given = path
 
 
 @cache
 def folder() -> Path | None:
-    """Where kernels are kept; None where they cannot be."""
+    """Return the folder of cached kernels; None where there can be none."""
     if _given is not None:
         return _given
     for place in _places():
         if _is_made(place):
             return place
-    warnings.warn("no cache folder can be written, so every run compiles anew (see NUMBA_CACHE_DIR)", stacklevel=2)
+    warnings.warn("no cache folder can be written, so every run compiles again (see NUMBA_CACHE_DIR)", stacklevel=2)
     try:
         scratch = tempfile.mkdtemp(prefix="orienteer-kernels-")
     except OSError:
@@ -51,13 +51,13 @@ def _places() -> Iterator[Path]:
         yield Path(named) / "orienteer"
     with suppress(RuntimeError, OSError):
         home = Path.home()
-        # What is made here as another user, as by sudo, would be in the way of the one who lives here.
+        # Files made by another user, as with sudo, would be an obstacle for the owner of the home.
         if home.stat().st_uid == os.geteuid():
             yield home / ".cache" / "orienteer"
 
 
 def _is_made(place: Path) -> bool:
-    """Whether there is such a folder now, and it is this user's alone."""
+    """Make such a folder if needed; return whether only this user can write to it."""
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with suppress(FileExistsError):

@@ -1,11 +1,11 @@
-"""What was learned, as a file: NumPy arrays (.npz), with what has learned it and by which settings.
+"""Model files: NumPy arrays (.npz) of a trained model, with its kind and settings.
 
     format      the number of the format; another one when words fall into other buckets
-    kind        the name of what has learned
+    kind        the name of the trained class
     settings    its settings, as JSON
     ...         the arrays
 
-Never a pickle: a file that a stranger has made can be wrong, but it runs nothing.
+Never a pickle: an untrusted file can be wrong, but it runs no code.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from orienteer.files.atomic import replaced
 Arrays = Mapping[str, NDArray[Any]]
 
 _ABOUT = ("format", "kind", "settings")
-_MORE_BYTES = 1 << 20  # of a file besides its large arrays
+_MORE_BYTES = 1 << 20  # of a file in addition to its large arrays
 
 
 class Model(NamedTuple):
-    """What a model file holds; the settings are as JSON has them."""
+    """The content of a model file; the settings are plain JSON values."""
 
     kind: str
     settings: dict[str, Any]
@@ -37,7 +37,7 @@ class Model(NamedTuple):
 
 
 def write_arrays(path: Path, format: int, kind: str, settings: Mapping[str, Any], arrays: Arrays) -> None:
-    """Keep what was learned; the same knowledge gives the same bytes."""
+    """Write a model; the same arrays and settings give the same bytes."""
     about = {"format": np.array(format), "kind": np.array(kind), "settings": np.array(_as_json(settings))}
     try:
         with replaced(path) as new, new.open("wb") as file:
@@ -47,7 +47,7 @@ def write_arrays(path: Path, format: int, kind: str, settings: Mapping[str, Any]
 
 
 def read_arrays(path: Path, format: int, whose: str, most_bytes: int) -> Model:
-    """What was written of a topic, or of a policy: `whose`. Whatever is wrong with the file is one line."""
+    """Read the model of a topic or a policy (`whose`); an invalid file is an InputError of one line."""
     arrays = _arrays(path, most_bytes + _MORE_BYTES)
     try:
         about = {name: arrays.pop(name).item() for name in _ABOUT}
@@ -65,7 +65,7 @@ def expect_kind(path: Path, model: Model, kind: str) -> None:
 
 
 def expect_settings(path: Path, model: Model, settings: Mapping[str, Any]) -> None:
-    """What was learned with other settings is of no use with these."""
+    """Refuse a model that was trained with other settings."""
     for name, value in json.loads(_as_json(settings)).items():
         if model.settings.get(name) != value:
             was = model.settings.get(name)
@@ -73,14 +73,14 @@ def expect_settings(path: Path, model: Model, settings: Mapping[str, Any]) -> No
 
 
 def checked_array(learned: Arrays, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
-    """An array of what was learned, of this shape and with numbers that are finite."""
+    """Return an array of a model after checking that it has this shape and finite numbers."""
     array = learned.get(name)
     if array is None:
         raise InputError(f"no array {name!r} in it")
     if array.shape != shape or array.dtype.kind not in "iuf":
         raise InputError(f"{name} is {array.dtype} of shape {array.shape}; expected numbers of shape {shape}")
     if not np.isfinite(array).all():
-        raise InputError(f"{name} holds numbers that are not finite")
+        raise InputError(f"{name} has numbers that are not finite")
     return array
 
 

@@ -1,6 +1,6 @@
-"""How results look in a notebook, and how they become data frames.
+"""The HTML of results in a notebook, and their conversion to data frames.
 
-Whatever strangers wrote (URLs, titles) is escaped, shortened, and shown without letters that cannot be seen.
+Untrusted texts (URLs, titles) are escaped and shortened, without invisible characters.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LEFT = ' style="text-align:left"'
 
 
 def facts_html(title: str, facts: Iterable[tuple[str, object]]) -> str:
-    """A small table of two columns: a name, and what there is to say of it; empty facts are left out.
+    """Return a small table of names and facts; empty facts are left out.
 
     >>> facts_html("a <b>", [("pages", 1200), ("hosts", "")])
     '<table><caption style="text-align:left">a &lt;b&gt;</caption><tr><th style="text-align:left">pages</th>\
@@ -33,7 +33,7 @@ def facts_html(title: str, facts: Iterable[tuple[str, object]]) -> str:
 
 
 def rows_html(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], n_more: int = 0) -> str:
-    """A small table with a row for each thing; `n_more` says how many are not shown."""
+    """Return a small table with a row for each item; `n_more` is the number of rows that are left out."""
     head = "".join(f"<th{_LEFT}>{escape(column)}</th>" for column in columns)
     lines = [f"<tr>{''.join(f'<td{_LEFT}>{_cell(value)}</td>' for value in row)}</tr>" for row in rows]
     if n_more > 0:
@@ -42,7 +42,7 @@ def rows_html(title: str, columns: Sequence[str], rows: Iterable[Sequence[object
 
 
 def data_frame(columns: Mapping[str, Any]) -> pandas.DataFrame:
-    """The columns as a pandas DataFrame."""
+    """Return the columns as a pandas DataFrame."""
     try:
         import pandas
     except ImportError:

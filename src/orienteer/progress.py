@@ -1,7 +1,7 @@
-"""How long work tells how far it is.
+"""Progress reports of long work.
 
 A function that may take more than two seconds accepts `progress` and calls it as `progress(stage, done, total)`;
-`total` is 0 while unknown. The CLI draws a bar from it; the default says nothing.
+`total` is 0 while unknown. The CLI draws a bar from it; the default does nothing.
 """
 
 from __future__ import annotations
@@ -12,4 +12,4 @@ Progress = Callable[[str, int, int], None]
 
 
 def silent(stage: str, done: int, total: int) -> None:
-    """The progress of a call that nobody watches."""
+    """Ignore the progress."""

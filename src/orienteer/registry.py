@@ -1,13 +1,13 @@
-"""Interchangeable things found by their names: our own, and those that other packages bring as plug-ins.
+"""Registries of interchangeable objects by name: built-in ones, and plug-ins of other packages.
 
-A thing of ours is one file of a folder, and registers itself by a decorator. Another package names its things in the
-entry points of a group (see `importlib.metadata`): the thing itself, or a module whose import registers some.
+A built-in object is one file of a folder, and is registered by a decorator. Another package declares plug-ins in the
+entry points of a group (see `importlib.metadata`): the object itself, or a module whose import registers some.
 
-    find(name)   a name of ours is found without other packages; they are loaded only for a name that is not ours
-    all()        ours and theirs
+    find(name)   a built-in name is found without importing other packages, which are loaded only for other names
+    all()        built-in objects and plug-ins
 
-A plug-in that is broken breaks nothing: it is kept as a `Problem`, which `orienteer plugins` shows and the error for an
-unknown name mentions. A name stays with whoever has it: we first, then packages in the order of their names.
+A broken plug-in is stored as a `Problem`, which `orienteer plugins` lists and the error for an unknown name mentions. A
+name belongs to the first that registers it: built-in ones, then packages in the order of their names.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from orienteer.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint, EntryPoints  # it takes 20 ms, and most commands look for no plug-in
+    from importlib.metadata import EntryPoint, EntryPoints  # the import takes 20 ms, and most commands need no plug-in
 
 Thing = TypeVar("Thing")
 Made = TypeVar("Made")
@@ -33,7 +33,7 @@ Marked = TypeVar("Marked")
 
 
 class Origin(NamedTuple):
-    """Where a thing is from: a distribution and its version."""
+    """The origin of an object: a distribution and its version."""
 
     distribution: str
     version: str = ""
@@ -43,20 +43,20 @@ class Origin(NamedTuple):
 
 
 OURS = Origin("orienteer")
-HERE = Origin("this process")  # marked by a decorator, in no package's entry point
+HERE = Origin("this process")  # registered by a decorator outside of any entry point
 
 _loading: ContextVar[Origin | None] = ContextVar("the package whose plug-in is being loaded", default=None)
 
 
 def entry_points_of(group: str) -> EntryPoints:
-    """Those of all packages that are installed."""
-    found: EntryPoints = _all_entry_points(tuple(sys.path)).select(group=group)
-    return found
+    """Return the entry points of a group of all installed packages."""
+    result: EntryPoints = _all_entry_points(tuple(sys.path)).select(group=group)
+    return result
 
 
 @lru_cache(maxsize=1)
 def _all_entry_points(paths: tuple[str, ...]) -> Any:
-    """Of all groups at once: where many packages are installed, reading them takes longer than many a command."""
+    """Read all groups at once: with many installed packages, reading takes longer than some commands."""
     from importlib.metadata import entry_points
 
     return entry_points()
@@ -80,11 +80,11 @@ class Registered(NamedTuple, Generic[Thing]):
 
 
 class Registry(Generic[Thing]):
-    """Things by their names.
+    """Objects by their names.
 
-    `noun` is what they all are; `complaint` says of anything why it is none, in words that follow its name, or "".
-    `own` are ours: by name, or as a reference "module:name" that is imported when it is asked for. Where they mark
-    themselves with `register`, `package` is the folder whose files do. Plug-ins are the entry points of `group`.
+    `noun` is their kind; `complaint` returns why an object is invalid, as text to follow its name, or "". `own` are the
+    built-in ones: by name, or as a reference "module:name" that is imported on demand. Where they use `register`,
+    `package` is the folder of their files. Plug-ins are the entry points of `group`.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Registry(Generic[Thing]):
         self._problems: dict[Problem, None] = {}
 
     def register(self, thing: Marked) -> Marked:
-        """Register a thing under its name; used as a decorator. A name that somebody else has is an InputError."""
+        """Register an object under its name; used as a decorator. A taken name is an InputError."""
         name = _name_of(thing)
         origin = _origin_of(thing)
         try:
@@ -121,11 +121,11 @@ class Registry(Generic[Thing]):
         except InputError as error:
             if _loading.get() is None:
                 raise
-            self._problems[Problem(self.noun, name, origin, str(error))] = None  # its neighbours may be all right
+            self._problems[Problem(self.noun, name, origin, str(error))] = None  # its other objects may be valid
         return thing
 
     def find(self, name: str, where: str = "") -> Thing:
-        """The thing of this name; an InputError where there is none, which may say `where` the name stood."""
+        """Return the object of this name; an InputError if there is none, with `where` the name came from."""
         self._import_own()
         if name not in self._things and name not in self._references:
             self._load_plugins()
@@ -136,29 +136,29 @@ class Registry(Generic[Thing]):
         return self._things[name].thing
 
     def names(self) -> list[str]:
-        """All names, of plug-ins too."""
+        """Return all names, with those of plug-ins."""
         self._import_own()
         self._load_plugins()
         return sorted({*self._things, *self._references})
 
     def all(self) -> dict[str, Thing]:
-        """All things by their names, those of plug-ins too."""
+        """Return all objects by name, with plug-ins."""
         return {name: self.find(name) for name in self.names()}
 
     def own(self) -> dict[str, Thing]:
-        """Those of this package, whatever else is installed."""
+        """Return the built-in objects by name."""
         self._import_own()
         names = {*self._references, *(name for name, one in self._things.items() if one.origin == OURS)}
         return {name: self.find(name) for name in sorted(names)}
 
     def origin(self, name: str) -> Origin:
-        """Where the thing of this name is from."""
+        """Return the origin of the object of this name."""
         self.find(name)
         return self._things[name].origin
 
     @property
     def problems(self) -> list[Problem]:
-        """What is wrong with plug-ins; loads them."""
+        """The problems of plug-ins; loads them."""
         self._load_plugins()
         return list(self._problems)
 
@@ -168,25 +168,27 @@ class Registry(Generic[Thing]):
 
     def _add(self, name: str, thing: Any, origin: Origin) -> None:
         if origin != OURS:
-            self._import_own()  # so that a name of ours is known to be taken
-        there = self._things.get(name)
-        if there is None and (name not in self._references or origin == OURS):
+            self._import_own()  # so that built-in names are taken first
+        existing = self._things.get(name)
+        if existing is None and (name not in self._references or origin == OURS):
             self._things[name] = Registered(thing, origin)
-        elif there is not None and (_is_same(thing, there.thing) or there.origin == origin == HERE):
-            # One that was marked before and now is named by its package; or a cell of a notebook that is run again.
-            self._things[name] = Registered(thing, there.origin if origin == HERE else origin)
+        elif existing is not None and (_is_same(thing, existing.thing) or existing.origin == origin == HERE):
+            # It was registered by a decorator before its entry point; or a cell of a notebook runs again.
+            self._things[name] = Registered(thing, existing.origin if origin == HERE else origin)
         else:
-            raise InputError(f"the name {name!r} is taken by the {self.noun} of {there.origin if there else OURS}")
+            raise InputError(
+                f"the name {name!r} is taken by the {self.noun} of {existing.origin if existing else OURS}"
+            )
 
     def _import_own(self) -> None:
         if self._is_own_imported:
             return
         for module in pkgutil.iter_modules(importlib.import_module(self._package).__path__):
             importlib.import_module(f"{self._package}.{module.name}")
-        self._is_own_imported = True  # not before: another thread may ask meanwhile
+        self._is_own_imported = True  # not before: another thread may call `find` meanwhile
 
     def _load_plugins(self) -> None:
-        if self._is_loaded or _loading.get() is not None:  # a plug-in that looks around sees what is there so far
+        if self._is_loaded or _loading.get() is not None:  # a plug-in that calls `find` sees those loaded so far
             return
         self._import_own()
         for origin, entry_point in self._entry_points():
@@ -200,23 +202,23 @@ class Registry(Generic[Thing]):
         self._is_loaded = True
 
     def _entry_points(self) -> list[tuple[Origin, EntryPoint]]:
-        """Those of all packages, by the names of these."""
+        """Return the entry points of all packages, in the order of the packages' names."""
         try:
-            found = [(_origin_of_package(one), one) for one in entry_points_of(self.group)]
+            result = [(_origin_of_package(one), one) for one in entry_points_of(self.group)]
         except Exception as error:  # Python does not say in which package
             problem = f"the entry points of some package cannot be read ({_one_line(error)})"
             self._problems[Problem(self.noun, "", Origin("?"), problem)] = None
             return []
-        return sorted(found, key=lambda pair: (pair[0], pair[1].name))
+        return sorted(result, key=lambda pair: (pair[0], pair[1].name))
 
     def _load(self, entry_point: EntryPoint, origin: Origin) -> None:
         thing = entry_point.load()
         if isinstance(thing, ModuleType):
-            return  # its import has registered what it holds
+            return  # its import has registered its objects
         self._expect_fit(thing)
-        said = getattr(thing, "name", entry_point.name)
-        if said != entry_point.name:
-            raise InputError(f"{entry_point.value} is named {said!r}; its entry point must have the same name")
+        named = getattr(thing, "name", entry_point.name)
+        if named != entry_point.name:
+            raise InputError(f"{entry_point.value} is named {named!r}; its entry point must have the same name")
         self._add(entry_point.name, thing, origin)
 
     def _unknown(self, name: str, where: str) -> InputError:
@@ -239,7 +241,7 @@ class ClassRegistry(Registry[type[Made]], Generic[Made]):
         super().__init__(noun, self._why_not, package=package, group=group)
 
     def make(self, name: str, settings: Mapping[str, Any]) -> Made:
-        """The one of this name, with these settings; a wrong name or setting is one clear line."""
+        """Make an instance of the class with this name and these settings; a wrong name or setting is an InputError."""
         kind = self.find(name)
         allowed = settings_of(kind)
         for setting in settings:
@@ -255,16 +257,16 @@ class ClassRegistry(Registry[type[Made]], Generic[Made]):
             return f"is not a subclass of {self._base.__module__}.{self._base.__qualname__}"
         if missing := sorted(getattr(thing, "__abstractmethods__", ())):
             return f"does not define {', '.join(missing)}"
-        said = (name for name, kind in inspect.get_annotations(self._base).items() if "ClassVar" in str(kind))
-        if unsaid := [name for name in said if not hasattr(thing, name)]:
-            return f"does not say its {', '.join(unsaid)}"
+        named = (name for name, kind in inspect.get_annotations(self._base).items() if "ClassVar" in str(kind))
+        if missing_names := [name for name in named if not hasattr(thing, name)]:
+            return f"does not define its {', '.join(missing_names)}"
         if required := [name for name, default in settings_of(thing).items() if default is inspect.Parameter.empty]:
             return f"has settings without a default value: {', '.join(required)}"
         return ""
 
 
 def settings_of(kind: type[Any]) -> dict[str, Any]:
-    """The keyword arguments a kind is made with, and their default values."""
+    """Return the keyword arguments of a class, and their default values."""
     return {name: parameter.default for name, parameter in inspect.signature(kind).parameters.items()}
 
 
@@ -273,7 +275,7 @@ def _name_of(thing: Any) -> str:
 
 
 def _origin_of(thing: Any) -> Origin:
-    """Where something that is marked by a decorator is from; a class or a function knows its module."""
+    """Return the origin of an object that a decorator registers; a class or a function has a module."""
     if hasattr(thing, "__qualname__") and thing.__module__.startswith(f"{__package__}."):
         return OURS
     return _loading.get() or HERE
@@ -285,7 +287,7 @@ def _origin_of_package(entry_point: EntryPoint) -> Origin:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Whether these are one thing, or one definition that was run twice."""
+    """Whether these are one object, or one definition that was run twice."""
     place = getattr(one, "__module__", None), getattr(one, "__qualname__", None)
     return one is other or (None not in place and place == (other.__module__, getattr(other, "__qualname__", None)))
 

@@ -1,7 +1,7 @@
 """Settings as text: frozen dataclasses from TOML tables and back.
 
 A settings class is a frozen dataclass next to the code that uses it; its fields are numbers, texts, truth values, or
-lists of texts or numbers, each with a default. What is wrong with a table is one line that names the key.
+lists of texts or numbers, each with a default. A mistake in a table is an error of one line that names the key.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _KINDS = {
 
 
 def from_table(kind: type[Settings], table: Mapping[str, Any], where: str) -> Settings:
-    """The settings that a table states; `where` names the table in messages. Keys left out have their defaults."""
+    """Build settings from a table; `where` names the table in messages. Missing keys have their defaults."""
     hints = _hints(kind)  # type: ignore[arg-type]  # classes can be hashed
     values = {}
     for key, value in table.items():
@@ -48,13 +48,13 @@ def _hints(kind: type[Any]) -> dict[str, Any]:
 
 
 def to_table(settings: Any) -> dict[str, Any]:
-    """The fields as a TOML table holds them; None is left out, since TOML has no word for it."""
+    """Return the fields as a TOML table; None is left out, since TOML has no such value."""
     values = ((field.name, getattr(settings, field.name)) for field in fields(settings))
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values if value is not None}
 
 
 def merged(*layers: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Tables laid over each other: a later layer's value counts, unless it is None."""
+    """Merge tables: a later layer's value counts, unless it is None."""
     tables: dict[str, dict[str, Any]] = {}
     for layer in layers:
         for name, table in layer.items():
@@ -63,16 +63,16 @@ def merged(*layers: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]
 
 
 def _value(value: Any, hint: Any, where: str) -> Any:
-    """The value as its field wants it."""
+    """Check a value and convert it to the type of its field."""
     allowed = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    wanted = [kind for kind in allowed if kind is not type(None)]
+    expected_kinds = [kind for kind in allowed if kind is not type(None)]
     if value is None and type(None) in allowed:
         return None
-    for kind in wanted:
-        with suppress(OverflowError):  # a whole number may be too large for a number
+    for kind in expected_kinds:
+        with suppress(OverflowError):  # an int may be too large for a float
             if _fits(value, kind):
                 return _converted(value, kind)
-    raise InputError(f"{where} is {value!r}; it must be {' or '.join(_KINDS[kind] for kind in wanted)}")
+    raise InputError(f"{where} is {value!r}; it must be {' or '.join(_KINDS[kind] for kind in expected_kinds)}")
 
 
 def _fits(value: Any, kind: Any) -> bool:
@@ -84,7 +84,7 @@ def _fits(value: Any, kind: Any) -> bool:
 
 
 def _converted(value: Any, kind: Any) -> Any:
-    """A value that fits, as its field holds it."""
+    """Convert a value that fits to the type of its field."""
     if typing.get_origin(kind) is tuple:
         return tuple(_converted(item, typing.get_args(kind)[0]) for item in value)
     return kind(value)

@@ -1,27 +1,28 @@
-"""Canonical URLs and their parts.
+"""Canonical URLs, their hosts, sites and sessions.
 
-A page has one URL here: absolute, http or https, serialised as the WHATWG standard says (so the default port, `..` and
+A page has one URL here: absolute, http or https, serialised by the WHATWG standard (so the default port, `..` and
 upper case in the host are gone), without fragment and credentials, and without visit marks. `canonical_url` makes it;
-all else is told from it.
+everything else is derived from it.
 
     host    what politeness applies to: the DNS name, with `:port` where it is not the scheme's own
     site    the registrable domain of a host: `b.example.co.uk` belongs to `example.co.uk`
 
-A visit mark is a parameter that advertising adds to a link, and that tells one visit from another: utm_*, gclid,
+A visit mark is a tracking parameter that identifies a visit, not a page: utm_*, gclid,
 dclid, gbraid, wbraid, fbclid, msclkid, yclid, twclid, igshid, mc_cid, mc_eid, _ga, _gl, _hsenc, _hsmi, mkt_tok. They
 are dropped, whatever the case of their names; the other parameters keep their order and spelling, and a query left
 empty goes with its `?`.
 
-A session in a URL may be a visit mark, too, or the name of a thing; nobody can tell from the URL. `session_of` finds
+A session in a URL may be a visit mark, too, or the name of a thing, which the URL does not show. `session_of` finds
 those that look like one: phpsessid, jsessionid, aspsessionid*, cfid, cftoken, and `;jsessionid=...` in the path; sid,
-session_id, sessionid, session only where the value looks drawn at random: 16 or more letters and digits, at least one a
-digit. What to make of it is up to the crawl (ledger/sessions).
+session_id, sessionid, session only where the value looks random: 16 or more letters and digits, at least one a digit.
+The crawl decides whether it matters (ledger/sessions).
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Collection
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -37,10 +38,10 @@ _MARK = (
     "(?:utm_[^=&]*|gclid|dclid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|igshid|mc_cid|mc_eid|_ga|_gl|_hsenc|_hsmi"
     "|mkt_tok)(?:=[^&]*)?(?=&|$)"
 )
-_MAYBE_MARKED = re.compile("[?&]" + _MARK, re.ASCII)  # in lower case: to look at both cases takes twice the time
+_MAYBE_MARKED = re.compile("[?&]" + _MARK, re.ASCII)  # for lower case: matching both cases takes twice the time
 _QUERY_MARK = re.compile("&" + _MARK, re.ASCII | re.IGNORECASE)  # in a query with a `&` before it
 
-# A session wherever it stands, in a URL or in the text of a page; one of the groups is its value.
+# A session in a URL or in the text of a page; one of the groups is its value.
 SESSION_VALUES = (
     r"(?:[?&;]|&amp;)(?:(?:phpsessid|jsessionid|aspsessionid[a-z]*|cfid|cftoken)=([a-z0-9._!~-]+)"
     r"|(?:sid|session_id|sessionid|session)=(?=[a-z]*[0-9])([a-z0-9]{16,})(?![a-z0-9]))"
@@ -51,7 +52,7 @@ _NOT_IN_FRAGMENT = re.compile(r"[^!-;=?-_a-z~]")  # spaces, quotes, <, >, and al
 
 
 def canonical_url(text: str, base: str | None = None) -> str | None:
-    """The canonical URL `text` stands for, seen from `base`; None where it names nothing a crawler could fetch.
+    """Return the canonical URL of `text`, resolved against `base`; None where a crawler could not fetch it.
 
     >>> canonical_url("../Ä?q#top", "HTTPS://me@Example.org:443/a/b/c")
     'https://example.org/a/%C3%84?q'
@@ -65,7 +66,7 @@ def canonical_url(text: str, base: str | None = None) -> str | None:
             return None
         if "@" in url and (parsed.username or parsed.password is not None):
             url = str(parsed.with_username("").with_password(None))
-    except (URLError, UnicodeError):  # UnicodeError: half a surrogate pair, which no URL can hold
+    except (URLError, UnicodeError):  # UnicodeError: a lone surrogate, which no URL can contain
         return None
     url = url.partition("#")[0]  # in a serialised URL the first # starts the fragment
     if "?" in url:
@@ -73,24 +74,55 @@ def canonical_url(text: str, base: str | None = None) -> str | None:
     return url if len(url) <= MAX_URL_BYTES else None
 
 
-def route_url(text: str, base: str) -> str | None:
-    """The same for a link of an application that runs in a browser, whose pages may differ in the fragment alone.
+def route_url(text: str, base: str, is_named: bool = False) -> str | None:
+    """Return the same for a link of a browser application, whose pages may differ in the fragment alone.
 
-    Such a fragment begins with `#/` or `#!`; any other names a place on a page.
+    Such a fragment begins with `#/` or `#!`; any other names a place on a page, unless routes are names (`is_named`).
 
     >>> route_url("#/item/1", "https://example.org/app#/")
     'https://example.org/app#/item/1'
     """
     url = canonical_url(text, base)
     fragment = text.partition("#")[2]
-    if url is None or not fragment.startswith(("/", "!")):
+    if url is None or not fragment or not (is_named or fragment.startswith(("/", "!"))):
         return url
     route = f"{url}#{_NOT_IN_FRAGMENT.sub(_escaped, fragment)}"
     return route if len(route) <= MAX_URL_BYTES else None
 
 
+def route_fields(route: str) -> dict[str, str]:
+    """Return the fields of a route, each of which may name a place on its page, with their values.
+
+    "#" is what follows a second `#`, "?name" a parameter of a query in the fragment.
+
+    >>> route_fields("https://example.org/#/guide?id=install#top")
+    {'#': 'top', '?id': 'install'}
+    """
+    fragment = route.partition("#")[2]
+    head, mark, anchor = fragment.partition("#")
+    fields = {"#": anchor} if mark else {}
+    for pair in filter(None, head.partition("?")[2].split("&")):
+        name, _, value = pair.partition("=")
+        fields.setdefault(f"?{name}", value)
+    return fields
+
+
+def without_route_fields(route: str, fields: Collection[str]) -> str:
+    """Return a route without some of its fields.
+
+    >>> without_route_fields("https://example.org/#/guide?id=install&v=2#top", ("#", "?id"))
+    'https://example.org/#/guide?v=2'
+    """
+    page, _, fragment = route.partition("#")
+    head, mark, anchor = fragment.partition("#")
+    path, _, query = head.partition("?")
+    pairs = [pair for pair in query.split("&") if pair and "?" + pair.partition("=")[0] not in fields]
+    left = path + ("?" + "&".join(pairs) if pairs else "") + (mark + anchor if "#" not in fields else "")
+    return f"{page}#{left}" if left else page
+
+
 def too_long_url(text: str, base: str) -> str | None:
-    """What stands for a URL that is too long to be a page's: its beginning, and a digest. None where it is not."""
+    """Return a substitute for a URL that is too long: its beginning, and a digest. None where it is not too long."""
     try:
         url = str(_parsed(base).join(text[:_MAX_TEXT_CHARS])).partition("#")[0]
     except (URLError, UnicodeError):
@@ -113,18 +145,18 @@ def _without_visit_marks(url: str) -> str:
     return f"{url[:start]}?{query}" if query else url[:start]
 
 
-class Session(NamedTuple):
-    """What looks like a session in a URL: the URL without it, and its values."""
+class UrlSession(NamedTuple):
+    """A probable session in a URL: the URL without it, and its values."""
 
     stripped: str
     values: frozenset[str]
 
 
-def session_of(url: str) -> Session | None:
-    """The session in a canonical URL.
+def session_of(url: str) -> UrlSession | None:
+    """Return the session in a canonical URL, if there seems to be one.
 
     >>> session_of("http://example.org/a;jsessionid=7F?x=1")
-    Session(stripped='http://example.org/a?x=1', values=frozenset({'7F'}))
+    UrlSession(stripped='http://example.org/a?x=1', values=frozenset({'7F'}))
     >>> session_of("http://example.org/talks?session=keynote")
     """
     if "=" not in url or (";" not in url and "?" not in url):
@@ -133,7 +165,7 @@ def session_of(url: str) -> Session | None:
     if not values:
         return None
     stripped = _SESSION.sub(lambda found: "?" if found[0][0] == "?" else "", url)
-    return Session(stripped.replace("?&", "?").removesuffix("?"), values)
+    return UrlSession(stripped.replace("?&", "?").removesuffix("?"), values)
 
 
 @lru_cache(maxsize=64)
@@ -143,7 +175,7 @@ def _parsed(base: str) -> URL:
 
 
 def host_of(url: str) -> str:
-    """The host of a URL, `name` or `name:port` where the port is not the scheme's own; "" where there is none."""
+    """Return the host of a URL, `name` or `name:port` where the port is not the scheme's; "" where there is none."""
     try:
         parsed = URL.parse(url)
     except (URLError, UnicodeError):
@@ -154,7 +186,7 @@ def host_of(url: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def site_of(host: str) -> str:
-    """The registrable domain of a host; an address, a single label or a public suffix is its own site.
+    """Return the registrable domain of a host; an address, a single label or a public suffix is its own site.
 
     >>> site_of("www.bbc.co.uk"), site_of("user.github.io"), site_of("127.0.0.1:8000"), site_of("localhost")
     ('bbc.co.uk', 'user.github.io', '127.0.0.1', 'localhost')
@@ -169,7 +201,7 @@ def site_of(host: str) -> str:
 
 
 def is_public_suffix(name: str) -> bool:
-    """Whether a name belongs to nobody in particular: no site may set cookies for it.
+    """Whether a name is a public suffix, for which no site may set cookies.
 
     >>> is_public_suffix("co.uk"), is_public_suffix("example.co.uk")
     (True, False)

@@ -1,4 +1,4 @@
-"""What the tools answer, as plain functions: text of strangers between marks, limits, errors in one line."""
+"""The results of the tools, as plain functions: untrusted text between markers, limits, errors of one line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from orienteer.agents import tools
 from orienteer.agents.agent_crawls import AgentCrawl, AgentCrawls
-from orienteer.agents.answer import MAX_CHARS, Answer
+from orienteer.agents.tool_result import MAX_CHARS, ToolResult
 from orienteer.errors import CrawlFolderError, InputError, OrienteerError
 from tests.agents.conftest import ORDER, A
 
@@ -24,19 +24,19 @@ def crawl(crawls: AgentCrawls) -> AgentCrawl:
 
 def test_search_finds_pages_and_says_where(crawl: AgentCrawl) -> None:
     found = tools.search(crawl, "lighthouse sundays", n=2)
-    assert found.said.startswith("1 page found, 1 shown.")
+    assert found.summary.startswith("1 page found, 1 listed.")
     assert found.data["hits"][0]["url"] == f"{A}/1"
     assert "Lighthouse <b>" in found.untrusted
     assert tools.search(crawl, "lighthouse", n=1, kind="pdf").data["total"] == 0
     assert tools.search(crawl, "lighthouse", site="b.test").data["hits"] == []
 
 
-def test_what_pages_say_stands_between_marks_they_cannot_know(crawl: AgentCrawl) -> None:
+def test_text_of_pages_is_between_markers_with_a_random_key(crawl: AgentCrawl) -> None:
     for found in (tools.read(crawl, f"{A}/order"), tools.search(crawl, "previous instructions")):
         marked = _MARKED.search(found.text())
         assert marked is not None
         assert "PREVIOUS INSTRUCTIONS" in marked[2]
-        assert "INSTRUCTIONS" not in found.said
+        assert "INSTRUCTIONS" not in found.summary
         assert found.structured()["untrusted"] is True
     assert ORDER.split("<")[0].strip() in tools.read(crawl, f"{A}/order", whole=True).untrusted
     keys = {_MARKED.search(tools.read(crawl, f"{A}/1").text())[1] for _ in range(3)}  # type: ignore[index]
@@ -44,25 +44,25 @@ def test_what_pages_say_stands_between_marks_they_cannot_know(crawl: AgentCrawl)
     assert tools.coverage(crawl).structured()["untrusted"] is False
 
 
-def test_a_page_is_read_part_by_part(crawl: AgentCrawl) -> None:
-    text, cursor, n_parts = "", "", 0
+def test_a_page_is_read_in_excerpts(crawl: AgentCrawl) -> None:
+    text, cursor, n_excerpts = "", "", 0
     while True:
-        part = tools.read(crawl, f"{A}/long", cursor, max_chars=500).data
-        assert len(part["text"]) <= 500
-        assert part["start"] == len(text)
-        text, n_parts = text + part["text"], n_parts + 1
-        if part["cursor"] is None:
+        excerpt = tools.read(crawl, f"{A}/long", cursor, max_chars=500).data
+        assert len(excerpt["text"]) <= 500
+        assert excerpt["start"] == len(text)
+        text, n_excerpts = text + excerpt["text"], n_excerpts + 1
+        if excerpt["cursor"] is None:
             break
-        cursor = part["cursor"]
-    assert n_parts > 5
-    assert len(text) == part["n_chars"]
+        cursor = excerpt["cursor"]
+    assert n_excerpts > 5
+    assert len(text) == excerpt["n_chars"]
     assert text == tools.read(crawl, f"{A}/long", max_chars=20_000).data["text"]
-    assert "## Part 7\n\nSentence 7 tells" in text
+    assert "## Part 7\n\nSentence 7 describes" in text
 
 
 def test_another_name_leads_to_the_page(crawl: AgentCrawl) -> None:
     found = tools.read(crawl, "a.test/old")
-    assert (found.data["url"], found.data["asked"]) == (f"{A}/1", f"{A}/old")
+    assert (found.data["url"], found.data["requested_url"]) == (f"{A}/1", f"{A}/old")
 
 
 def test_links_both_ways(crawl: AgentCrawl) -> None:
@@ -75,11 +75,11 @@ def test_links_both_ways(crawl: AgentCrawl) -> None:
     assert (len(out["links_to"]), out["n_links_to"]) == (2, 5)
 
 
-def test_coverage_in_figures_and_in_words(crawl: AgentCrawl) -> None:
+def test_coverage_as_figures_and_text(crawl: AgentCrawl) -> None:
     found = tools.coverage(crawl)
     assert found.data["pages"]["failed"] == 1
     assert found.data["proved"]["lower"] == pytest.approx(1.0)
-    assert "At least 99.99 %" in found.said or "At least 100.00 %" in found.said
+    assert "At least 99.99 %" in found.summary or "At least 100.00 %" in found.summary
 
 
 def test_several_crawls_are_named(folder: Path, unindexed: Path) -> None:
@@ -101,16 +101,16 @@ def test_several_crawls_are_named(folder: Path, unindexed: Path) -> None:
         crawls.close()
 
 
-WRONG: dict[str, tuple[Callable[[AgentCrawl], Answer], str]] = {
+WRONG: dict[str, tuple[Callable[[AgentCrawl], ToolResult], str]] = {
     "n": (lambda crawl: tools.search(crawl, "x", n=51), "n is 51; it must be from 1 to 50"),
     "query": (lambda crawl: tools.search(crawl, " "), "query must be from 1 to 1,000 characters"),
     "site": (lambda crawl: tools.search(crawl, "x", site="a b"), "site is 'a b'; it must be one word"),
     "order": (lambda crawl: tools.search(crawl, "x", order="best"), "'best'"),
-    "global": (lambda crawl: tools.search(crawl, "x", order="global"), "nothing is known of the global rank"),
+    "global": (lambda crawl: tools.search(crawl, "x", order="global"), "the global rank of these pages is unknown"),
     "max_chars": (lambda crawl: tools.read(crawl, f"{A}/1", max_chars=20_001), "max_chars is 20001"),
-    "cursor": (lambda crawl: tools.read(crawl, f"{A}/1", cursor="../x"), "is no cursor"),
+    "cursor": (lambda crawl: tools.read(crawl, f"{A}/1", cursor="../x"), "is not a cursor"),
     "stale": (lambda crawl: tools.read(crawl, f"{A}/1", cursor="10-abcdabcd"), "begin again without a cursor"),
-    "unseen": (lambda crawl: tools.read(crawl, "b.test"), "the crawl has never seen this URL"),
+    "unknown": (lambda crawl: tools.read(crawl, "b.test"), "the crawl has never seen this URL"),
     "no url": (lambda crawl: tools.links(crawl, "http://[", n=1), "is not a valid URL"),
     "gone": (lambda crawl: tools.read(crawl, f"{A}/gone"), "there is no text of it: failed"),
     "direction": (lambda crawl: tools.links(crawl, f"{A}/", "up"), "it must be in, out or both"),
@@ -127,6 +127,6 @@ def test_bad_input_is_one_line(name: str, crawl: AgentCrawl) -> None:
 
 
 def test_no_answer_is_longer_than_the_limit() -> None:
-    text = Answer("said", "x" * (2 * MAX_CHARS)).text()
+    text = ToolResult("summary", "x" * (2 * MAX_CHARS)).text()
     assert len(text) < MAX_CHARS + 500
-    assert "[cut here" in text
+    assert "[truncated" in text

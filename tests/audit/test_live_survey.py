@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.audit.live_survey import live_survey, opened_live_survey
+from orienteer.audit.live_survey import live_survey, open_live_survey
 from orienteer.audit.survey_folder import made_for
 from orienteer.audit.survey_report import SurveyReport
 from orienteer.errors import CrawlFolderError, InputError
-from orienteer.fake_web.answers import Answer, redirect_to
+from orienteer.fake_web.fake_response import FakeResponse, redirect_to
 from orienteer.fake_web.faults import Faulty
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
@@ -29,7 +29,7 @@ from orienteer.live.session import refresh
 from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
 from tests.faults.crawl_process import archived_urls
-from tests.live.live_crawls import Tables, Told, crawled, hub
+from tests.live.live_crawls import StoredCrawl, Tables, crawled, hub
 
 pytestmark = pytest.mark.long
 
@@ -46,7 +46,7 @@ class Audited:
 
     def truth(self) -> float:
         rank = ori.pagerank(self.site.graph, [self.site.page_of(self.seed) or 0], tolerance=1e-10)
-        return float(rank[[self.site.page_of(url) or 0 for url in Told(self.folder).fetched_urls()]].sum())
+        return float(rank[[self.site.page_of(url) or 0 for url in StoredCrawl(self.folder).fetched_urls()]].sum())
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def found(report: SurveyReport) -> tuple[Any, ...]:
 
 def begun(folder: Path, copy: Path) -> None:
     """The survey of a crawl has got its seed; the same in a copy of the folder."""
-    with opened_live_survey(folder, GOAL):
+    with open_live_survey(folder, GOAL):
         pass
     shutil.copytree(folder, copy)
 
@@ -123,8 +123,8 @@ def test_what_was_fetched_can_be_added_to_the_crawl(audited: Audited, tmp_path: 
     probes = archived_urls(audited.folder / "survey")
     assert len(probes) == report.measured.n_probes
     merged = ori.import_crawl([audited.folder, audited.folder / "survey"], tmp_path / "merged", scope="web")
-    told = Told(tmp_path / "merged")
-    assert told.fetched_urls() == Told(audited.folder).fetched_urls() | set(probes)
+    stored = StoredCrawl(tmp_path / "merged")
+    assert stored.fetched_urls() == StoredCrawl(audited.folder).fetched_urls() | set(probes)
     assert merged.seeds == (audited.seed,)
     assert merged.certificate is not None
     assert merged.certificate.lower > report.proved.lower
@@ -150,12 +150,12 @@ def test_an_interrupted_survey_is_the_same_in_the_end(
     n_before, n_runs = len(audited.web.requests), 0
     while True:
         n_runs += 1
-        with opened_live_survey(tmp_path / "copy", GOAL) as opened:
+        with open_live_survey(tmp_path / "copy", GOAL) as opened:
             live, n_wanted = opened.live, opened.setup.walks.n_probes + fresh_rng.randint(1, 20)
             walks = opened.setup.walks
 
             def stop(_: object, live: Any = live, walks: Any = walks, n: int = n_wanted) -> None:
-                live.stop_wanted = int(walks.n_probes >= n)
+                live.stop_level = int(walks.n_probes >= n)
 
             report = opened.run(stop)
         assert report.measured.lower <= audited.truth() <= report.measured.upper
@@ -167,7 +167,7 @@ def test_an_interrupted_survey_is_the_same_in_the_end(
     assert len({target for _, _, target in asked}) <= len(asked) == report.measured.n_probes
 
 
-def test_a_budget_is_kept_and_can_be_raised(audited: Audited) -> None:
+def test_a_budget_is_respected_and_can_be_raised(audited: Audited) -> None:
     for budget, n_new in ((0, 0), (7, 7), (30, 23)):
         n_before = len(audited.web.requests)
         report = live_survey(audited.folder, SurveyGoal(half_width=0.001, budget=budget))
@@ -190,7 +190,7 @@ def test_an_end_is_an_end(audited: Audited) -> None:
     n_before = len(audited.web.requests)
     assert found(live_survey(audited.folder, GOAL)) == found(report)
     assert len(audited.web.requests) == n_before
-    other = live_survey(audited.folder, GOAL, again=True)
+    other = live_survey(audited.folder, GOAL, restart=True)
     assert other.seed != report.seed
     assert len(audited.web.requests) > n_before
 
@@ -198,18 +198,18 @@ def test_an_end_is_an_end(audited: Audited) -> None:
 def test_a_crawl_that_has_gone_on_needs_another_survey(audited: Audited) -> None:
     live_survey(audited.folder, GOAL)
     crawled(audited.web, audited.seed, audited.folder, budget=90, policy="breadth-first")
-    with pytest.raises(InputError, match="has continued since its survey was begun; use --again"):
+    with pytest.raises(InputError, match="has continued since its survey was begun; use --restart"):
         live_survey(audited.folder, GOAL)
-    report = live_survey(audited.folder, GOAL, again=True)
+    report = live_survey(audited.folder, GOAL, restart=True)
     assert report.n_pages == 90
     assert report.measured.lower <= audited.truth() <= report.measured.upper
 
 
-def test_a_survey_elsewhere_leaves_nothing_in_the_folder(audited: Audited, tmp_path: Path) -> None:
+def test_a_survey_in_another_folder_writes_nothing_in_the_crawl(audited: Audited, tmp_path: Path) -> None:
     before = files_of(audited.folder)
-    live_survey(audited.folder, GOAL, place=tmp_path / "elsewhere")
+    live_survey(audited.folder, GOAL, output=tmp_path / "other")
     assert files_of(audited.folder) == before
-    assert (tmp_path / "elsewhere" / "report.json").exists()
+    assert (tmp_path / "other" / "report.json").exists()
 
 
 @pytest.mark.parametrize("again", [False, True])
@@ -218,7 +218,7 @@ def test_a_survey_takes_the_place_of_no_crawl(audited: Audited, tmp_path: Path, 
     before = files_of(audited.folder) | files_of(tmp_path / "other")
     for place in (audited.folder, tmp_path / "other"):
         with pytest.raises(InputError, match="a crawl in this folder, and no survey"):
-            live_survey(audited.folder, GOAL, place=place, again=again)
+            live_survey(audited.folder, GOAL, output=place, restart=again)
     assert files_of(audited.folder) | files_of(tmp_path / "other") == before
 
 
@@ -238,7 +238,7 @@ def test_what_is_known_of_sessions_comes_along(tmp_path: Path) -> None:
     } | dict.fromkeys(sessions, "<a href=/>the same</a>")
     with FakeWeb(MadeSite(pages)) as web:
         crawled(web, "http://a.test/", tmp_path / "c", budget=3, policy="breadth-first", scope="host")
-        assert Told(tmp_path / "c").fetched_urls() == {"http://a.test/", *sessions[:2]}
+        assert StoredCrawl(tmp_path / "c").fetched_urls() == {"http://a.test/", *sessions[:2]}
         report = live_survey(tmp_path / "c", SurveyGoal(half_width=0.01))
         assert (web.count("http://a.test/x"), web.count(sessions[2])) == (1, 0)
     step = 0.85 * np.array([[0, 2 / 3, 1 / 3], [1, 0, 0], [1 / 2, 1 / 2, 0]])  # home, the page, x
@@ -248,21 +248,21 @@ def test_what_is_known_of_sessions_comes_along(tmp_path: Path) -> None:
 
 
 def test_two_surveys_at_a_time_are_one_too_many(audited: Audited) -> None:
-    with opened_live_survey(audited.folder, GOAL), pytest.raises(CrawlFolderError, match="in use by process"):
+    with open_live_survey(audited.folder, GOAL), pytest.raises(CrawlFolderError, match="in use by process"):
         live_survey(audited.folder, GOAL)
 
 
-def test_a_stranger_s_survey_is_none(audited: Audited) -> None:
-    """Whoever gives away a folder could have chosen the walks."""
+def test_an_untrusted_survey_is_refused(audited: Audited) -> None:
+    """The author of a folder could have chosen the walks."""
     live_survey(audited.folder, GOAL)
     with Database.open(audited.folder / "survey" / "crawl.db") as database:
-        kept = database.get("survey")
-        database.set("survey", kept | {"seed": "00" * 16})
+        row = database.get("survey")
+        database.set("survey", row | {"seed": "00" * 16})
         database.commit()
-        with pytest.raises(InputError, match="not known to be yours; use --again"):
+        with pytest.raises(InputError, match="not known to be yours; use --restart"):
             made_for(database)
         database.set("survey", {"seed": 1})  # not committed
-        with pytest.raises(CrawlFolderError, match="does not say what the survey was made for"):
+        with pytest.raises(CrawlFolderError, match="lacks the description of its survey"):
             made_for(database)
     with pytest.raises(InputError, match="not known to be yours"):
         live_survey(audited.folder, GOAL)
@@ -284,7 +284,7 @@ PAGES = {
     "http://home.test/c": "<a href=/>home</a>",
     "http://home.test/old": redirect_to("http://home.test/a"),
     "http://home.test/far": redirect_to("http://home.test/c"),
-    "http://home.test/denied": Answer("no", 403),
+    "http://home.test/denied": FakeResponse("no", 403),
     "http://home.test/closed/1": "never asked for",
 }
 ROBOTS = {"home.test": "User-agent: *\nDisallow: /closed/"}
@@ -307,7 +307,7 @@ def test_redirects_dead_links_and_closed_pages(tmp_path: Path) -> None:
     named: dict[str, Any] = {"scope": "host", "policy": "breadth-first", "settings": {"crawl": {"robots": True}}}
     with FakeWeb(MadeSite(PAGES, robots=ROBOTS)) as web:
         crawled(web, "http://home.test/", tmp_path / "crawl", budget=2, **named)
-        assert Told(tmp_path / "crawl").fetched_urls() == {"http://home.test/", "http://home.test/a"}
+        assert StoredCrawl(tmp_path / "crawl").fetched_urls() == {"http://home.test/", "http://home.test/a"}
         report = live_survey(tmp_path / "crawl", SurveyGoal(half_width=0.02))
         assert not web.count("http://home.test/closed/1")
     measured = report.measured
@@ -315,10 +315,10 @@ def test_redirects_dead_links_and_closed_pages(tmp_path: Path) -> None:
     worst, best = dense([0, 1], returns=False), dense([0, 1], returns=True)
     assert measured.lower <= worst < best <= measured.upper
     assert measured.upper - measured.lower < best - worst + 0.03
-    told = Told(tmp_path / "crawl" / "survey")
-    assert told.outcome("http://home.test/old") == "redirect"
-    assert told.outcome("http://home.test/none") == "http 404"
-    assert told.outcome("http://home.test/closed/1") == "robots.txt"
+    stored = StoredCrawl(tmp_path / "crawl" / "survey")
+    assert stored.outcome("http://home.test/old") == "redirect"
+    assert stored.outcome("http://home.test/none") == "http 404"
+    assert stored.outcome("http://home.test/closed/1") == "robots.txt"
     assert {gap.name for gap in report.hosts} == {"home.test"}
     assert "home.test/" in {gap.name for gap in report.folders}
 
@@ -328,12 +328,12 @@ def test_what_the_crawl_found_blocked_stays_blocked(tmp_path: Path) -> None:
         "http://a.test/": "<a href=/1>1</a><a href=/denied>d</a>",
         "http://a.test/1": "<a href=/>home</a><a href=/2>2</a>",
         "http://a.test/2": "<a href=/>home</a><a href=/denied>d</a>",
-        "http://a.test/denied": Answer("no", 403),
+        "http://a.test/denied": FakeResponse("no", 403),
     }
     with FakeWeb(MadeSite(pages)) as web:
         crawled(web, "http://a.test/", tmp_path / "c", budget=3, policy="breadth-first", scope="host")
         assert web.count("http://a.test/denied") == 1
-        assert "http://a.test/2" not in Told(tmp_path / "c").fetched_urls()
+        assert "http://a.test/2" not in StoredCrawl(tmp_path / "c").fetched_urls()
         report = live_survey(tmp_path / "c", GOAL)
         assert (web.count("http://a.test/denied"), web.count("http://a.test/2")) == (1, 1)
     assert report.proved.blocked > 0
@@ -341,12 +341,12 @@ def test_what_the_crawl_found_blocked_stays_blocked(tmp_path: Path) -> None:
 
 
 def test_the_scope_is_that_of_the_crawl(tmp_path: Path) -> None:
-    """Also where a seed outside turns out to be elsewhere: the web that is measured does not grow."""
+    """Also where a seed outside redirects to another host: the measured web does not grow."""
     pages = {
         "http://a.test/": "<a href=/1>1</a><a href=http://other.test/>other</a>",
         "http://a.test/1": "<a href=/>home</a>",
-        "http://b.test/": redirect_to("http://elsewhere.test/"),
-        "http://elsewhere.test/": "<a href=http://elsewhere.test/deep>deep</a>",
+        "http://b.test/": redirect_to("http://moved.test/"),
+        "http://moved.test/": "<a href=http://moved.test/deep>deep</a>",
     }
     with FakeWeb(MadeSite(pages)) as web:
         seeds = ["http://a.test/", "http://b.test/"]
@@ -355,14 +355,14 @@ def test_the_scope_is_that_of_the_crawl(tmp_path: Path) -> None:
         assert live_survey(tmp_path / "c", GOAL).measured == report.measured
         hosts = {host for _, host, _ in web.requests}
     assert hosts == {"a.test", "b.test"}
-    assert Told(tmp_path / "c" / "survey").outcome("http://b.test/") == "redirect leaves the scope"
+    assert StoredCrawl(tmp_path / "c" / "survey").outcome("http://b.test/") == "redirect leaves the scope"
     assert report.measured.lower <= 0.5 <= report.measured.upper
 
 
 def test_a_crawl_that_was_refreshed(audited: Audited) -> None:
     refresh(audited.folder)
     report = live_survey(audited.folder, GOAL)
-    assert report.n_pages == len(Told(audited.folder).order)
+    assert report.n_pages == len(StoredCrawl(audited.folder).order)
     assert report.measured.lower <= audited.truth() <= report.measured.upper
 
 
@@ -375,10 +375,10 @@ def test_for_a_surfer_from_the_pages_on_topic(site: GraphSite, web: FakeWeb, cra
     report = live_survey(folder, GOAL, on_topic=True)
     assert found(live_survey(folder, GOAL, on_topic=True)) == found(report)
     with pytest.raises(InputError, match="this survey is of a surfer from the pages on topic"):
-        live_survey(folder, GOAL, place=folder / "survey-on-topic")
+        live_survey(folder, GOAL, output=folder / "survey-on-topic")
     with pytest.raises(InputError, match="this crawl has no topic"):
         live_survey(crawl, GOAL, on_topic=True)
-    fetched = [site.page_of(url) or 0 for url in Told(folder).fetched_urls()]
+    fetched = [site.page_of(url) or 0 for url in StoredCrawl(folder).fetched_urls()]
     starts = [page for page in fetched if site.url_of(page)[-1] in "13579"]
     truth = ori.pagerank(site.graph, starts, tolerance=1e-10)[fetched].sum()
     assert report.measured.lower <= truth <= report.measured.upper

@@ -1,4 +1,4 @@
-"""An audit of real pages: documentation hosts crawled to a third, given away as WARC, and measured by somebody else.
+"""An audit of real pages: documentation hosts crawled to a third, exported as WARC, and measured from the export.
 
 The walks are others in every run. Each statement is allowed to be wrong in one run of a thousand.
 """
@@ -13,19 +13,19 @@ from typing import Any
 import pytest
 
 import orienteer as ori
-from orienteer.audit.live_survey import live_survey, opened_live_survey
+from orienteer.audit.live_survey import live_survey, open_live_survey
 from orienteer.audit.survey_report import SurveyReport
 from orienteer.fake_web.faults import Faulty
 from orienteer.fake_web.page_site import PageSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.survey.fixed_walks import SurveyGoal
 from orienteer.url import host_of
-from tests.conftest import SHARED_DATA
-from tests.live.live_crawls import Tables, Told, crawled, true_rank
+from tests.conftest import shared_file
+from tests.live.live_crawls import StoredCrawl, Tables, crawled, true_rank
 
 pytestmark = pytest.mark.slow
 
-ARCHIVE = SHARED_DATA / "dev-docs-web.tar.zst"
+ARCHIVE = "dev-docs-web.tar.zst"
 # Of 36: all of them take a minute. Three are trusted more than the others, and lack the most.
 TRUST = {
     "docs.celeryq.dev": 8.0, "docs.pytest.org": 7.0, "flask.palletsprojects.com": 1.0, "lxml.de": 1.0,
@@ -39,13 +39,13 @@ class Audit:
     """The whole web as it is, a third of it as an archive, and surveys of that."""
 
     def __init__(self, folder: Path) -> None:
-        site = PageSite(ARCHIVE)
+        site = PageSite(shared_file(ARCHIVE))
         self.seeds = [f"http://{host}/" for host in TRUST]
         self.trust = list(TRUST.values())
         plain = {"crawl": PLAIN | {"trust": self.trust}}
         with FakeWeb(site) as web:
             crawled(web, self.seeds, folder / "whole", scope="host", settings=plain)
-            self.whole = Told(folder / "whole")
+            self.whole = StoredCrawl(folder / "whole")
             third = len(self.whole.order) // 3
             one_by_one: Tables = {"crawl": plain["crawl"] | {"workers": 1}}  # the same pages every time
             named: dict[str, Any] = {"scope": "host", "policy": "breadth-first", "settings": one_by_one}
@@ -56,11 +56,11 @@ class Audit:
                 "politeness": {"delay_s": 0.0, "connections": 8},
                 "fetch": {"connect_to": web.address},
             }
-            with opened_live_survey(folder / "theirs", GOAL, given=self.given):
+            with open_live_survey(folder / "theirs", GOAL, overrides=self.given):
                 pass  # it has its seed
             shutil.copytree(folder / "theirs", folder / "copy")
             self.report = live_survey(folder / "theirs", GOAL, settings=self.given)
-        self.archived = Told(folder / "theirs").fetched_urls()
+        self.archived = StoredCrawl(folder / "theirs").fetched_urls()
         with FakeWeb(Faulty(site, 0, (0.0, 0.1))) as slow:
             many = self.given | {"crawl": {"workers": 64}, "fetch": {"connect_to": slow.address}}
             self.slow_report = live_survey(folder / "copy", GOAL, settings=many)
@@ -79,8 +79,6 @@ class Audit:
 
 @pytest.fixture(scope="module")
 def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
-    if not ARCHIVE.exists():
-        pytest.skip(f"the real pages are not here: {ARCHIVE}")
     return Audit(tmp_path_factory.mktemp("audit"))
 
 

@@ -7,18 +7,19 @@ requests to anything but the server. Without a browser on this machine the tests
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
 from tests.web.conftest import address, small_crawl
+from tests.window import TIMEOUT_MS
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
 __all__ = ["address", "small_crawl"]
 
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
-_PATIENCE_MS = 300_000
-expect.set_options(timeout=_PATIENCE_MS)
 
 
 class Watched:
@@ -48,7 +49,7 @@ class Tab:
     def __init__(self, browser: Browser, address: str, options: dict[str, Any]) -> None:
         self._options = options
         self._context = browser.new_context(base_url=address, **options)
-        self._context.set_default_timeout(_PATIENCE_MS)
+        self._context.set_default_timeout(TIMEOUT_MS)
         self.watched = Watched(self._context, address)
         self.page = self._context.new_page()
 

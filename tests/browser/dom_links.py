@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from playwright.sync_api import Browser
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 
 _PER_CALL = 500
 _LINKS_OF = """

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.browser.finding import find_browser
-from orienteer.browser.job import Rendered, RenderJob, Supplied, Wanted
+from orienteer.browser.executable import find_browser
+from orienteer.browser.job import BrowserRequest, BrowserResponse, RenderJob, RenderResult
 from orienteer.browser.renderer import Renderer
 from orienteer.browser.settings import BrowserSettings
 from orienteer.errors import InputError
@@ -19,19 +19,19 @@ from orienteer.errors import InputError
 PAGES = Path(__file__).with_name("pages")
 HTML = (("Content-Type", "text/html; charset=utf-8"),)
 AGENT = "Orienteer/test"
-_PATIENCE_S = 600.0  # nothing depends on it: a test that waits so long has failed
+_TIMEOUT_S = 600.0  # nothing depends on it: a test that waits so long has failed
 _N_LISTED, _PER_LIST = 5, 10
 
-Answer = Callable[[Wanted], Supplied]
+Responder = Callable[[BrowserRequest], BrowserResponse]
 
 
 @contextmanager
-def opened_renderer(is_cut_off: bool = True, **settings: int | str) -> Iterator[Renderer]:
+def open_renderer(isolates_network: bool = True, **settings: int | str) -> Iterator[Renderer]:
     try:
         find_browser()
     except InputError as error:
         pytest.skip(str(error))
-    renderer = Renderer(BrowserSettings(**settings), is_cut_off=is_cut_off)  # type: ignore[arg-type]
+    renderer = Renderer(BrowserSettings(**settings), isolates_network=isolates_network)  # type: ignore[arg-type]
     try:
         yield renderer
     finally:
@@ -45,41 +45,41 @@ def page_job(name: str, number: int = 0, **limits: object) -> RenderJob:
     return job._replace(cpu_s=120.0, wall_s=600.0)._replace(**limits)  # type: ignore[arg-type]
 
 
-def supplied(
-    wanted: Wanted, content: bytes | str, media_type: str = "text/plain", status: int = 200, **headers: str
-) -> Supplied:
+def respond(
+    wanted: BrowserRequest, content: bytes | str, media_type: str = "text/plain", status: int = 200, **headers: str
+) -> BrowserResponse:
     body = content.encode() if isinstance(content, str) else content
     named = tuple((name.replace("_", "-"), value) for name, value in headers.items())
-    return Supplied(wanted.job, wanted.number, status, (("content-type", media_type), *named), body)
+    return BrowserResponse(wanted.job, wanted.number, status, (("content-type", media_type), *named), body)
 
 
-def refused(wanted: Wanted) -> Supplied:
-    return Supplied(wanted.job, wanted.number, 0, (), b"", refused="not allowed")
+def refused(wanted: BrowserRequest) -> BrowserResponse:
+    return BrowserResponse(wanted.job, wanted.number, 0, (), b"", refused="not allowed")
 
 
-def site(wanted: Wanted) -> Supplied:
+def site(wanted: BrowserRequest) -> BrowserResponse:
     """The files of the folder, and a list of fifty things on five pages."""
     _, _, query = wanted.url.partition("/api/list?page=")
     if query:
         first = int(query) * _PER_LIST
         names = [str(i) for i in range(first, first + _PER_LIST)] if int(query) < _N_LISTED else []
-        return supplied(wanted, json.dumps(names), "application/json")
+        return respond(wanted, json.dumps(names), "application/json")
     file = PAGES / wanted.url.rpartition("/")[2]
     if file.is_file():
-        return supplied(wanted, file.read_bytes(), "text/html")
-    return supplied(wanted, "nothing here", status=404)
+        return respond(wanted, file.read_bytes(), "text/html")
+    return respond(wanted, "nothing here", status=404)
 
 
-def shown(renderer: Renderer, jobs: list[RenderJob], answer: Answer = site) -> dict[int, Rendered]:
+def render(renderer: Renderer, jobs: list[RenderJob], response: Responder = site) -> dict[int, RenderResult]:
     """What the pages show, by number; every one comes back once."""
-    found: dict[int, Rendered] = {}
+    found: dict[int, RenderResult] = {}
     for job in jobs:
         renderer.start(job)
-    while renderer.n_under_way:
-        assert select.select([renderer.descriptor], [], [], _PATIENCE_S)[0], "nothing comes from the browser"
+    while renderer.n_in_flight:
+        assert select.select([renderer.descriptor], [], [], _TIMEOUT_S)[0], "nothing comes from the browser"
         for event in renderer.events():
-            if isinstance(event, Wanted):
-                renderer.supply(answer(event))
+            if isinstance(event, BrowserRequest):
+                renderer.fulfill(response(event))
             else:
                 assert event.job not in found
                 found[event.job] = event
@@ -87,5 +87,5 @@ def shown(renderer: Renderer, jobs: list[RenderJob], answer: Answer = site) -> d
     return found
 
 
-def shown_page(renderer: Renderer, name: str, answer: Answer = site, **limits: object) -> Rendered:
-    return shown(renderer, [page_job(name, **limits)], answer)[0]
+def render_page(renderer: Renderer, name: str, response: Responder = site, **limits: object) -> RenderResult:
+    return render(renderer, [page_job(name, **limits)], response)[0]

@@ -1,16 +1,18 @@
-"""What holds for all pages: nobody is kept out, nothing sticks out, nothing is missing in the dark."""
+"""All pages: they are accessible, fit the window, and work in dark mode."""
 
 from __future__ import annotations
 
 import random
+from typing import TYPE_CHECKING
 
 import pytest
-from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Browser, Page
 
 from orienteer.web.app import PAGES
 from tests.browser.conftest import DESKTOP, PHONE
 from tests.web.small_crawl import CHARTS
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.long
 
@@ -35,8 +37,10 @@ _THIN_OUT = """drawn => {
 
 
 def findings(page: Page) -> list[str]:
-    """What axe says is serious or critical."""
+    """Return the serious and critical violations that axe finds."""
     if not page.evaluate("'axe' in window"):
+        from axe_playwright_python.base import AXE_SCRIPT
+
         page.evaluate(AXE_SCRIPT)
     return [
         f"{entry['impact']} {entry['id']}: {node['html'][:200]}"

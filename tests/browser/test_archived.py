@@ -1,7 +1,7 @@
-"""Archived pages in a real browser: they are shown, the bar follows them, and hostile ones get nowhere.
+"""Archived pages in a real browser: they are displayed, the bar follows them, and hostile ones are contained.
 
-A hostile page tries everything it can think of, by scripts and without, to reach what is outside (a server that notes
-whoever asks) and the crawl (whose requests are noted, too).
+A hostile page tries everything, with and without scripts, to reach an external server (which records all requests)
+and the crawl (whose requests are recorded, too).
 """
 
 from __future__ import annotations
@@ -11,21 +11,25 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
 from fastapi import FastAPI
-from playwright.sync_api import Browser, Page, Request, expect
 from starlette.types import Receive, Scope, Send
 
 from orienteer.web.app import create_app
 from orienteer.web.archived import origin
 from tests.browser.conftest import DESKTOP
-from tests.browser.outside import Outside
+from tests.browser.external_server import ExternalServer
 from tests.browser.test_all_pages import expect_accessible_and_fitting
 from tests.inspect.captured import CapturedCrawl, T
 from tests.web.archived_crawl import APP, HOME, NEXT, make_archived_crawl
 from tests.web.live_server import served
+from tests.window import expect
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page, Request
 
 pytestmark = pytest.mark.long
 
@@ -88,7 +92,7 @@ attempt("storage", () => localStorage.getItem("x")); attempt("message", () => pa
 attempt("blob", () => new Worker(URL.createObjectURL(new Blob(["fetch('OUT/blob')"]))));
 attempt("data", () => { const f = document.createElement("iframe"); f.srcdoc = "<script>fetch('OUT/inner')<\\/script>";
   document.body.append(f); });
-const end = location.pathname.replace(/^(\\/[^/]+)\\/\\w+\\/(\\d+)\\/.*/, "$1/part/$2/") + "DONE";
+const end = location.pathname.replace(/^(\\/[^/]+)\\/\\w+\\/(\\d+)\\/.*/, "$1/asset/$2/") + "DONE";
 setTimeout(() => {
   const done = new Image();
   done.onload = done.onerror = () => { location = "OUT/self"; };
@@ -98,7 +102,7 @@ setTimeout(() => {
 
 
 class Watched:
-    """An application that notes what it is asked by anybody but its own pages."""
+    """An application that records requests from other pages than its own."""
 
     def __init__(self, app: FastAPI) -> None:
         self.app, self.state = app, app.state
@@ -111,7 +115,7 @@ class Watched:
         await self.app(scope, receive, send)
 
 
-def filled(text: str, address: str, outside: Outside) -> str:
+def filled(text: str, address: str, outside: ExternalServer) -> str:
     hook = "fetch('OUT/hook')"
     return text.replace("HOOK", hook).replace("DONE", DONE).replace("OUT", outside.address).replace("API", address)
 
@@ -123,13 +127,13 @@ def hostile_page(folder: Path, url: str, text: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def outside() -> Iterator[Outside]:
-    with Outside() as outside:
+def outside() -> Iterator[ExternalServer]:
+    with ExternalServer() as outside:
         yield outside
 
 
 @pytest.fixture(scope="module")
-def watched(tmp_path_factory: pytest.TempPathFactory, outside: Outside) -> Iterator[tuple[Watched, str]]:
+def watched(tmp_path_factory: pytest.TempPathFactory, outside: ExternalServer) -> Iterator[tuple[Watched, str]]:
     folder = make_archived_crawl(tmp_path_factory.mktemp("archived") / "harbour")
     watched = Watched(create_app(folder))
     with served(folder, app=watched) as address:  # type: ignore[arg-type]
@@ -142,7 +146,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory, outside: Outside) -> Itera
 
 @contextmanager
 def opened(browser: Browser, watched: tuple[Watched, str]) -> Iterator[tuple[Page, list[str]]]:
-    """A tab, and what it would ask others, even if the browser refuses to."""
+    """A tab, and its requests to others, even those that the browser blocks."""
     app, address = watched
     own = (address + "/", f"http://127.0.0.1:{app.state.archived.port}/")
     with browser.new_context(base_url=address) as context:
@@ -166,7 +170,7 @@ def only_tab(browser: Browser, watched: tuple[Watched, str]) -> Iterator[tuple[P
 
 @pytest.fixture
 def tab(only_tab: tuple[Page, list[str]]) -> Iterator[Page]:
-    """A tab that may ask the two origins alone. It is the same for all tests: a new one takes longer than most."""
+    """A tab that may contact only the two origins. All tests share it, since a new one takes longer than most tests."""
     page, wrong = only_tab
     page.set_viewport_size(DESKTOP)  # type: ignore[arg-type]
     page.emulate_media(color_scheme="light")
@@ -176,13 +180,13 @@ def tab(only_tab: tuple[Page, list[str]]) -> Iterator[Page]:
     assert wrong == []
 
 
-def test_a_page_is_shown_with_its_parts(tab: Page, fresh_rng: random.Random) -> None:
+def test_a_page_is_displayed_with_its_assets(tab: Page, fresh_rng: random.Random) -> None:
     tab.goto(f"/archived?url={HOME}&time=2023")
     frame = tab.frame_locator("#archived")
     expect(frame.get_by_role("heading")).to_have_css("color", "rgb(0, 0, 128)")
     boat = frame.get_by_alt_text("a boat")
     assert boat.evaluate("image => image.naturalWidth") == 120
-    expect(tab.get_by_text("1 of 5 parts is not in the archive")).to_be_visible()
+    expect(tab.get_by_text("1 of 5 assets is not in the archive")).to_be_visible()
     expect_accessible_and_fitting(tab, fresh_rng)
 
 
@@ -211,7 +215,7 @@ def test_as_a_browser_showed_it_and_as_it_was_sent(tab: Page) -> None:
     tab.goto(f"/archived?url={APP}")
     frame = tab.frame_locator("#archived")
     expect(frame.get_by_text("Made by scripts")).to_be_visible()
-    tab.get_by_role("link", name="As it was sent").click()
+    tab.get_by_role("link", name="As sent by the server").click()
     expect(frame.get_by_text("No scripts")).to_be_visible()
 
 
@@ -230,7 +234,7 @@ def test_two_dates_are_compared(tab: Page) -> None:
     expect(tab.locator(".added mark")).to_have_text("ten.")
 
 
-def test_a_hostile_page_gets_nowhere(browser: Browser, watched: tuple[Watched, str], outside: Outside) -> None:
+def test_a_hostile_page_gets_nowhere(browser: Browser, watched: tuple[Watched, str], outside: ExternalServer) -> None:
     outside.asked.clear()
     with opened(browser, watched) as (tab, wrong):
         tab.goto(f"/archived?url={HOSTILE}")
@@ -253,16 +257,16 @@ def test_a_hostile_page_gets_nowhere(browser: Browser, watched: tuple[Watched, s
 
 
 def test_even_where_scripts_ran_they_would_get_nowhere(
-    browser: Browser, watched: tuple[Watched, str], outside: Outside, monkeypatch: pytest.MonkeyPatch
+    browser: Browser, watched: tuple[Watched, str], outside: ExternalServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The next line of defence: the page as it is, with scripts allowed, and all else as ever.
+    """The second line of defence: the unchanged page with scripts allowed, and all other measures.
 
-    Nothing is asked of anybody. Browsers that do not know `Connection-Allowlist` (Chromium 150) may open a connection
+    No other host gets a request. Browsers that do not know `Connection-Allowlist` (Chromium 150) may open a connection
     when a script sets out for a page that it may not go to; nothing is sent there.
     """
     app, address = watched
     outside.asked.clear()
-    monkeypatch.setattr(origin, "still_html", lambda text, *_: text)
+    monkeypatch.setattr(origin, "static_page", lambda text, *_: text)
     policy = origin.policy
     monkeypatch.setattr(
         origin, "policy", lambda *about: policy(*about).replace("sandbox;", "sandbox allow-scripts;").replace(
@@ -273,7 +277,10 @@ def test_even_where_scripts_ran_they_would_get_nowhere(
     with opened(browser, watched) as (tab, _):
         tab.goto(f"/archived?url={HOSTILE}scripts")
         ended = tab.expect_event("framenavigated", lambda frame: frame.url.startswith("chrome-error:"))
-        with tab.expect_response(lambda answer: "done.png?" in answer.url) as done, ended:  # and goes where it may not
+        with (
+            tab.expect_response(lambda response: "done.png?" in response.url) as done,
+            ended,
+        ):  # and goes where it may not
             tab.evaluate(
                 "const frame = document.getElementById('archived');"
                 "frame.setAttribute('sandbox', 'allow-scripts'); frame.src = frame.src;"

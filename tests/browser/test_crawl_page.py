@@ -1,4 +1,4 @@
-"""A crawl watched in a real browser: its band grows, it is stopped and gone on with, and each page says why."""
+"""A crawl watched in a real browser: its band grows, it is stopped and resumed, and its frontier is explained."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
 
 from orienteer.fake_web.server import FakeWeb
 from orienteer.store.lock import holder_of
 from tests.browser.conftest import DESKTOP, PHONE
 from tests.cli.live_process import wait_until
-from tests.live.live_crawls import Told, crawled
+from tests.live.live_crawls import StoredCrawl, crawled
 from tests.web.live_server import served
 from tests.web.slow_crawl import SlowCrawl, slow_web, stop_holder
+from tests.window import expect
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("ready_jobs")]
 
@@ -57,7 +61,7 @@ def stopped_address(stopped: Path) -> Iterator[str]:
 
 @pytest.fixture
 def address(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Where the crawl is served that the test watches: one of its own, or one that has stopped."""
+    """The address of the crawl of the test: a running one, or one that has stopped."""
     if "crawl" in request.fixturenames:
         with request.getfixturevalue("crawl").running(), served(request.getfixturevalue("folder")) as where:
             yield where
@@ -93,7 +97,7 @@ def test_the_band_grows_and_the_crawl_is_stopped_and_gone_on_with(crawl: SlowCra
 
     page.get_by_role("button", name="Stop").click()
     phase(page, "Stopped")
-    expect(page.get_by_role("status")).to_contain_text("it was interrupted")
+    expect(page.get_by_role("status")).to_contain_text("Stopped by you. Resume any time.")
     assert holder_of(crawl.folder) is None
     stopped_at = n_drawn(page)
 
@@ -122,7 +126,7 @@ def test_from_the_frontier_one_comes_to_why_a_page_waits(crawl: SlowCrawl, page:
     expect(page.locator("main")).to_contain_text("frontier")
 
 
-def test_who_stops_it_elsewhere_is_seen_here(crawl: SlowCrawl, page: Page) -> None:
+def test_a_stop_from_another_process_is_displayed(crawl: SlowCrawl, page: Page) -> None:
     page.goto("/crawl")
     phase(page, "Running")
     wait_for_more(page, 0)
@@ -134,11 +138,11 @@ def test_who_stops_it_elsewhere_is_seen_here(crawl: SlowCrawl, page: Page) -> No
 
 
 def test_what_makes_no_sense_is_said_in_one_line(browser: Browser, address: str) -> None:
-    """A browser writes into its console that the answer is a refusal, which is right."""
+    """The browser rightly logs the error status in its console."""
     context = browser.new_context(base_url=address)
     page = context.new_page()
     page.goto("/crawl")
-    expect(page.locator("#crawl-controls")).to_contain_text("The budget of 30 pages is spent; allow more to resume.")
+    expect(page.locator("#crawl-controls")).to_contain_text("The limit of 30 pages is reached; allow more to resume.")
     page.get_by_label("Coverage to reach").fill("very much")
     with page.expect_navigation():
         page.get_by_label("Coverage to reach").press("Enter")
@@ -173,7 +177,7 @@ def test_all_can_be_reached_by_keyboard(page: Page) -> None:
     assert names == []
 
 
-def test_nothing_stands_beside_the_page(page: Page) -> None:
+def test_nothing_exceeds_the_page(page: Page) -> None:
     page.goto("/crawl")
     for viewport, scheme in itertools.product((DESKTOP, PHONE), ("light", "dark")):
         page.set_viewport_size(viewport)  # type: ignore[arg-type]
@@ -194,6 +198,6 @@ def test_it_is_there_without_scripts(browser: Browser, stopped: Path, folder: Pa
         page.get_by_label("Pages at most").fill("40")
         page.get_by_role("button", name="Resume").click()
         expect(page).to_have_url(re.compile(r"/crawl$"))
-        wait_until(lambda: len(Told(folder).order) >= 40 and holder_of(folder) is None)
-        wait_until(lambda: page.reload() and "is spent" in page.locator("#crawl-state").inner_text())
+        wait_until(lambda: len(StoredCrawl(folder).order) >= 40 and holder_of(folder) is None)
+        wait_until(lambda: page.reload() and "limit of 40 pages" in page.locator("#crawl-state").inner_text())
         expect(page.locator(".cards")).to_contain_text("of 40")

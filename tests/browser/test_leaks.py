@@ -1,7 +1,7 @@
-"""Nothing that a page does reaches the network: its owner is asked, or it fails.
+"""Nothing that a page does reaches the network: each request goes to its owner, or fails.
 
-A server on loopback hears every connection, a socket beside it every datagram. The page tries each way out that we
-know of. Its owner answers from memory, so whatever the server hears has leaked.
+A server on loopback receives every connection, and a socket every datagram. The page tries each known way to connect.
+Its responses come from memory, so everything that the server receives has leaked.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from orienteer.browser.job import RenderJob, Supplied, Wanted
-from tests.browser.rendering import AGENT, HTML, PAGES, opened_renderer, refused, shown, supplied
+from orienteer.browser.job import BrowserRequest, BrowserResponse, RenderJob
+from tests.browser.rendering import AGENT, HTML, PAGES, open_renderer, refused, render, respond
 
 _END = b"the test itself"
 _WORKER = """fetch('/from-NAME'); try { importScripts('/imported-by-NAME.js') } catch {}
@@ -36,32 +36,32 @@ _REPORTS = (
 
 
 class Listening:
-    """Hears what comes to loopback, by TCP and by UDP at the same port."""
+    """Receives what is sent to loopback, by TCP and by UDP on the same port."""
 
     def __init__(self) -> None:
         self.stream = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port = self.stream.getsockname()[1]
         self.datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.datagrams.bind(("127.0.0.1", self.port))
-        self.heard: list[bytes] = []
-        self._threads = [threading.Thread(target=listen) for listen in (self._hear_streams, self._hear_datagrams)]
+        self.received: list[bytes] = []
+        self._threads = [threading.Thread(target=listen) for listen in (self._receive_streams, self._receive_datagrams)]
         for thread in self._threads:
             thread.start()
 
-    def _hear_streams(self) -> None:
+    def _receive_streams(self) -> None:
         while True:
             connection, _ = self.stream.accept()
             with connection, contextlib.suppress(OSError):
                 connection.settimeout(30)
                 first = connection.recv(1000)
-                self.heard.append(b"TCP " + first)
+                self.received.append(b"TCP " + first)
                 if first == _END:
                     return
 
-    def _hear_datagrams(self) -> None:
+    def _receive_datagrams(self) -> None:
         while True:
             first = self.datagrams.recv(1000)
-            self.heard.append(b"UDP " + first)
+            self.received.append(b"UDP " + first)
             if first == _END:
                 return
 
@@ -90,28 +90,26 @@ class Owner:
         self.here = here
         self.asked: dict[str, str] = {}
 
-    def __call__(self, wanted: Wanted) -> Supplied:
-        parts = urlsplit(wanted.url)
+    def __call__(self, wanted: BrowserRequest) -> BrowserResponse:
+        url = urlsplit(wanted.url)
         self.asked[wanted.url.removeprefix(self.here)] = wanted.kind
-        name = parts.path.strip("/").partition(".")[0]
+        name = url.path.strip("/").partition(".")[0]
         if wanted.url.removeprefix(self.here) == wanted.url or name == "forbidden":
             return refused(wanted)
         if name == "wait":
             time.sleep(1.0)  # no time of the page: what is on its way to the network arrives
         if name == "redirect":
-            return supplied(wanted, "", status=302, location=f"{self.here}/redirected")
-        if parts.path.endswith(".js") and name in _SCRIPTS:
+            return respond(wanted, "", status=302, location=f"{self.here}/redirected")
+        if url.path.endswith(".js") and name in _SCRIPTS:
             script = (
-                _WORKER.replace("NAME", name).replace("HOST", parts.netloc)
-                if "work" in name or name == "shared"
-                else ""
+                _WORKER.replace("NAME", name).replace("HOST", url.netloc) if "work" in name or name == "shared" else ""
             )
-            return supplied(wanted, script, "text/javascript")
+            return respond(wanted, script, "text/javascript")
         if name == "frame":
-            return supplied(
+            return respond(
                 wanted, "<script>fetch('/from-frame')</script><iframe src='/frame-in-frame'></iframe>", "text/html"
             )
-        return supplied(wanted, "ok", "text/html")
+        return respond(wanted, "ok", "text/html")
 
 
 def _job(listening: Listening, here: str) -> RenderJob:
@@ -122,25 +120,25 @@ def _job(listening: Listening, here: str) -> RenderJob:
     return RenderJob(1, f"{here}/", 200, headers, text.encode(), AGENT, pictures=True, cpu_s=300.0, wall_s=600.0)
 
 
-@pytest.mark.parametrize("is_cut_off", [False, True], ids=["by its flags alone", "without a network"])
-def test_nothing_reaches_the_network(listening: Listening, is_cut_off: bool) -> None:
+@pytest.mark.parametrize("isolates_network", [False, True], ids=["by its flags alone", "without a network"])
+def test_nothing_reaches_the_network(listening: Listening, isolates_network: bool) -> None:
     here = f"http://127.0.0.1:{listening.port}"
     owner, job = Owner(here), _job(listening, here)
-    with opened_renderer(is_cut_off=is_cut_off, tabs=1) as renderer:
-        rendered = shown(renderer, [job], owner)[1]
-        if is_cut_off and os.geteuid() == 0:  # others may not be allowed it
+    with open_renderer(isolates_network=isolates_network, tabs=1) as renderer:
+        rendered = render(renderer, [job], owner)[1]
+        if isolates_network and os.geteuid() == 0:  # others may not be allowed it
             assert renderer._browser is not None
             its_network = f"/proc/{renderer._browser.process.pid}/ns/net"
             assert os.readlink(its_network) != os.readlink("/proc/self/ns/net")
     listening.close()
-    assert sorted(listening.heard) == [b"TCP " + _END, b"UDP " + _END]
+    assert sorted(listening.received) == [b"TCP " + _END, b"UDP " + _END]
 
     said = re.findall(r"<li>(.*?)</li>", rendered.dom.decode())
     attempts = re.findall(r"^  (\w+): ", job.content.decode().partition("const attempts")[2], re.MULTILINE)
     assert len(attempts) > 35
     assert set(attempts) <= set(said)  # it came so far
     assert {"waited: yes", "forbidden: refused", "permissions: denied,denied,denied"} <= set(said)
-    assert rendered.trouble == ""
+    assert rendered.problem == ""
     assert rendered.redirect == ""
 
     wanted = {
@@ -160,11 +158,11 @@ def test_nothing_reaches_the_network(listening: Listening, is_cut_off: bool) -> 
     assert f"{here}/window" in rendered.links
 
 
-def test_without_the_flags_it_would_be_heard(listening: Listening, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_flags_it_would_leak(listening: Listening, monkeypatch: pytest.MonkeyPatch) -> None:
     """That the test above can fail."""
     monkeypatch.setattr("orienteer.browser.flags._NO_NETWORK", ())
     here = f"http://127.0.0.1:{listening.port}"
-    with opened_renderer(is_cut_off=False, tabs=1) as renderer:
-        shown(renderer, [_job(listening, here)], Owner(here))
+    with open_renderer(isolates_network=False, tabs=1) as renderer:
+        render(renderer, [_job(listening, here)], Owner(here))
     listening.close()
-    assert len(listening.heard) > 2
+    assert len(listening.received) > 2

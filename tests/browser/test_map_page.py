@@ -1,17 +1,20 @@
-"""The map in a browser: pointed at, zoomed, searched, and followed to a host's pages, by hand and by keys."""
+"""The map in a browser: select, zoom, search, and open a host's pages, by pointer and by keys."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import DESKTOP, PHONE
 from tests.web.live_server import served
 from tests.web.wide_crawl import many_hosts, written_crawl
+from tests.window import expect
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.long
 
@@ -36,9 +39,9 @@ def open_map(page: Page) -> Any:
     return page.request.get("/api/map").json()
 
 
-def middle_of(page: Page, told: Any, place: int) -> tuple[float, float]:
-    """Where the circle of a region is in the window: the whole map is shown, and its middle is in the middle."""
-    regions = told["regions"]
+def middle_of(page: Page, data: Any, place: int) -> tuple[float, float]:
+    """Return the center of a region's circle in the window, when the whole map is visible and centered."""
+    regions = data["regions"]
     box = page.locator("#stage canvas").bounding_box()
     assert box is not None
     right = max(abs(region["x"]) + region["radius"] for region in regions)
@@ -76,16 +79,16 @@ def coloured(page: Page) -> float:
     return sum(colours(page).values())
 
 
-def test_pointing_at_a_circle_tells_and_a_click_leads_to_its_pages(page: Page) -> None:
-    told = open_map(page)
-    largest = told["regions"][0]
+def test_hovering_selects_a_circle_and_a_click_opens_its_pages(page: Page) -> None:
+    data = open_map(page)
+    largest = data["regions"][0]
     assert coloured(page) > 0.02
-    page.mouse.move(*middle_of(page, told, 0))
-    shown = page.locator("#shown")
-    expect(shown.locator("a")).to_have_text(largest["name"])
-    expect(shown).to_contain_text(f"{largest['n_pages']:,} page")
-    expect(shown).to_contain_text("comes from")
-    page.mouse.click(*middle_of(page, told, 0))
+    page.mouse.move(*middle_of(page, data, 0))
+    selected = page.locator("#selected")
+    expect(selected.locator("a")).to_have_text(largest["name"])
+    expect(selected).to_contain_text(f"{largest['n_pages']:,} page")
+    expect(selected).to_contain_text("comes from")
+    page.mouse.click(*middle_of(page, data, 0))
     page.wait_for_url("**/map/host?name=*")
     expect(page.locator("h1")).to_have_text(largest["name"])
     rows = page.locator("tbody tr")
@@ -96,9 +99,9 @@ def test_pointing_at_a_circle_tells_and_a_click_leads_to_its_pages(page: Page) -
 
 @MANY
 def test_zoom_and_drag(page: Page) -> None:
-    told = open_map(page)
+    data = open_map(page)
     whole = coloured(page)
-    x, y = middle_of(page, told, 0)
+    x, y = middle_of(page, data, 0)
     page.get_by_role("button", name="Zoom out").click()
     smaller = coloured(page)
     assert smaller < whole
@@ -115,27 +118,27 @@ def test_zoom_and_drag(page: Page) -> None:
     assert page.url.endswith("/map"), "a drag is no click"
     page.mouse.move(0, 0)
     page.mouse.move(x + 80, y + 40)
-    expect(page.locator("#shown a")).to_have_text(told["regions"][0]["name"])
+    expect(page.locator("#selected a")).to_have_text(data["regions"][0]["name"])
 
 
 @MANY
 def test_the_filter_finds_hosts(page: Page) -> None:
-    told = open_map(page)
+    data = open_map(page)
     before = coloured(page)
     page.get_by_label("Find a host").fill("river")
     expect(page.locator("#regions [role=status]")).to_contain_text("with “river”")
-    n_found = sum("river" in region["name"] for region in told["regions"])
+    n_found = sum("river" in region["name"] for region in data["regions"])
     expect(page.locator("#regions [role=status]")).to_contain_text(f"{n_found:,} of")
     names = page.locator("table.regions tbody th").all_inner_texts()
     assert names
     assert all("river" in name for name in names)
     assert coloured(page) == pytest.approx(before, abs=0.2)
     page.locator("table.regions tbody tr").first.hover()
-    expect(page.locator("#shown a")).to_have_text(names[0])
+    expect(page.locator("#selected a")).to_have_text(names[0])
 
 
 def test_by_keys_alone(page: Page) -> None:
-    told = open_map(page)
+    data = open_map(page)
     for _ in range(20):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.id") == "stage":
@@ -143,13 +146,13 @@ def test_by_keys_alone(page: Page) -> None:
     else:
         raise AssertionError("the map cannot be reached")
     page.keyboard.press("ArrowRight")
-    expect(page.locator("#shown a")).to_have_text(told["regions"][0]["name"])
-    shown = set()
+    expect(page.locator("#selected a")).to_have_text(data["regions"][0]["name"])
+    selected = set()
     for key in ("ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp", "+", "-", "0"):
         page.keyboard.press(key)
-        shown.add(page.locator("#shown a").inner_text())
-    assert len(shown) > 1
-    name = page.locator("#shown a").inner_text()
+        selected.add(page.locator("#selected a").inner_text())
+    assert len(selected) > 1
+    name = page.locator("#selected a").inner_text()
     page.keyboard.press("Enter")
     page.wait_for_url("**/map/host?name=*")
     expect(page.locator("h1")).to_have_text(name)
@@ -157,9 +160,9 @@ def test_by_keys_alone(page: Page) -> None:
 
 @FEW
 def test_a_row_of_the_table_shows_its_circle(page: Page) -> None:
-    told = open_map(page)
+    data = open_map(page)
     page.locator("table.regions a").nth(2).focus()
-    expect(page.locator("#shown a")).to_have_text(told["regions"][2]["name"])
+    expect(page.locator("#selected a")).to_have_text(data["regions"][2]["name"])
     page.keyboard.press("Enter")
     page.wait_for_url("**/map/host?name=*")
 
@@ -171,13 +174,13 @@ def test_a_row_of_the_table_shows_its_circle(page: Page) -> None:
     ids=["phone"],
 )
 def test_on_a_phone_the_first_touch_shows_and_the_second_opens(page: Page) -> None:
-    told = open_map(page)
+    data = open_map(page)
     assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
     page.locator("#stage").scroll_into_view_if_needed()
-    page.touchscreen.tap(*middle_of(page, told, 0))
-    expect(page.locator("#shown a")).to_have_text(told["regions"][0]["name"])
+    page.touchscreen.tap(*middle_of(page, data, 0))
+    expect(page.locator("#selected a")).to_have_text(data["regions"][0]["name"])
     assert page.url.endswith("/map")
-    page.touchscreen.tap(*middle_of(page, told, 0))
+    page.touchscreen.tap(*middle_of(page, data, 0))
     page.wait_for_url("**/map/host?name=*")
 
 
@@ -185,7 +188,7 @@ def test_on_a_phone_the_first_touch_shows_and_the_second_opens(page: Page) -> No
 @pytest.mark.parametrize("browser_options", [{"viewport": DESKTOP, "java_script_enabled": False}], ids=["no-script"])
 def test_without_scripts_the_table_does(page: Page) -> None:
     page.goto("/map")
-    expect(page.locator("#map-state")).to_contain_text("the table has all of it")
+    expect(page.locator("#map-state")).to_contain_text("the table has the same data")
     page.get_by_label("Find a host").fill("garden")
     page.get_by_role("button", name="Find").click()
     page.locator("table.regions a").first.click()
@@ -194,8 +197,8 @@ def test_without_scripts_the_table_does(page: Page) -> None:
 
 @FEW
 def test_the_colours_follow_the_system(page: Page) -> None:
-    told = open_map(page)
-    assert {region["n_others"] for region in told["regions"]} == {0}, "all that is known was fetched"
+    data = open_map(page)
+    assert {region["n_others"] for region in data["regions"]} == {0}, "all known pages were fetched"
     circles = {"light": "38,58,143", "dark": "242,238,176"}
     for scheme, other in (("light", "dark"), ("dark", "light")):
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]

@@ -13,23 +13,24 @@ from pathlib import Path
 import pytest
 
 from orienteer.browser import process_group
-from orienteer.browser.finding import NAMES, find_browser
-from orienteer.browser.job import Rendered, Wanted
+from orienteer.browser.executable import NAMES, find_browser
+from orienteer.browser.job import BrowserRequest, RenderResult
 from orienteer.browser.profile import PREFIX, remove_abandoned
 from orienteer.browser.renderer import Renderer
 from orienteer.browser.settings import BrowserSettings
 from orienteer.errors import InputError
-from tests.browser.rendering import opened_renderer, page_job, shown, site
+from tests.browser.rendering import open_renderer, page_job, render, site
 
 _ROOT = Path(__file__).parents[2]
 _OWNER = """
 import sys, time
-from tests.browser.rendering import opened_renderer, page_job, shown
-with opened_renderer(tabs=1) as renderer:
-    shown(renderer, [page_job("click.html")])
+from tests.browser.rendering import open_renderer, page_job, render
+with open_renderer(tabs=1) as renderer:
+    render(renderer, [page_job("click.html")])
     renderer.start(page_job("endless_script.html"))
     print(renderer._browser.process.pid, flush=True)
-    time.sleep(600)
+    while True:
+        time.sleep(0.1)  # a signal that comes just before a sleep does not shorten it
 """
 
 
@@ -38,51 +39,51 @@ def _pid(renderer: Renderer) -> int:
     return renderer._browser.process.pid
 
 
-def test_a_browser_that_dies_is_replaced_and_pages_are_shown_again() -> None:
+def test_a_crashed_browser_is_replaced_and_pages_are_rendered_again() -> None:
     killed = []
-    with opened_renderer(tabs=2) as renderer:
+    with open_renderer(tabs=2) as renderer:
 
-        def answer(wanted: Wanted) -> object:
+        def response(wanted: BrowserRequest) -> object:
             if not killed:
                 killed.append(_pid(renderer))
                 process_group.kill(killed[0])
             return site(wanted)
 
-        found = shown(renderer, [page_job("frames.html", i) for i in range(3)], answer)  # type: ignore[arg-type]
-        assert [found[i].trouble for i in range(3)] == ["", "", ""]
+        found = render(renderer, [page_job("frames.html", i) for i in range(3)], response)  # type: ignore[arg-type]
+        assert [found[i].problem for i in range(3)] == ["", "", ""]
         assert all(len(found[i].links) == 3 for i in range(3))
         assert renderer.n_browsers == 2
         assert renderer.cpu_s > 0
     assert process_group.members(killed[0]) == []
 
 
-def test_a_page_that_takes_too_much_memory_is_told_apart() -> None:
-    with opened_renderer(tabs=2, max_memory_mb=200) as renderer:
-        found = shown(renderer, [page_job("memory.html", 0), page_job("history.html", 1)])
-        assert found[0].trouble == "memory"
-        assert found[1].trouble == ""
+def test_a_page_that_takes_too_much_memory_is_identified() -> None:
+    with open_renderer(tabs=2, max_memory_mb=200) as renderer:
+        found = render(renderer, [page_job("memory.html", 0), page_job("history.html", 1)])
+        assert found[0].problem == "memory"
+        assert found[1].problem == ""
         assert renderer.n_browsers >= 2
 
 
 def test_a_browser_is_replaced_after_many_pages_and_jobs_are_cancelled() -> None:
-    with opened_renderer(tabs=1, restart_after=2) as renderer:
-        found = shown(renderer, [page_job("history.html", i) for i in range(3)])
-        assert {rendered.trouble for rendered in found.values()} == {""}
+    with open_renderer(tabs=1, restart_after=2) as renderer:
+        found = render(renderer, [page_job("history.html", i) for i in range(3)])
+        assert {rendered.problem for rendered in found.values()} == {""}
         assert renderer.n_browsers == 2
         for i in range(3):
             renderer.start(page_job("endless_script.html", i))
         renderer.cancel()
-        events: list[Wanted | Rendered] = []
-        while renderer.n_under_way:
+        events: list[BrowserRequest | RenderResult] = []
+        while renderer.n_in_flight:
             events += renderer.events()
         assert sorted(event.job for event in events) == [0, 1, 2]
-        assert {event.trouble for event in events if isinstance(event, Rendered)} == {"cancelled"}
+        assert {event.problem for event in events if isinstance(event, RenderResult)} == {"cancelled"}
 
 
 def test_nothing_is_left_after_close(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with opened_renderer(tabs=1) as renderer:
-        shown(renderer, [page_job("click.html")])
+    with open_renderer(tabs=1) as renderer:
+        render(renderer, [page_job("click.html")])
         browser = _pid(renderer)
         assert len(list(tmp_path.glob(f"{PREFIX}*"))) == 1
         assert len(process_group.members(browser)) > 1
@@ -125,7 +126,7 @@ def test_a_browser_is_found_or_missed_in_one_line(tmp_path: Path, monkeypatch: p
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("orienteer.browser.finding._PLACES", ())
+    monkeypatch.setattr("orienteer.browser.executable._PATHS", ())
     assert find_browser() == find_browser(NAMES[-1]) == find_browser(str(program)) == program
     program.unlink()
     with pytest.raises(InputError, match="install chromium-headless-shell"):
@@ -141,6 +142,6 @@ def test_a_program_that_is_no_browser_gives_jobs_back(tmp_path: Path) -> None:
     program.write_text("#!/bin/sh\nexit 1\n")
     program.chmod(0o755)
     renderer = Renderer(BrowserSettings(path=str(program)))
-    found = shown(renderer, [page_job("click.html", i) for i in range(2)])
+    found = render(renderer, [page_job("click.html", i) for i in range(2)])
     renderer.close()
-    assert {rendered.trouble for rendered in found.values()} == {"crashed"}
+    assert {rendered.problem for rendered in found.values()} == {"crashed"}

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from orienteer.browser.job import Supplied, Wanted
+from orienteer.browser.job import BrowserRequest, BrowserResponse
 from orienteer.browser.renderer import Renderer
-from tests.browser.rendering import HTML, opened_renderer, page_job, refused, shown, shown_page, site, supplied
+from tests.browser.rendering import HTML, open_renderer, page_job, refused, render, render_page, respond, site
 
 pytestmark = pytest.mark.long
 
@@ -25,47 +25,92 @@ _THINGS = tuple(f"{_HERE}/thing/{i}" for i in range(50))
 
 @pytest.fixture(scope="module")
 def renderer() -> Iterator[Renderer]:
-    with opened_renderer(tabs=2) as renderer:
+    with open_renderer(tabs=2) as renderer:
         yield renderer
 
 
 @pytest.mark.parametrize("name", ["infinite_scroll", "scroll_listener", "load_more"])
 def test_lists_that_grow_are_followed_to_their_end(renderer: Renderer, name: str) -> None:
-    few, many = shown(
+    few, many = render(
         renderer, [page_job(f"{name}.html", i, scrolls=scrolls) for i, scrolls in enumerate((1, 12))]
     ).values()
     few, many = sorted((few, many), key=lambda rendered: rendered.job)
     assert set(_THINGS) == set(many.links) - {f"{_HERE}/away"}
-    assert not many.still_growing
-    assert few.still_growing
+    assert not many.can_grow
+    assert few.can_grow
     assert len(few.links) < 40
-    assert many.redirect == few.redirect == many.trouble == ""
+    assert many.redirect == few.redirect == many.problem == ""
 
 
 def test_without_scrolls_only_what_is_there(renderer: Renderer) -> None:
-    rendered = shown_page(renderer, "infinite_scroll.html")
+    rendered = render_page(renderer, "infinite_scroll.html")
     assert rendered.links == _THINGS[:10]
-    assert rendered.still_growing
+    assert rendered.can_grow
 
 
 def test_hash_routes(renderer: Renderer) -> None:
-    both = shown(renderer, [page_job("hash_routes.html", 0), page_job("table_of_contents.html", 1)])
+    both = render(renderer, [page_job("hash_routes.html", 0), page_job("table_of_contents.html", 1)])
     page = f"{_HERE}/hash_routes.html"
     assert both[0].hash_routes
     assert both[0].links == (f"{page}#/", f"{page}#/first", f"{page}#!second")
     assert not both[1].hash_routes
 
 
+ROUTES = "".join(f"<a href='#/{page}?id={place}'>x</a>" for page in "ab" for place in range(9))
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "for (;;) {}",
+        "location = '/away'",
+        "location.reload()",
+        "document.open(); document.write('gone')",
+        "document.documentElement.remove()",
+        "throw Error('no')",
+        "fetch('/refused')",
+        "main.textContent = location.hash.split('?')[0]; fetch('/text', {method: 'POST', body: location.hash})",
+        "main.textContent = location.hash.split('?')[0]; fetch('https://other.test/text', {method: 'PUT'})",
+        "setInterval(() => { main.textContent = ++n }, 10)",
+        "window.stop(); history.back(); history.pushState({}, '', '/pushed')",
+        "alert(1); window.open('/window')",
+    ],
+)
+def test_a_page_is_rendered_as_before_whatever_it_does_when_its_fragment_changes(
+    renderer: Renderer, script: str
+) -> None:
+    html = f"<!doctype html><p>Words</p><p id=main></p>{ROUTES}<a href=#name>name</a><script>let n = 0; onhashchange ="
+    job = page_job("hash_routes.html", cpu_s=1.0)
+    rendered = render(renderer, [job._replace(content=f"{html} () => {{ {script} }}</script>".encode())], refused)[0]
+    assert (rendered.redirect, rendered.problem, rendered.url, rendered.routes) == ("", "", job.url, ())
+    assert b"Words" in rendered.dom
+    assert len(rendered.links) == 19
+    assert rendered.hash_routes
+    assert rendered.anchors == rendered.named_routes == ()
+
+
+def test_anchors_of_routes_and_named_routes(renderer: Renderer) -> None:
+    html = f"<!doctype html><p id=main></p>{ROUTES}<a href=#name>name</a><a href=#main>main</a><script>"
+    html += (
+        "const show = () => { main.textContent = location.hash.split('?')[0] }; onhashchange = show; show()</script>"
+    )
+    job = page_job("hash_routes.html")
+    rendered = render(renderer, [job._replace(content=html.encode())])[0]
+    assert rendered.anchors == ("?id",)
+    assert rendered.named_routes == (f"{job.url}#name",)
+    assert rendered.n_clickable == 0
+
+
 def test_a_hash_route_shows_its_own_page(renderer: Renderer) -> None:
     job = page_job("hash_routes.html")
-    rendered = shown(renderer, [job._replace(url=job.url + "#/first")])[0]
+    rendered = render(renderer, [job._replace(url=job.url + "#/first")])[0]
     assert b"This is #/first" in rendered.dom
     assert rendered.url == f"{_HERE}/hash_routes.html#/first"
     assert rendered.redirect == ""
 
 
 def test_shadow_roots_are_part_of_the_page(renderer: Renderer) -> None:
-    rendered = shown_page(renderer, "shadow.html")
+    rendered = render_page(renderer, "shadow.html")
     assert rendered.links == tuple(f"{_HERE}/{path}" for path in ("light", "card", "deep#part", "last"))
     assert rendered.dom.count(b"<template shadowrootmode") == 2
     assert b"words in a card" in rendered.dom
@@ -73,59 +118,59 @@ def test_shadow_roots_are_part_of_the_page(renderer: Renderer) -> None:
 
 
 def test_lazy_images_are_asked_for_where_pictures_are_wanted(renderer: Renderer) -> None:
-    asked: list[Wanted] = []
+    asked: list[BrowserRequest] = []
 
-    def answer(wanted: Wanted) -> Supplied:
+    def response(wanted: BrowserRequest) -> BrowserResponse:
         asked.append(wanted)
         return site(wanted)
 
-    rendered = shown_page(renderer, "lazy_images.html", answer, pictures=True, scrolls=3, screenshot=True)
+    rendered = render_page(renderer, "lazy_images.html", response, pictures=True, scrolls=3, screenshot=True)
     assert [(wanted.url, wanted.kind) for wanted in asked] == [
         (f"{_HERE}/{name}.png", "image") for name in ("first", "native", "observed")
     ]
     assert rendered.screenshot.startswith(b"\xff\xd8")
     asked.clear()
-    rendered = shown_page(renderer, "lazy_images.html", answer, scrolls=3)
+    rendered = render_page(renderer, "lazy_images.html", response, scrolls=3)
     assert asked == []
     assert (rendered.n_requests, rendered.n_refused, rendered.screenshot) == (0, 0, b"")
 
 
 def test_time_passes_at_once_and_ends(renderer: Renderer) -> None:
-    rendered = shown_page(renderer, "endless_timers.html")
+    rendered = render_page(renderer, "endless_timers.html")
     assert rendered.links == (f"{_HERE}/late",)
-    assert rendered.trouble == ""
-    assert shown_page(renderer, "endless_timers.html", time_s=2.0).links == ()
+    assert rendered.problem == ""
+    assert render_page(renderer, "endless_timers.html", time_s=2.0).links == ()
 
 
-def test_what_never_ends_is_ended_and_still_looked_at(renderer: Renderer) -> None:
+def test_endless_scripts_are_stopped_and_the_page_is_read(renderer: Renderer) -> None:
     names = ("endless_script.html", "endless_messages.html")
-    script, messages = sorted(shown(renderer, [page_job(name, i, cpu_s=0.5) for i, name in enumerate(names)]).values())
-    assert (script.trouble, messages.trouble) == ("cpu", "cpu")
+    script, messages = sorted(render(renderer, [page_job(name, i, cpu_s=0.5) for i, name in enumerate(names)]).values())
+    assert (script.problem, messages.problem) == ("cpu", "cpu")
     assert script.links == (f"{_HERE}/before", f"{_HERE}/after")
     assert messages.links == (f"{_HERE}/there",)
     assert script.cpu_s > 0.5
 
 
 def test_too_many_requests_and_too_many_bytes(renderer: Renderer) -> None:
-    rendered = shown_page(renderer, "endless_requests.html", max_requests=10)
-    assert (rendered.trouble, rendered.n_requests, rendered.n_failed) == ("too many requests", 10, 10)
+    rendered = render_page(renderer, "endless_requests.html", max_requests=10)
+    assert (rendered.problem, rendered.n_requests, rendered.n_failed) == ("too many requests", 10, 10)
     assert rendered.n_refused > 0
     assert rendered.links == (f"{_HERE}/there",)
-    rendered = shown_page(
-        renderer, "endless_requests.html", lambda wanted: supplied(wanted, b"x" * 1000), max_bytes=4500
+    rendered = render_page(
+        renderer, "endless_requests.html", lambda wanted: respond(wanted, b"x" * 1000), max_bytes=4500
     )
-    assert (rendered.trouble, rendered.n_requests, rendered.n_failed) == ("too many requests", 5, 0)
+    assert (rendered.problem, rendered.n_requests, rendered.n_failed) == ("too many requests", 5, 0)
 
 
 def test_windows_are_not_opened_but_known(renderer: Renderer) -> None:
-    rendered = shown_page(renderer, "windows.html")
+    rendered = render_page(renderer, "windows.html")
     assert b"still here, null" in rendered.dom
-    assert {f"{_HERE}/popup", "https://elsewhere.test/popup", f"{_HERE}/blank"} <= set(rendered.links)
+    assert {f"{_HERE}/popup", "https://other.test/popup", f"{_HERE}/blank"} <= set(rendered.links)
     assert (rendered.redirect, rendered.n_requests, rendered.n_refused) == ("", 0, 1)  # the download
 
 
 def test_things_to_click_are_counted(renderer: Renderer) -> None:
-    rendered = shown_page(renderer, "click.html")
+    rendered = render_page(renderer, "click.html")
     assert rendered.n_clickable == 3
     assert rendered.links == (f"{_HERE}/link",)
 
@@ -140,7 +185,7 @@ def test_things_to_click_are_counted(renderer: Renderer) -> None:
     ],
 )
 def test_where_a_page_leads_by_itself(renderer: Renderer, name: str, target: str) -> None:
-    rendered = shown_page(renderer, name)
+    rendered = render_page(renderer, name)
     assert rendered.redirect == target
     assert rendered.url == f"{_HERE}/{name}"
     assert rendered.title in ("Moved", "Stay", "Form")  # the first document, as far as it came
@@ -149,11 +194,11 @@ def test_where_a_page_leads_by_itself(renderer: Renderer, name: str, target: str
 
 
 def test_a_page_that_empties_itself(renderer: Renderer) -> None:
-    assert shown_page(renderer, "leaves.html").trouble == "left"
+    assert render_page(renderer, "leaves.html").problem == "left"
 
 
 def test_dialogs_are_dismissed_and_end(renderer: Renderer) -> None:
-    rendered = shown_page(renderer, "dialogs.html")
+    rendered = render_page(renderer, "dialogs.html")
     assert b'<p id="said">false,</p>' in rendered.dom
     assert rendered.links == (f"{_HERE}/after",)
 
@@ -161,67 +206,79 @@ def test_dialogs_are_dismissed_and_end(renderer: Renderer) -> None:
 def test_frames(renderer: Renderer) -> None:
     asked: list[str] = []
 
-    def answer(wanted: Wanted) -> Supplied:
+    def response(wanted: BrowserRequest) -> BrowserResponse:
         asked.append(f"{wanted.kind} {wanted.url}")
         return site(wanted)
 
-    rendered = shown_page(renderer, "frames.html", answer)
+    rendered = render_page(renderer, "frames.html", response)
     assert rendered.links == tuple(f"{_HERE}/{path}" for path in ("outer", "inner-link", "from-srcdoc"))
     assert sorted(asked) == [
         f"{kind} {host}/{path}"
         for kind, path in (("fetch", "api/inner"), ("frame", "inner.html"))
-        for host in ("https://elsewhere.test", _HERE)
+        for host in ("https://other.test", _HERE)
     ]
 
 
 def test_routes_of_the_history(renderer: Renderer) -> None:
-    rendered = shown_page(renderer, "history.html")
+    rendered = render_page(renderer, "history.html")
     assert rendered.routes == (f"{_HERE}/first", f"{_HERE}/second?a=1", f"{_HERE}/third")
     assert rendered.url == f"{_HERE}/third"
     assert b'<p id="where">/third</p>' in rendered.dom
 
 
 def test_requests_and_what_becomes_of_them(renderer: Renderer) -> None:
-    def answer(wanted: Wanted) -> Supplied:
-        name = wanted.url.rpartition("/")[2]
-        if name == "moved":
-            return supplied(wanted, "", status=302, location="/api/target")
-        if name == "unreachable":
-            return supplied(wanted, "", status=0)
-        if name == "missing":
-            return supplied(wanted, "no such thing", status=404)
-        if name == "other":
-            return supplied(wanted, name, access_control_allow_origin=_HERE)
-        return refused(wanted) if name == "refused" else supplied(wanted, name)
+    asked: list[tuple[str, str]] = []
 
-    rendered = shown_page(renderer, "requests.html", answer)
+    def response(wanted: BrowserRequest) -> BrowserResponse:
+        name = wanted.url.rpartition("/")[2]
+        asked.append((wanted.method, name))
+        if wanted.kind == "preflight":
+            headers = {"Origin": _HERE, "Access-Control-Request-Method": "GET"}
+            assert dict(wanted.headers) == {**headers, "Access-Control-Request-Headers": "x-wanted"}
+            more = {} if name == "unasked" else {"access_control_allow_headers": "X-Wanted"}
+            return respond(wanted, "", status=204, access_control_allow_origin=_HERE, **more)
+        assert wanted.headers == ((("Origin", _HERE),) if "other.test" in wanted.url else ())
+        if name == "moved":
+            return respond(wanted, "", status=302, location="/api/target")
+        if name == "unreachable":
+            return respond(wanted, "", status=0)
+        if name == "missing":
+            return respond(wanted, "no such thing", status=404)
+        if name == "other":
+            return respond(wanted, name, access_control_allow_origin=_HERE)
+        return refused(wanted) if name == "refused" else respond(wanted, name)
+
+    rendered = render_page(renderer, "requests.html", response)
     said = sorted(line.partition("</li>")[0] for line in rendered.dom.decode().split("<li>")[1:] if "$" not in line)
     assert said == [
-        "closed: failed",  # no other origin may read it
+        "closed: failed",  # the server lets other origins ask, but not read
         "missing: 404 no such thing",
         "other: 200 other",
         "plain: 200 plain",
         "posted: failed",
         "redirected: 200 target",
         "refused: failed",
+        "unasked: failed",  # the server does not let other origins ask with this header
         "unreachable: failed",
     ]
-    assert rendered.n_requests == 9  # with the style and the target of the redirect
+    assert ("GET", "closed") in asked
+    assert ("GET", "unasked") not in asked
+    assert rendered.n_requests == 12  # with the style, the target of the redirect, and three preflights
     assert rendered.n_refused == 2
     assert rendered.n_failed == 2
 
 
 def test_a_bomb_of_elements_and_a_very_long_text(renderer: Renderer) -> None:
-    bomb, text = sorted(shown(renderer, [page_job("bomb.html", 0), page_job("large_text.html", 1)]).values())
-    assert (bomb.trouble, text.trouble) == ("too large", "too large")
+    bomb, text = sorted(render(renderer, [page_job("bomb.html", 0), page_job("large_text.html", 1)]).values())
+    assert (bomb.problem, text.problem) == ("too large", "too large")
     assert bomb.links == text.links == (f"{_HERE}/first",)
     assert bomb.dom == b""
     assert len(text.dom) == 16 << 20
 
 
 def test_a_page_that_kills_its_process_hurts_no_other(renderer: Renderer) -> None:
-    found = shown(renderer, [page_job("deep.html", 0), page_job("history.html", 1), page_job("click.html", 2)])
-    assert [found[i].trouble for i in range(3)] == ["crashed", "", ""]
+    found = render(renderer, [page_job("deep.html", 0), page_job("history.html", 1), page_job("click.html", 2)])
+    assert [found[i].problem for i in range(3)] == ["crashed", "", ""]
     assert found[2].n_clickable == 3
 
 
@@ -232,10 +289,10 @@ def test_documents_in_other_charsets_and_with_odd_headers(renderer: Renderer) ->
         status=404,
     )
     empty = page_job("click.html", 1)._replace(content=b"", headers=HTML, status=500)
-    found = shown(renderer, [job, empty])
+    found = render(renderer, [job, empty])
     assert found[0].title == "Füße"
     assert "größer".encode() in found[0].dom
-    assert (found[0].trouble, found[1].trouble, found[1].links) == ("", "", ())
+    assert (found[0].problem, found[1].problem, found[1].links) == ("", "", ())
 
 
 def test_the_page_sees_who_we_are(renderer: Renderer) -> None:
@@ -244,15 +301,15 @@ def test_the_page_sees_who_we_are(renderer: Renderer) -> None:
         page_job("click.html", i)._replace(content=say, user_agent=agent)
         for i, agent in enumerate(("Orienteer/test", "Other/1"))
     ]
-    found = shown(renderer, jobs)
+    found = render(renderer, jobs)
     assert b'<p id="p">Orienteer/test</p>' in found[0].dom
     assert b'<p id="p">Other/1</p>' in found[1].dom
 
 
 def test_a_page_that_takes_too_long(renderer: Renderer) -> None:
     for wall_s in (0.3, 3.0, 30.0):  # on a busy machine the page may not even have begun after the first
-        rendered = shown_page(renderer, "endless_script.html", wall_s=wall_s)
-        assert rendered.trouble == "time"
+        rendered = render_page(renderer, "endless_script.html", wall_s=wall_s)
+        assert rendered.problem == "time"
         if rendered.links:
             break
     assert rendered.links == (f"{_HERE}/before", f"{_HERE}/after")

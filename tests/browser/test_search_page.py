@@ -1,16 +1,20 @@
-"""Search as a person does it: type, read, switch the order, page through, look at details."""
+"""Search as a user does: type, read, switch the order, page through, open details."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.test_all_pages import findings
 from tests.web.small_crawl import CHARTS
 from tests.web.small_library import OTHER, make_library, served_library
+from tests.window import expect
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.long
 
@@ -37,18 +41,18 @@ def test_type_and_find(page: Page) -> None:
     link = first.locator("h2 a")
     assert link.get_attribute("href") == CHARTS
     assert set((link.get_attribute("rel") or "").split()) == {"noreferrer", "noopener", "nofollow"}
-    expect(page.get_by_role("status")).to_have_text(re.compile(r"20 pages found, 1 to 10, blended"))
+    expect(page.get_by_role("status")).to_have_text(re.compile(r"20 pages found, 1 to 10, best first"))
     assert "sea charts" in page.title()
-    expect(page.get_by_text("Related: linked to from the same pages")).to_be_visible()
+    expect(page.get_by_text("Related: linked from the same pages")).to_be_visible()
 
 
 def test_switching_the_order_reorders_at_once_and_shows_the_moves(page: Page) -> None:
     page.goto("/?q=harbour&rank=text")
     by_words = titles(page)
     page.evaluate("window.isTheSamePage = true")
-    page.get_by_role("link", name="Seen from inside").click()
-    expect(page.get_by_role("link", name="Seen from inside")).to_have_attribute("aria-current", "true")
-    expect(page.get_by_role("status")).to_have_text(re.compile("seen from inside"))
+    page.get_by_role("link", name="Most linked", exact=True).click()
+    expect(page.get_by_role("link", name="Most linked", exact=True)).to_have_attribute("aria-current", "true")
+    expect(page.get_by_role("status")).to_have_text(re.compile("by links in this crawl"))
     inside = titles(page)
     assert inside != by_words
     assert page.evaluate("window.isTheSamePage") is True
@@ -58,23 +62,23 @@ def test_switching_the_order_reorders_at_once_and_shows_the_moves(page: Page) ->
     expect(moved).to_have_class(re.compile("up"))
     expect(moved).to_contain_text(re.compile(r"up \d+ places, from \d+ by words"))
     expect(page.get_by_text("compared with the order by words")).to_be_visible()
-    page.get_by_role("link", name="Seen from outside").click()
-    expect(page.get_by_text("compared with the order seen from inside")).to_be_visible()
+    page.get_by_role("link", name="Most linked on the web").click()
+    expect(page.get_by_text("compared with the order by links in this crawl")).to_be_visible()
     assert titles(page) != inside
     page.go_back()
-    expect(page.get_by_role("link", name="Seen from inside")).to_have_attribute("aria-current", "true")
-    page.wait_for_load_state()  # it was loaded anew: before its scripts are there, nobody hears of going back
+    expect(page.get_by_role("link", name="Most linked", exact=True)).to_have_attribute("aria-current", "true")
+    page.wait_for_load_state()  # it was reloaded: before its scripts are loaded, going back is not handled
     assert titles(page) == inside
     page.go_back()
-    expect(page.get_by_role("link", name="Text", exact=True)).to_have_attribute("aria-current", "true")
+    expect(page.get_by_role("link", name="Words only", exact=True)).to_have_attribute("aria-current", "true")
     assert titles(page) == by_words
 
 
 def test_the_arrows_say_the_truth(page: Page) -> None:
-    """Each result stands where the order before had it, and where the arrow says."""
+    """The positions of the previous order and the arrows agree."""
     page.goto("/?q=harbour&rank=text")
     before = {title: place for place, title in enumerate(titles(page), 1)}
-    page.get_by_role("link", name="Seen from outside").click()
+    page.get_by_role("link", name="Most linked on the web").click()
     expect(page.get_by_text("compared with the order by words")).to_be_visible()
     arrows = page.locator(".results .moved > [aria-hidden]").all_inner_texts()
     n_checked = 0
@@ -93,7 +97,7 @@ def test_paging(page: Page) -> None:
     expect(page.get_by_text("Page 2 of 6")).to_be_visible()
     assert page.locator(".position").first.inner_text() == "11"
     assert not set(titles(page)) & set(seen)
-    expect(page.get_by_role("link", name="Seen from inside")).to_have_attribute("aria-current", "true")
+    expect(page.get_by_role("link", name="Most linked", exact=True)).to_have_attribute("aria-current", "true")
     page.get_by_role("link", name="Previous").click()
     expect(page.get_by_text("Page 1 of 6")).to_be_visible()
     assert titles(page) == seen
@@ -101,7 +105,7 @@ def test_paging(page: Page) -> None:
 
 def test_what_was_meant(page: Page) -> None:
     page.goto("/?q=habour+chrats")
-    expect(page.get_by_role("status")).to_have_text("Nothing found.")
+    expect(page.get_by_role("status")).to_contain_text("Nothing found. This crawl covers at least ")
     page.get_by_role("link", name="harbour charts").click()
     expect(page.locator(TITLES).first).to_be_visible()
 
@@ -123,10 +127,10 @@ def test_with_the_keyboard_alone(page: Page) -> None:
     page.keyboard.type("harbour")
     page.keyboard.press("Enter")
     expect(page.locator(TITLES).first).to_be_visible()
-    go_to(page, "Seen from inside")
+    go_to(page, "Most linked")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("link", name="Seen from inside")).to_have_attribute("aria-current", "true")
-    expect(page.locator(":focus")).to_have_text("Seen from inside")  # it stays where one was
+    expect(page.get_by_role("link", name="Most linked", exact=True)).to_have_attribute("aria-current", "true")
+    expect(page.locator(":focus")).to_have_text("Most linked")  # it stays where one was
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     go_to(page, "Details")
     page.keyboard.press("Enter")
@@ -146,10 +150,10 @@ def test_without_scripts(browser: Browser, address: str) -> None:
     context = browser.new_context(base_url=address, java_script_enabled=False)
     page = context.new_page()
     page.goto("/")
-    page.get_by_label("What to look for").fill("harbour")
+    page.get_by_label("Search words").fill("harbour")
     page.get_by_role("button", name="Search").click()
-    page.get_by_role("link", name="Seen from inside").click()
-    expect(page.get_by_role("link", name="Seen from inside")).to_have_attribute("aria-current", "true")
+    page.get_by_role("link", name="Most linked", exact=True).click()
+    expect(page.get_by_role("link", name="Most linked", exact=True)).to_have_attribute("aria-current", "true")
     page.get_by_role("link", name="Next").click()
     expect(page.get_by_text("Page 2 of 6")).to_be_visible()
     page.locator("#facets").get_by_role("link", name="museum.harbour.test").click()
@@ -202,7 +206,7 @@ def test_the_list_of_suggestions_is_accessible(page: Page) -> None:
     assert findings(page) == []
 
 
-def test_what_strangers_wrote_is_text_in_suggestions(page: Page) -> None:
+def test_untrusted_titles_are_text_in_suggestions(page: Page) -> None:
     wrong = '{"q": "a", "suggestions": [{"text": "<img src=x onerror=alert(1)>", "kind": "title"}]}'
     page.route("**/api/complete*", lambda route: route.fulfill(body=wrong, content_type="application/json"))
     open_first_page(page)
@@ -236,7 +240,7 @@ def test_results_are_narrowed_and_widened_again(page: Page) -> None:
     value = page.locator("#facets li", has_text="museum.harbour.test")
     count = int(value.locator(".n").inner_text())
     value.get_by_role("link").click()
-    expect(page.get_by_role("status")).to_have_text(re.compile(f"^{count} pages found.*seen from inside"))
+    expect(page.get_by_role("status")).to_have_text(re.compile(f"^{count} pages found.*by links in this crawl"))
     expect(page.get_by_role("combobox")).to_have_value("sea charts host:museum.harbour.test")
     page.locator("#facets").get_by_role("link", name="Remove museum.harbour.test").click()
     expect(page.get_by_role("status")).to_have_text(re.compile("^20 pages found"))

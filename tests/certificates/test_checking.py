@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from orienteer.certificates.certificate_text import headline
 from orienteer.certificates.checking import CertificateCheck, check_certificate
 from orienteer.certificates.facts import Facts
 from orienteer.certificates.gathering import facts_of_folder
@@ -21,6 +22,7 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.live.upload import upload
 from orienteer.store.folder import CrawlFolder
+from orienteer.wording import SAME_ANSWERS
 from tests.certificates.conftest import Certified
 from tests.cli.run import orienteer, refused
 from tests.live.live_crawls import crawled
@@ -46,7 +48,7 @@ def test_it_holds_for_the_folder_it_was_made_of(certified: Certified) -> None:
 def test_it_still_holds_when_the_crawl_has_gone_on(certified: Certified) -> None:
     found = check_certificate(certified.certificate, certified.later)
     assert found.problems == ()
-    assert found.notes[0].startswith("the crawl has gone on since, from ")
+    assert found.notes[0].startswith("the crawl has continued since, from ")
     assert check_certificate(certified.certificate, certified.later, quick=True).n_pages_read == 0
 
 
@@ -79,9 +81,9 @@ CHANGES: dict[str, tuple[Callable[[Facts], Facts], str]] = {
     "no walks": (lambda facts: replace(facts, measured=None), "measured is missing in the certificate"),
     "blocked": (part("pages", n_blocked=7), "the number of pages blocked is 7"),
     "hosts": (part("pages", n_hosts=10_000), "pages.n_hosts is 10,000"),
-    "time": (part("moment", last_time=1.0), "the last answer is 1970-01-01"),
+    "time": (part("moment", last_time=1.0), "the last response is 1970-01-01"),
     "robots": (part("run", robots=True), "run.robots is True in the certificate"),
-    "file": (lambda facts: replace(facts, archive=facts.archive[:-1]), "it holds pages that the certificate counts"),
+    "file": (lambda facts: replace(facts, archive=facts.archive[:-1]), "the certificate counts pages in it"),
     "size": (smaller, "orienteer-00000.warc.gz: "),
     "seeds": (part("crawl", damping=0.5), "a certificate of another crawl"),
 }
@@ -99,7 +101,7 @@ def test_a_figure_that_was_changed_in_the_data_alone(certified: Certified, tmp_p
     text = certified.certificate.read_text()
     (tmp_path / "c.html").write_text(text.replace('"n_failed": ', '"n_failed": 1'))
     found = check_certificate(tmp_path / "c.html", certified.then, quick=True)
-    assert found.problems[0] == "the certificate was changed: its facts do not have the digest that it names"
+    assert found.problems[0] == "the certificate was changed: its digest is not that of its facts"
     assert found.problems[1].startswith("the page was changed: it shows ")
 
 
@@ -126,7 +128,7 @@ def test_an_archive_that_was_changed(certified: Certified, folder: Path) -> None
     data[100] ^= 1
     first.write_bytes(data)
     found = check_certificate(certified.certificate, folder, quick=True)
-    assert f"{first}: it was changed: the SHA-256 of its first {len(data):,} bytes is another" == only(found)
+    assert f"{first}: it was changed: the SHA-256 of its first {len(data):,} bytes differs" == only(found)
     first.write_bytes(data[:-1])
     assert f"it is shorter than {len(data):,} bytes" in only(
         check_certificate(certified.certificate, folder, quick=True)
@@ -148,7 +150,7 @@ def test_a_database_that_says_otherwise_than_the_archive(certified: Certified, f
         database.execute(f"UPDATE page SET outcome = 'http 404', state = 3 WHERE position = {last}")
     database.close()
     found = check_certificate(certified.certificate, folder)
-    assert any("the database says http 404, the archive ok" in line for line in found.problems), found.problems
+    assert any("http 404 in the database, ok in the archive" in line for line in found.problems), found.problems
 
 
 def test_a_certificate_of_another_crawl(certified: Certified, tmp_path: Path) -> None:
@@ -179,8 +181,15 @@ def test_no_certificate_of_a_crawl_that_runs_or_lies(folder: Path) -> None:
     report = json.loads((folder / "report.json").read_text())
     report["figures"]["certificate"]["lower"] += 0.01
     (folder / "report.json").write_text(json.dumps(report))
-    with pytest.raises(CrawlFolderError, match="no certificate is made, since the folder is not what it says"):
+    with pytest.raises(CrawlFolderError, match="no certificate is made, since the claims of the folder do not hold"):
         facts_of_folder(folder)
+
+
+def test_the_confidence_is_not_said_without_what_it_assumes(certified: Certified) -> None:
+    assert certified.facts.measured is not None
+    measured = replace(certified.facts.measured, is_reached=True)
+    said = headline(replace(certified.facts, measured=measured))
+    assert f"confidence, supposing that {SAME_ANSWERS}." in said
 
 
 @needs_store
@@ -196,10 +205,18 @@ def test_an_archive_in_object_storage(tmp_path: Path) -> None:
     found = check_certificate(tmp_path / "here.html", tmp_path / "c")
     assert found.problems == ()
     assert found.n_pages_read == 0
-    assert "--read-stored" in found.notes[-1]
+    assert "--read-remote" in found.notes[-1]
+    assert found.headline.startswith("Proved from the archive: at least 0.00 % is covered.")
+    assert f"which counts {N_PAGES} pages that the archive does not confirm: at least 100.00 %" in found.headline
+    assert headline(facts) == found.headline
     again = check_certificate(tmp_path / "here.html", tmp_path / "c", read_stored=True)
     assert (again.problems, again.notes) == ((), ())
     assert again.n_pages_read == N_PAGES
+    assert again.headline == "Proved: at least 100.00 % is covered."
+    of_less = check_certificate(tmp_path / "c.html", tmp_path / "c", read_stored=True)
+    assert of_less.problems == (), "its maker had read nothing"
+    assert of_less.headline == again.headline
+    assert check_certificate(tmp_path / "c.html", tmp_path / "c").problems == ()
     first = tmp_path / "drive" / "orienteer-00000.warc.gz"
     first.write_bytes(first.read_bytes()[:-1] + b"x")
     changed = check_certificate(tmp_path / "here.html", tmp_path / "c", read_stored=True, quick=True)
@@ -211,7 +228,7 @@ def test_an_archive_in_object_storage(tmp_path: Path) -> None:
     [
         ("<p>hello</p>", "this is no certificate of Orienteer"),
         ('{"facts": {"format": "orienteer-certificate", "version": 7}}', "a certificate of version 7"),
-        ('{"facts": {"format": "orienteer-certificate", "version": 1}}', "the certificate is damaged at crawl"),
+        ('{"facts": {"format": "orienteer-certificate", "version": 2}}', "the certificate is damaged at crawl"),
         ("[" * 100_000, "this is no certificate of Orienteer"),
     ],
 )
@@ -226,10 +243,10 @@ def test_the_commands(certified: Certified, folder: Path, tmp_path: Path) -> Non
     assert done.stdout.startswith(f"{tmp_path / 'c.html'}: Proved: at least ")
     assert orienteer("verify", tmp_path / "c.html", folder).stdout.startswith("The certificate holds (")
     orienteer("certificate", folder, "-o", tmp_path / "c.json")
-    told = json.loads(orienteer("verify", tmp_path / "c.json", folder, "--json").stdout)
-    assert told["holds"] is True
+    output = json.loads(orienteer("verify", tmp_path / "c.json", folder, "--json").stdout)
+    assert output["holds"] is True
     shutil.rmtree(folder / "archive")
     wrong = orienteer("verify", tmp_path / "c.html", folder, "--quick", code=3)
     assert wrong.stdout.count("the file is missing.\n") == len(certified.facts.archive)
     assert "there is no such certificate" in refused("verify", tmp_path / "none.html", folder)
-    assert "name the crawl folder, too" in refused("verify", tmp_path / "c.html")
+    assert "add the crawl folder" in refused("verify", tmp_path / "c.html")

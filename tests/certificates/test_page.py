@@ -6,20 +6,22 @@ import hashlib
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import Browser
 from pypdfium2 import PdfDocument
 
 from orienteer.certificates import page as page_module
-from orienteer.certificates.facts import ArchiveFile, Facts
+from orienteer.certificates.facts import CertifiedFile, Facts
 from orienteer.certificates.page import LAYOUT, certificate_page, read_certificate
 from tests.browser.test_all_pages import findings
 from tests.certificates.conftest import Certified
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 EVIL = '</script><script>alert(1)</script><img src=x onerror=alert(2)>&amp;\u202e"'
-LAYOUTS = {1: "a29c26cea28f7905"}
+LAYOUTS = {1: "a29c26cea28f7905", 2: "992fb9ceff920696"}
 
 
 def full(facts: Facts) -> Facts:
@@ -55,13 +57,13 @@ def test_it_loads_nothing_and_runs_nothing(certified: Certified) -> None:
     assert re.findall(r"<script[^>]*>", text) == ['<script type="application/json" id="orienteer-certificate">']
 
 
-def test_what_strangers_wrote_is_escaped(certified: Certified, tmp_path: Path) -> None:
+def test_untrusted_texts_are_escaped(certified: Certified, tmp_path: Path) -> None:
     facts = certified.facts
     evil = replace(
         facts,
         crawl=replace(facts.crawl, seeds=(EVIL,), deny=(EVIL,)),
         run=replace(facts.run, user_agent=EVIL, stopped=EVIL),
-        archive=(ArchiveFile(EVIL, 1, EVIL, EVIL),),
+        archive=(CertifiedFile(EVIL, 1, EVIL, EVIL),),
         orienteer=EVIL,
     )
     text = certificate_page(evil)
@@ -72,7 +74,7 @@ def test_what_strangers_wrote_is_escaped(certified: Certified, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nobody_is_kept_out(certified: Certified, browser: Browser, scheme: Any, tmp_path: Path) -> None:
+def test_the_page_is_accessible(certified: Certified, browser: Browser, scheme: Any, tmp_path: Path) -> None:
     (tmp_path / "c.html").write_text(certificate_page(full(certified.facts)), encoding="utf-8")
     # Axe is a script, and the page itself allows none.
     with browser.new_context(viewport={"width": 360, "height": 700}, color_scheme=scheme, bypass_csp=True) as context:

@@ -1,4 +1,4 @@
-"""`orienteer` as a process that is watched while it runs: signals, pipes, a terminal."""
+"""`orienteer` as a running process: signals, pipes, a terminal."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from typing import Any
 
 from orienteer.fake_web.server import FakeWeb
 from tests.cli.run import Done
-from tests.ready_process import PATIENCE_S, ReadyPopen
+from tests.ready_process import TEST_TIMEOUT_S, ReadyPopen
 
 COMMAND = [sys.executable, "-m", "orienteer"]
 
 _BUSY = re.compile(r"preparing( \(.*\))?…\n?")
 
-# Everything but line ends that a terminal would obey.
+# Control characters, except line ends.
 CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 
 def options(web: FakeWeb, *more: object) -> list[str]:
-    """A crawl of the fake web that is in a hurry."""
+    """Options of a fast crawl of the fake web."""
     polite = ["--connect-to", web.address, "--delay", "0", "--connections", "8", "--ignore-robots"]
     return polite + [str(option) for option in more]
 
 
 @contextlib.contextmanager
 def started(*arguments: object, cwd: Path, **environment: str) -> Iterator[subprocess.Popen[str]]:
-    """The command, under way; killed if it should outlive the with-statement."""
+    """Start the command; kill it if it outlives the `with` block."""
     process = ReadyPopen(
         [*COMMAND, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         text=True, cwd=cwd, env={**os.environ, "COLUMNS": "100", **environment},
@@ -50,27 +50,27 @@ def started(*arguments: object, cwd: Path, **environment: str) -> Iterator[subpr
 
 
 def ended(process: subprocess.Popen[str]) -> Done:
-    """What it said, once it ends by itself."""
-    stdout, stderr = process.communicate(timeout=PATIENCE_S)
+    """Wait until it ends by itself; return its output."""
+    stdout, stderr = process.communicate(timeout=TEST_TIMEOUT_S)
     assert "Traceback" not in stderr
     assert "Exception ignored" not in stderr
-    return Done(process.returncode, stdout, without_patience(stderr))
+    return Done(process.returncode, stdout, without_preparing(stderr))
 
 
-def without_patience(stderr: str) -> str:
-    """What was said, but for the line that a busy machine is prepared slowly."""
+def without_preparing(stderr: str) -> str:
+    """Remove the line that a busy machine prints while preparing."""
     return _BUSY.sub("", stderr, count=1)
 
 
 def wait_until(happened: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TEST_TIMEOUT_S
     while not happened():
         assert time.monotonic() < deadline, "it did not happen"
         time.sleep(0.02)
 
 
 def signalled_until_it_ends(process: subprocess.Popen[str], at_most: int = 20) -> None:
-    """Ctrl-C again and again: two that come close together may count as one."""
+    """Send Ctrl-C repeatedly: two in quick succession may count as one."""
     for _ in range(at_most):
         process.send_signal(signal.SIGINT)
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -80,7 +80,7 @@ def signalled_until_it_ends(process: subprocess.Popen[str], at_most: int = 20) -
 
 
 class Terminal:
-    """The command in a terminal of its own; `written` is all that it has written there."""
+    """The command in its own terminal; `written` is all of its output."""
 
     def __init__(self, *arguments: object, cwd: Path, rows: int = 40, columns: int = 100) -> None:
         self.written = ""
@@ -103,22 +103,22 @@ class Terminal:
         self.hang_up()
 
     def read_until(self, expected: str) -> None:
-        """Read on until it has written that, behind what was read for before."""
+        """Read until it has written `expected`, after the previous match."""
         wait_until(lambda: expected in self.written[self._read_to :] or not self._read())
         assert expected in self.written[self._read_to :], f"it ended without {expected!r}:\n{self.written}"
         self._read_to = self.written.index(expected, self._read_to) + len(expected)
 
     def read_to_the_end(self) -> int:
-        """Read until the process has ended; its exit code."""
+        """Read until the process has ended; return its exit code."""
         while self._read():
             pass
-        return self.process.wait(PATIENCE_S)
+        return self.process.wait(TEST_TIMEOUT_S)
 
     def press(self, keys: str) -> None:
         os.write(self._master, keys.encode())
 
     def hang_up(self) -> None:
-        """The window is closed."""
+        """Close the terminal window."""
         if self._master >= 0:
             os.close(self._master)
             self._master = -1
@@ -126,7 +126,7 @@ class Terminal:
     def _read(self) -> bool:
         try:
             part = os.read(self._master, 1 << 16)
-        except OSError:  # nobody holds the other side any more
+        except OSError:  # the other side is closed
             part = b""
         self.written += part.decode(errors="replace")
         return part != b""
@@ -136,9 +136,9 @@ _PIECES = re.compile(r"\x1b\[(\??[0-9;]*)([A-Za-z])|([\r\n])|([^\x1b\r\n]+)|(\x1
 
 
 def screen(written: str) -> list[str]:
-    """The lines that are to be seen after all that was written; knows what Rich writes, and refuses the rest.
+    """Return the visible lines after this output. Only the escape sequences of Rich are supported.
 
-    Left out is that a busy machine is prepared slowly.
+    The line about preparing on a busy machine is removed.
     """
     lines, row, column = [""], 0, 0
     for argument, order, end, text, unknown in _PIECES.findall(written):

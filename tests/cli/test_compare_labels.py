@@ -26,10 +26,10 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_all_focused_policies_are_in_the_table(web: Path, tmp_path: Path) -> None:
     plot = tmp_path / "harvest.svg"
     labels = web.parent / "topic.txt"
-    said = orienteer("compare", web, "--labels", labels, "--start", "http://a.example/0", "--plot", plot).stdout
-    assert "10 relevant pages among the 53 that can be reached" in said
+    printed = orienteer("compare", web, "--labels", labels, "--start", "http://a.example/0", "--plot", plot).stdout
+    assert "10 relevant pages among the 53 that can be reached" in printed
     for name in harvest_policies():
-        assert name in said
+        assert name in printed
     assert "scent" in plot.read_text()
 
 
@@ -49,7 +49,7 @@ def test_as_json_it_has_the_curves(web: Path) -> None:
         ("0 0\n1 0\n", "0", "no page is relevant"),
         ("43 1\n", "1", "no relevant page can be reached from the start"),
         ("43 2\n", "0", "page 43 has 2.0; it must be from 0 to 1"),
-        ("43 one\n", "0", "'one' is no number"),
+        ("43 one\n", "0", "'one' is not a number"),
         ("99 1\n", "0", "page 99 is not in the graph"),
         ("43 1\n", "nowhere", "no page of the graph has the URL 'nowhere'"),
         ("", "0", "names no value"),
@@ -62,4 +62,4 @@ def test_labels_of_no_use_are_one_clear_line(web: Path, tmp_path: Path, labels: 
 
 
 def test_a_start_needs_labels(web: Path) -> None:
-    assert "--start is for --labels" in refused("compare", web, "--start", 0)
+    assert "--start goes with --labels" in refused("compare", web, "--start", 0)

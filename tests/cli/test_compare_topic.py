@@ -11,8 +11,8 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.graph.link_graph import LinkGraph
 from tests.cli.run import one_line, orienteer, orienteer_each, refused
-from tests.ledger.test_kept_policy import HOME, SITE, TOPIC, TRAINING
-from tests.live.live_crawls import Told, crawled
+from tests.ledger.test_stored_policy import HOME, SITE, TOPIC, TRAINING
+from tests.live.live_crawls import StoredCrawl, crawled
 from tests.topics.small_topics import topic_file
 
 
@@ -49,7 +49,7 @@ def trained(place: Path, folder: Path) -> list[object]:
 def test_all_focused_policies_on_a_crawl(place: Path, tmp_path: Path) -> None:
     plot = tmp_path / "harvest.svg"
     asked = ["compare", place / "crawl", "--topic", place / "topic.toml"]
-    untrained, told, knowing = orienteer_each(
+    untrained, after_training, informed = orienteer_each(
         [[*asked, "--plot", plot], [*asked, "--json"], [*asked, *trained(place, tmp_path), "--json"]]
     )
     assert "relevant pages among the 67 that can be reached (67 in all)" in untrained.stdout
@@ -57,9 +57,10 @@ def test_all_focused_policies_on_a_crawl(place: Path, tmp_path: Path) -> None:
         assert name in untrained.stdout
     assert "orienteer topic train-policy" in untrained.stdout
     assert "scent" in plot.read_text()
-    before, after = (json.loads(done.stdout) for done in (told, knowing))
+    before, after = (json.loads(done.stdout) for done in (after_training, informed))
     assert set(before) == {
-        "task", "n_pages", "n_reached", "n_targets", "best_area", "policies", "n_left_out", "has_words", "plots",
+        "version", "task", "n_pages", "n_reached", "n_targets", "best_area", "policies", "n_left_out", "has_words",
+        "plots",
     }  # fmt: skip
     assert (before["task"], before["n_left_out"], before["has_words"]) == ("topic.toml", 0, True)
     areas = [{one["policy"]: one["area"] for one in facts["policies"]} for facts in (before, after)]
@@ -82,16 +83,16 @@ def test_other_webs_and_starts(place: Path) -> None:
         ]
     )
     assert json.loads(archive.stdout)["n_reached"] == 67
-    n_known = len(Told(place / "part").urls)
-    assert f"Left out: {n_known - 40} pages that nobody has fetched." in part.stdout
+    n_known = len(StoredCrawl(place / "part").urls)
+    assert f"Left out: {n_known - 40} pages that were not fetched." in part.stdout
     assert json.loads(start.stdout)["n_reached"] == 22
     assert "1 relevant pages among the 3" in graph.stdout
-    assert "There are no texts: the policies hear no words." in graph.stdout
+    assert "There are no texts, so the policies see no words." in graph.stdout
     assert "29 relevant pages" in labels.stdout
-    assert "whose precision is" in labels.stdout
+    assert "with precision" in labels.stdout
 
 
-def test_the_labels_are_the_truth_and_the_topic_is_heard(place: Path) -> None:
+def test_labels_are_the_truth_and_policies_see_the_topic(place: Path) -> None:
     named = ("--topic", place / "topic.toml", "--labels", place / "labels.txt", "--policies", "breadth-first")
     facts = json.loads(orienteer("compare", place / "crawl", *named, "--json").stdout)
     assert (facts["task"], facts["n_targets"]) == ("labels.txt", 29)
@@ -102,11 +103,13 @@ def test_training_for_people_and_for_machines(place: Path, tmp_path: Path) -> No
     topic = tmp_path / "orchids.toml"
     topic.write_text((place / "topic.toml").read_text())
     command = ["topic", "train-policy", "context-graph:layers=3", place / "other"]
-    said, told = orienteer_each([[*command, "--topic", topic], [*command, "-o", tmp_path / "m.npz", "--json"]])
-    assert "67 pages" in said.stdout
+    printed, after_training = orienteer_each(
+        [[*command, "--topic", topic], [*command, "-o", tmp_path / "m.npz", "--json"]]
+    )
+    assert "67 pages" in printed.stdout
     assert (tmp_path / "orchids-context-graph.npz").exists()
-    assert "context-graph:layers=3,model=" in said.stdout.replace("\n", "")
-    facts = json.loads(told.stdout)
+    assert "context-graph:layers=3,model=" in printed.stdout.replace("\n", "")
+    facts = json.loads(after_training.stdout)
     assert (facts["policy"], facts["topic"], facts["threshold"]) == ("context-graph:layers=3", None, 0.4)
     assert facts["sites"][0]["n_pages"] == 67
     assert (tmp_path / "m.npz").read_bytes() == (tmp_path / "orchids-context-graph.npz").read_bytes()
@@ -120,12 +123,12 @@ def test_a_crawl_by_a_trained_policy(place: Path, tmp_path: Path) -> None:
     with FakeWeb(MadeSite(SITE)) as web:
         named = ["crawl", HOME, "--topic", place / "topic.toml", "--connect-to", web.address, "--delay", "0", "-q"]
         named += ["-o", tmp_path / "crawl", "--budget", "30", "--policy"]
-        said = refused(*named, "apprentice")
-        assert "policy apprentice has not learned on other sites yet; train it first: orienteer topic train-" in said
+        printed = refused(*named, "apprentice")
+        assert "policy apprentice has not learned on other sites yet; train it first: orienteer topic train-" in printed
         orienteer(*named, f"apprentice:model={tmp_path}/apprentice.npz,batch=2")
         (tmp_path / "apprentice.npz").unlink()
         orienteer("crawl", tmp_path / "crawl", "--budget", "40", "-q")
-    assert len(Told(tmp_path / "crawl").order) == 40
+    assert len(StoredCrawl(tmp_path / "crawl").order) == 40
 
 
 def test_what_is_missing_is_one_clear_line(place: Path, tmp_path: Path) -> None:
@@ -144,7 +147,7 @@ def test_what_is_missing_is_one_clear_line(place: Path, tmp_path: Path) -> None:
         (["compare", place / "web.npz", *topic], "a graph has no texts, and a topic of kind keywords reads them"),
         (["compare", place / "nameless.npz", "--topic", place / "url.toml"], "the graph has no URLs"),
         (["compare", tmp_path / "empty", *topic], "empty: this is no crawl folder and no graph"),
-        ([*crawl, *models], "--model is for --topic"),
+        ([*crawl, *models], "--model goes with --topic"),
         ([*crawl, *topic, "--model", tmp_path / "broken.npz"], "broken.npz: the model is corrupt"),
         ([*crawl, *topic, *models[:2], *models[:2]], "there is another model of apprentice already"),
         ([*crawl, *topic, *models, "--policies", "scent"], "apprentice is not among the policies compared"),

@@ -1,4 +1,4 @@
-"""What every command keeps to: one JSON document for machines, exit codes, one line for what is wrong, completion."""
+"""Rules for all commands: one JSON document, exit codes, one line per error, completion."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from tests.cli.run import orienteer, orienteer_each
 from tests.cli.test_help import COMMANDS, GROUPS
-from tests.imports.collections_made import response, write
-from tests.ready_process import PATIENCE_S, ReadyPopen
+from tests.imports.made_collections import response, write
+from tests.ready_process import TEST_TIMEOUT_S, ReadyPopen
 from tests.topics.small_topics import EXAMPLES, topic_file, write_examples
 
 SRC = Path(ori.__file__).parent
@@ -91,7 +91,7 @@ RUNS: dict[str, Made] = {
     "report": lambda folder, web: [folder / "crawl"],
     "repair": lambda folder, web: [folder / "crawl"],
     "seeds": lambda folder, web: [folder / "crawl", "-k", "1"],
-    "estimate": lambda folder, web: ["--graph", folder / "web.npz", "--local", folder / "local.txt"],
+    "estimate": lambda folder, web: ["--graph", folder / "web.npz", "--pages", folder / "local.txt"],
     "survey": lambda folder, web: [folder / "crawl"],
     "index": lambda folder, web: [folder / "crawl"],
     "search": lambda folder, web: [folder / "crawl", "words"],
@@ -130,7 +130,7 @@ def test_serve_says_where_it_is(world: dict[str, Any]) -> None:
             text += process.stdout.readline()
         facts = json.loads(text)
         process.terminate()
-        process.communicate(timeout=PATIENCE_S)
+        process.communicate(timeout=TEST_TIMEOUT_S)
     assert facts["address"] == f"http://127.0.0.1:{facts['port']}/"
 
 
@@ -168,7 +168,7 @@ def test_what_is_not_there_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
         assert done.stdout == ""
         assert done.stderr.startswith("orienteer: ")
         assert done.stderr.count("\n") == 1, done
-        assert "nowhere" in done.stderr
+        assert "nowhere" in done.stderr or str(nowhere)[:40] in done.stderr, "a long value is shortened"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -182,11 +182,11 @@ def test_a_goal_that_was_not_reached_is_exit_code_3(world: dict[str, Any]) -> No
 
 
 def test_the_exit_codes_are_documented() -> None:
-    said = " ".join(orienteer("--help").stdout.split())
+    printed = " ".join(orienteer("--help").stdout.split())
     readme = " ".join((Path(__file__).parents[2] / "README.md").read_text().split())
-    for text in (said, readme):
-        assert "0, the goal was reached; 2, bad usage or bad input" in text
-        assert "3, it ended without reaching its goal; 130, interrupted" in text
+    for text in (printed, readme):
+        assert "0, success; 2, bad usage or bad input" in text
+        assert "3, goal not reached; 130, interrupted by Ctrl-C; 143, by SIGTERM" in text
 
 
 def test_without_a_command_there_is_help() -> None:
@@ -200,12 +200,11 @@ def test_without_a_command_there_is_help() -> None:
 def test_no_environment_variable_is_read() -> None:
     for name, command in REGISTERED.items():
         assert all(not parameter.envvar for parameter in command.params), name
-    # But where compiled kernels are kept, as Numba's variable says; where the user's directories are, as variables of
-    # the desktop's rules say; who one is in an object store or on a cluster, as those of AWS and Ray say; what an
-    # access file names; and what another process is given on its way.
+    # Exceptions: Numba's folder of compiled kernels, the XDG directories of the user, the credentials of AWS and Ray,
+    # variables that a credentials file names, and the environment of child processes.
     passing = {SRC / "kernel_folder.py", SRC / "files" / "user_folders.py", *(SRC / "processes").glob("*.py")}
     passing |= {SRC / "store" / "aws_account.py", *(SRC / "workers").glob("ray_*.py")}
-    passing.add(SRC / "access" / "access_file.py")
+    passing.add(SRC / "credentials" / "credentials_file.py")
     for path in set(SRC.rglob("*.py")) - passing:
         text = path.read_text()
         assert "os.environ" not in text, path
@@ -215,11 +214,13 @@ def test_no_environment_variable_is_read() -> None:
 
 
 def completed(*words: str) -> list[str]:
-    """What a shell is told when these words stand on its line."""
+    """Return the completions for a command line of these words."""
     environment = {**os.environ, "_ORIENTEER_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(("orienteer", *words))}
     environment["COMP_CWORD"] = str(len(words))
     command = [sys.executable, "-m", "orienteer"]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE_S).stdout.split()
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=TEST_TIMEOUT_S
+    ).stdout.split()
 
 
 def test_commands_and_options_are_completed() -> None:
@@ -232,13 +233,15 @@ def test_commands_and_options_are_completed() -> None:
 def test_there_is_a_script_for_each_shell(shell: str, tmp_path: Path) -> None:
     environment = {**os.environ, "_ORIENTEER_COMPLETE": f"source_{shell}"}
     done = subprocess.run(
-        [sys.executable, "-m", "orienteer"], env=environment, capture_output=True, text=True, timeout=PATIENCE_S
+        [sys.executable, "-m", "orienteer"], env=environment, capture_output=True, text=True, timeout=TEST_TIMEOUT_S
     )
     assert f"_ORIENTEER_COMPLETE=complete_{shell}" in done.stdout
     program = shutil.which(shell)
     if program is not None:
         (tmp_path / "script").write_text(done.stdout)
-        subprocess.run([program, "-n", str(tmp_path / "script")], check=True, timeout=PATIENCE_S)  # its syntax is right
+        subprocess.run(
+            [program, "-n", str(tmp_path / "script")], check=True, timeout=TEST_TIMEOUT_S
+        )  # its syntax is right
 
 
 def test_a_shell_can_ask_for_its_script() -> None:
@@ -246,6 +249,6 @@ def test_a_shell_can_ask_for_its_script() -> None:
     if bash is None:
         pytest.skip("there is no bash here")
     script = f"{sys.executable} -m orienteer --show-completion; exit $?"
-    done = subprocess.run([bash, "-c", script], capture_output=True, text=True, timeout=PATIENCE_S)
+    done = subprocess.run([bash, "-c", script], capture_output=True, text=True, timeout=TEST_TIMEOUT_S)
     assert done.returncode == 0
     assert "complete -o default -F _orienteer_completion orienteer" in done.stdout

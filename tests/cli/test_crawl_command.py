@@ -17,15 +17,16 @@ from typing import Any
 import pytest
 
 from orienteer.cli.crawl import _content_types, _expect_url
-from orienteer.fake_web.answers import Answer
+from orienteer.cli.display import JSON_VERSION
+from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.fetch.settings import FetchSettings
 from orienteer.graph.link_graph import LinkGraph
-from tests.cli.live_process import COMMAND, CONTROLS, ended, options, started, wait_until, without_patience
+from tests.cli.live_process import COMMAND, CONTROLS, ended, options, started, wait_until, without_preparing
 from tests.cli.run import Done, orienteer, orienteer_each, refused
-from tests.live.live_crawls import Told
-from tests.ready_process import PATIENCE_S, ReadyPopen
+from tests.live.live_crawls import StoredCrawl
+from tests.ready_process import TEST_TIMEOUT_S, ReadyPopen
 
 pytestmark = pytest.mark.long
 
@@ -35,7 +36,7 @@ PLACES = {
     "http://a.test/b": "<a href=/c>c</a><a href=/d>d</a>",
     "http://a.test/c": "<a href=/>home</a><a href=http://other.test/>other</a>",
     "http://a.test/d": "the end",
-    "http://a.test/closed": Answer("no", status=403),
+    "http://a.test/closed": FakeResponse("no", status=403),
 }
 FETCHED = {SEED, "http://a.test/b", "http://a.test/c", "http://a.test/d", "http://a.test/gone"}
 
@@ -46,9 +47,9 @@ def web() -> Iterator[FakeWeb]:
         yield web
 
 
-def crawl(web: FakeWeb, folder: Path, *more: object, code: int = 0) -> Done:
+def crawl(web: FakeWeb, folder: Path, *more: object, code: int = 0, seed: str = SEED) -> Done:
     """A crawl to its end, from the place where the folder is to be."""
-    with started("crawl", SEED, *options(web, "-o", folder.name), *more, cwd=folder.parent) as process:
+    with started("crawl", seed, *options(web, "-o", folder.name), *more, cwd=folder.parent) as process:
         done = ended(process)
     assert done.returncode == code, done.stderr
     return done
@@ -59,7 +60,7 @@ def facts(text: str) -> dict[str, str]:
     return dict(re.split(r"\s{2,}", line.strip(), maxsplit=1) for line in text.splitlines() if "  " in line.strip())
 
 
-def test_whoever_forgot_to_allow_private_addresses_is_told_how_to_go_on(web: FakeWeb, tmp_path: Path) -> None:
+def test_a_forgotten_allow_private_prints_how_to_continue(web: FakeWeb, tmp_path: Path) -> None:
     command = ["crawl", f"http://127.0.0.1:{web.port}/", "--until", 0.5, "-q", "-o", tmp_path / "c"]
     why = f"127.0.0.1:{web.port} is a private address; --allow-private if it is your own"
     assert why in refused(*command)
@@ -71,11 +72,11 @@ def test_whoever_forgot_to_allow_private_addresses_is_told_how_to_go_on(web: Fak
 
 def test_a_crawl_from_its_beginning_to_its_report(web: FakeWeb, tmp_path: Path) -> None:
     done = crawl(web, tmp_path / "c")
-    said = facts(done.stdout)
-    assert said["goal"] == "reached: nothing is left to fetch"
-    assert said["pages"] == "4 fetched, 1 failed, 1 blocked; 0 left in the frontier"
-    assert said["errors in this run"] == "http 403 (1), http 404 (1)"
-    assert said["folder"] == "c"
+    printed = facts(done.stdout)
+    assert printed["result"].startswith("everything in reach is fetched; at least ")
+    assert printed["pages"] == "4 fetched, 1 failed, 1 blocked; 0 left in the frontier"
+    assert printed["errors in this run"] == "http 403 (1), http 404 (1)"
+    assert printed["folder"] == "c"
     assert "orienteer status c" in done.stdout
     assert not CONTROLS.search(done.stdout + done.stderr)
     folder = tmp_path / "c"
@@ -83,7 +84,7 @@ def test_a_crawl_from_its_beginning_to_its_report(web: FakeWeb, tmp_path: Path) 
         "archive", "checkpoints", "course.jsonl", "crawl.allowed", "crawl.db", "crawl.lock", "crawl.toml",
         "frontier.json", "log.jsonl", "report.json",
     }  # fmt: skip
-    assert Told(folder).fetched_urls() == FETCHED
+    assert StoredCrawl(folder).fetched_urls() == FETCHED
     assert json.loads((folder / "report.json").read_text())["stopped_because"] == "frontier empty"
     status = orienteer("status", folder)
     assert "not running" in status.stdout
@@ -102,26 +103,26 @@ def test_the_report_as_json_and_nothing_else(web: FakeWeb, tmp_path: Path) -> No
     assert report["figures"]["certificate"]["of_reachable"] >= 0.999
     assert report["figures"]["n_fetched"] == 4
     assert report["figures"]["certificate"]["blocked"] > 0
-    assert report == json.loads((tmp_path / "c" / "report.json").read_text())
+    assert report == {"version": JSON_VERSION} | json.loads((tmp_path / "c" / "report.json").read_text())
     assert done.stderr.startswith("99.9 % cannot be proved: ")
     assert done.stderr.count("\n") == 1
     assert crawl(web, tmp_path / "c", "--json", "--quiet", code=3).stderr == ""
 
 
 def test_a_coverage_that_cannot_be_reached_is_not_reached(web: FakeWeb, tmp_path: Path) -> None:
-    """Said once, with both figures at the end; what is reachable is a goal of its own, for a finished crawl as well."""
+    """Reported once, with both figures at the end; --of-reachable is a separate goal, also for a finished crawl."""
     done = crawl(web, tmp_path / "c", "--until", "0.999", code=3)
-    said = " ".join(done.stdout.split())
-    assert "goal not reached: a coverage of 99.9 % of what is reachable is proved, but 99.9 % of everything" in said
-    assert "out of reach: on blocked pages, or behind them" in said
-    assert "at least 99.99 % of what is reachable is covered" in said
+    printed = " ".join(done.stdout.split())
+    assert "goal not reached: a coverage of 99.9 % of what is reachable is proved, but 99.9 % of everything" in printed
+    assert "unreachable: on blocked pages, or behind them" in printed
+    assert "at least 99.99 % of what is reachable is covered" in printed
     assert done.stderr.count("99.9 % cannot be proved: up to ") == 1
     assert "of a surfer's time is on blocked pages (http 403), or behind them" in done.stderr
     status = " ".join(orienteer("status", tmp_path / "c").stdout.split())
-    assert "out of reach 99.9 % cannot be proved: up to " in status
+    assert "unreachable 99.9 % cannot be proved: up to " in status
     assert "at least 99.99 % of what is reachable is covered" in status
     reached = crawl(web, tmp_path / "c", "--of-reachable")
-    assert facts(reached.stdout)["goal"] == "reached: a coverage of 99.9 % of what is reachable is proved"
+    assert facts(reached.stdout)["result"] == "goal reached: a coverage of 99.9 % of what is reachable is proved"
     assert "cannot be proved" not in reached.stderr
     assert "goal a coverage of 99.9 % of what is reachable" in " ".join(
         orienteer("status", tmp_path / "c").stdout.split()
@@ -133,11 +134,11 @@ def test_a_coverage_that_cannot_be_reached_is_not_reached(web: FakeWeb, tmp_path
 # -- seeds that lead nowhere ------------------------------------------------------------------------------------
 
 NO_PAGES: dict[str, Any] = {
-    "http://a.test/file.ps": Answer(b"%!PS", content_type="application/postscript"),
-    "http://a.test/file.pdf": Answer(b"%PDF", content_type="application/pdf"),
-    "http://a.test/moved": Answer(b"", status=301, headers=[("Location", "http://a.test/nowhere")]),
-    "http://a.test/elsewhere": Answer(b"", status=301, headers=[("Location", "http://b.test/denied")]),
-    "http://a.test/closed": Answer("no", status=403),
+    "http://a.test/file.ps": FakeResponse(b"%!PS", content_type="application/postscript"),
+    "http://a.test/file.pdf": FakeResponse(b"%PDF", content_type="application/pdf"),
+    "http://a.test/moved": FakeResponse(b"", status=301, headers=[("Location", "http://a.test/nowhere")]),
+    "http://a.test/elsewhere": FakeResponse(b"", status=301, headers=[("Location", "http://b.test/denied")]),
+    "http://a.test/closed": FakeResponse("no", status=403),
 }
 
 
@@ -146,7 +147,7 @@ NO_PAGES: dict[str, Any] = {
     [
         ("closed", "http://a.test/closed: the server answered 403 (forbidden)"),
         ("nowhere", "http://a.test/nowhere: the server answered 404 (not found)"),
-        ("file.ps", "http://a.test/file.ps: it is no page but application/postscript (see --content-type)"),
+        ("file.ps", "http://a.test/file.ps: it is not a page but application/postscript (see --content-type)"),
         ("file.pdf", "http://a.test/file.pdf: it is a document that cannot be read"),
         ("moved", "redirects to http://a.test/nowhere, and there: the server answered 404 (not found)"),
         ("elsewhere", "http://a.test/elsewhere: it redirects to http://b.test/denied, outside the scope"),
@@ -183,8 +184,8 @@ def test_where_some_seeds_work_the_others_are_named(web: FakeWeb, tmp_path: Path
     assert done.returncode == 0, done.stderr
     assert facts(done.stdout)["seeds lost"] == "http://a.test/nowhere: the server answered 404 (not found)"
     report = json.loads((tmp_path / "c" / "report.json").read_text())
-    assert report["lost_seeds"] == {"http://a.test/nowhere": "the server answered 404 (not found)"}
-    assert report["figures"]["left_s"] == 0
+    assert report["failed_seeds"] == {"http://a.test/nowhere": "the server answered 404 (not found)"}
+    assert report["figures"]["eta_s"] == 0
 
 
 def test_a_word_is_no_url(tmp_path: Path) -> None:
@@ -193,18 +194,31 @@ def test_a_word_is_no_url(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "url"),
-    [
-        ("example.org", "example.org"),
-        ("localhost:8000/a", "http://localhost:8000/a"),
-        ("localhost", "http://localhost"),
-        ("127.0.0.1:80", "http://127.0.0.1:80"),
-        ("host:8080", "host:8080"),
-        ("https://localhost", "https://localhost"),
-    ],
+    "typed", ["example.org", "localhost:8000/a", "localhost", "127.0.0.1:80", "host:8080", "https://localhost"]
 )
-def test_what_is_typed_is_taken_for_a_url(typed: str, url: str) -> None:
-    assert _expect_url(typed) == url
+def test_what_is_typed_is_taken_for_a_url(typed: str) -> None:
+    assert _expect_url(typed) == typed
+
+
+def test_without_a_scheme_http_is_tried_after_https(web: FakeWeb, tmp_path: Path) -> None:
+    """The attempts are reported; the crawl resumes from the same start page."""
+    folder = tmp_path / "c"
+    done = crawl(web, folder, "--budget", "2", seed="a.test")
+    assert done.stderr.startswith("a.test/: https was tried (")
+    assert done.stderr.endswith(f"), http answers: starting at {SEED}\n")
+    assert tomllib.loads((folder / "crawl.toml").read_text())["crawl"]["seeds"] == [SEED]
+    again = crawl(web, folder, "--budget", "3", seed="a.test")
+    assert "https was tried" not in again.stderr, "the folder says which it was"
+    assert len(StoredCrawl(folder).order) == 3
+
+
+def test_what_answers_neither_by_https_nor_by_http_is_one_line(tmp_path: Path) -> None:
+    with socket.socket() as closed_port:
+        closed_port.bind(("127.0.0.1", 0))
+        place = f"127.0.0.1:{closed_port.getsockname()[1]}"
+        printed = refused("crawl", place, "--allow-private", "-o", tmp_path / "c")
+    assert f"{place}/: https was tried ({place} refused the connection), then http ({place} refused" in printed
+    assert not (tmp_path / "c").exists()
 
 
 # -- goals ------------------------------------------------------------------------------------------------------
@@ -215,13 +229,13 @@ def test_a_finished_crawl_goes_on_when_more_is_asked_for(tmp_path: Path) -> None
     tree = {f"http://a.test/{k}": f"<a href=/{2 * k}><a href=/{2 * k + 1}>" for k in range(1, 16)}
     with FakeWeb(MadeSite(tree)) as web:
         orienteer("crawl", "http://a.test/1", *options(web, "-o", folder), "--until", 0.3, "--budget", 100, *one)
-        n_first = len(Told(folder).order)
+        n_first = len(StoredCrawl(folder).order)
         orienteer("crawl", folder, "--until", "50%", *one)
-        n_second = len(Told(folder).order)
+        n_second = len(StoredCrawl(folder).order)
         assert plan_of(folder)["until"] == 0.5
         done = orienteer("crawl", folder, "--until", "1", *one)
-    assert facts(done.stdout)["goal"] == "reached: nothing is left to fetch"
-    assert n_first < n_second < len(Told(folder).order) == 31
+    assert facts(done.stdout)["result"].startswith("everything in reach is fetched; at least ")
+    assert n_first < n_second < len(StoredCrawl(folder).order) == 31
     stored = plan_of(folder)
     assert "until" not in stored, "everything was asked for"
     assert "budget" not in stored
@@ -231,7 +245,7 @@ def test_a_budget_can_be_taken_back(web: FakeWeb, tmp_path: Path) -> None:
     folder = tmp_path / "c"
     crawl(web, folder, "--budget", "1")
     orienteer("crawl", folder, "--budget", "none")
-    assert Told(folder).fetched_urls() == FETCHED
+    assert StoredCrawl(folder).fetched_urls() == FETCHED
     assert "budget" not in plan_of(folder)
 
 
@@ -239,7 +253,7 @@ def test_budget_and_resume(web: FakeWeb, tmp_path: Path) -> None:
     """By the same command, by the folder alone, and with settings that may change."""
     folder = tmp_path / "c"
     first = crawl(web, folder, "--budget", "2")
-    assert facts(first.stdout)["goal"] == "reached: the budget of 2 pages is spent"
+    assert facts(first.stdout)["result"].startswith("stopped at your limit of 2 pages; at least ")
     assert "orienteer crawl c --budget 4" in first.stdout
     n_requests = len(web.requests)
     crawl(web, folder, "--budget", "2")
@@ -247,10 +261,10 @@ def test_budget_and_resume(web: FakeWeb, tmp_path: Path) -> None:
     crawl(web, folder, "--budget", "3")
     orienteer("crawl", folder, "--budget", "4", "--workers", "1")
     assert tomllib.loads((folder / "crawl.toml").read_text())["crawl"]["workers"] == 1
-    assert len(Told(folder).order) == 4
-    orienteer("crawl", folder, "--budget", "100", code=3)
-    told = Told(folder)
-    assert told.fetched_urls() == FETCHED
+    assert len(StoredCrawl(folder).order) == 4
+    orienteer("crawl", folder, "--budget", "100")  # everything is fetched before the limit
+    stored = StoredCrawl(folder)
+    assert stored.fetched_urls() == FETCHED
     asked = [(host, target) for _, host, target in web.requests[n_requests - 2 :]]
     assert len(asked) == len(set(asked)) == 6, "no page was asked for twice"
     log = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
@@ -265,7 +279,7 @@ def test_without_a_name_the_folder_is_called_after_the_host(tmp_path: Path) -> N
         done = ended(process)
     assert done.returncode == 0, done.stderr
     assert facts(done.stdout)["folder"] == "a.test-8080-crawl"
-    assert Told(tmp_path / "a.test-8080-crawl").outcome("http://a.test:8080/b") == "ok"
+    assert StoredCrawl(tmp_path / "a.test-8080-crawl").outcome("http://a.test:8080/b") == "ok"
 
 
 def test_a_settings_file(web: FakeWeb, tmp_path: Path) -> None:
@@ -287,10 +301,10 @@ def test_a_settings_file(web: FakeWeb, tmp_path: Path) -> None:
         """
     )
     folder = tmp_path / "c"
-    orienteer("crawl", "-o", folder, "--settings", settings, "--budget", "50", code=3)
-    told = Told(folder)
-    assert told.urls[0] == SEED
-    assert told.fetched_urls() == {SEED, "http://a.test/b", "http://a.test/d", "http://a.test/gone"}
+    orienteer("crawl", "-o", folder, "--settings", settings, "--budget", "50")
+    stored = StoredCrawl(folder)
+    assert stored.urls[0] == SEED
+    assert stored.fetched_urls() == {SEED, "http://a.test/b", "http://a.test/d", "http://a.test/gone"}
     stored = tomllib.loads((folder / "crawl.toml").read_text())
     assert stored["crawl"]["policy"] == "breadth-first"
     assert stored["crawl"]["budget"] == 50, "an option counts more than the file"
@@ -318,21 +332,21 @@ def test_a_crawl_from_seeds_that_another_one_has_found(web: FakeWeb, crawled: Pa
     ), "nothing else adds anything to what the first one covers"
     stored = plan_of(tmp_path / "c")
     assert (stored["seeds"], stored["trust"]) == ([SEED], [])
-    assert Told(tmp_path / "c").fetched_urls() == FETCHED - {"http://a.test/d"}, "one hop, as was said"
+    assert StoredCrawl(tmp_path / "c").fetched_urls() == FETCHED - {"http://a.test/d"}, "one hop, as was said"
 
 
 def test_the_same_command_goes_on_without_choosing_again(web: FakeWeb, tmp_path: Path) -> None:
     urls = [SEED, "http://a.test/b", "http://a.test/c", "http://a.test/d"]
     graph = tmp_path / "web.npz"
     LinkGraph.from_links(4, [0, 1], [1, 3], urls=urls).save(graph)
-    command = ["--seeds-from", graph, "--n-seeds", 2, "--seed-hops", 1, "--trust-by", "value", "-o", "c"]
+    command = ["--seeds-from", graph, "--n-seeds", 2, "--seed-hops", 1, "--seed-trust", "value", "-o", "c"]
     first = start(web, tmp_path, *command, "--budget", 1)
     assert "2 seeds by greedy: http://a.test/, http://a.test/b; within 1 hop they cover 3 of 4" in first.stderr
     stored = plan_of(tmp_path / "c")
     assert (stored["seeds"], stored["trust"]) == ([SEED, "http://a.test/b"], [2.0, 1.0])
     graph.unlink()
     second = start(web, tmp_path, *command)
-    assert second.stderr == "c holds a crawl: it is resumed from its 2 seeds, none is chosen anew\n"
+    assert second.stderr == "c holds a crawl: it is resumed from its 2 seeds, none is chosen again\n"
     assert plan_of(tmp_path / "c") == stored
     assert start(web, tmp_path, SEED, *command).returncode == 0, "its first seed may be named"
     alike = tmp_path / "settings.toml"
@@ -349,18 +363,18 @@ def test_the_same_command_goes_on_without_choosing_again(web: FakeWeb, tmp_path:
 def test_named_pages_come_first_and_the_folder_is_called_after_the_first(web: FakeWeb, tmp_path: Path) -> None:
     graph = tmp_path / "web.npz"
     LinkGraph.from_links(3, [0], [1], urls=[SEED, "http://a.test/b", "http://b.test/"]).save(graph)
-    done = start(web, tmp_path, "http://other.test:81/", "--seeds-from", graph, "--trust-by", "value", "--json")
+    done = start(web, tmp_path, "http://other.test:81/", "--seeds-from", graph, "--seed-trust", "value", "--json")
     assert done.stderr == ""
     report = json.loads(done.stdout)
     assert report["folder"] == "other.test-81-crawl"
-    assert set(report["lost_seeds"]) == {"http://other.test:81/", "http://b.test/"}
+    assert set(report["failed_seeds"]) == {"http://other.test:81/", "http://b.test/"}
     stored = plan_of(tmp_path / "other.test-81-crawl")
     assert stored["seeds"] == ["http://other.test:81/", SEED, "http://b.test/"]
     assert stored["trust"] == [1.5, 2.0, 1.0], "a page that is named gets the mean"
     quiet = start(web, tmp_path, "--seeds-from", graph, "--quiet", "--budget", 1)
     assert (quiet.stderr, facts(quiet.stdout)["folder"]) == ("", "a.test-crawl")
     again = start(web, tmp_path, "--seeds-from", graph, "--quiet", "--budget", 2)
-    assert len(Told(tmp_path / "a.test-crawl").order) == 2, again
+    assert len(StoredCrawl(tmp_path / "a.test-crawl").order) == 2, again
 
 
 def test_bad_input_for_chosen_seeds_is_one_line(crawled: Path, tmp_path: Path) -> None:
@@ -374,11 +388,11 @@ def test_bad_input_for_chosen_seeds_is_one_line(crawled: Path, tmp_path: Path) -
     refused_each(
         {
             "--n-seeds goes with --seeds-from only": ["crawl", SEED, "--n-seeds", 3, *new],
-            "--trust-by goes with --seeds-from only": ["crawl", SEED, "--trust-by", "value", *new],
+            "--seed-trust goes with --seeds-from only": ["crawl", SEED, "--seed-trust", "value", *new],
             "n_seeds is 0": [*chosen, "--n-seeds", 0],
             "hops is -1": [*chosen, "--seed-hops", -1],
             "did you mean 'greedy'?": [*chosen, "--seed-method", "gredy"],
-            "no way to trust seeds named 'valu'": [*chosen, "--trust-by", "valu"],
+            "no way to trust seeds named 'valu'": [*chosen, "--seed-trust", "valu"],
             "none: no such file of values": [*chosen, "--seed-value", tmp_path / "none"],
             "'A title' was chosen, and is not a URL": ["crawl", "--seeds-from", titles, *new],
             "bare.npz: the graph has no URLs": ["crawl", "--seeds-from", bare, *new],
@@ -401,13 +415,13 @@ def crawled(web: FakeWeb, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def refused_each(commands: dict[str, list[Any]]) -> None:
-    """Each command ends with exit code 2 and one line, in which the key stands."""
-    for (said, command), done in zip(commands.items(), orienteer_each(list(commands.values())), strict=True):
+    """Each command ends with exit code 2 and one line, which contains the key."""
+    for (printed, command), done in zip(commands.items(), orienteer_each(list(commands.values())), strict=True):
         assert done.returncode == 2, (command, done)
         assert done.stdout == ""
         assert done.stderr.count("\n") == 1, (command, done.stderr)
         assert done.stderr.startswith("orienteer: ")
-        assert said in done.stderr, command
+        assert printed in done.stderr, command
 
 
 def test_bad_input_is_one_line(tmp_path: Path) -> None:
@@ -420,13 +434,13 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
         {
             "where to start?": ["crawl"],
             "'http://' is not a valid URL": ["crawl", "http://", *new],
-            "'ftp://a.test/' is not a valid URL": ["crawl", "ftp://a.test/", *new],
+            "'ftp://a.test/': only http and https can be crawled": ["crawl", "ftp://a.test/", *new],
             "did you mean 'rankmass'?": ["crawl", SEED, "--policy", "rankmas", *new],
             "policy optimal must know the whole web beforehand": ["crawl", SEED, "--policy", "optimal", *new],
             "no setting": ["crawl", SEED, "--policy", "fractional:x=1", *new],
             "no scope named 'hosts'; did you mean 'host'?": ["crawl", SEED, "--scope", "hosts", *new],
             "until is 2.0; a coverage lies between 0 and 1": ["crawl", SEED, "--until", "2", *new],
-            "budget is 0; it must be at least one page": ["crawl", SEED, "--budget", "0", *new],
+            "--budget: 1 or more": ["crawl", SEED, "--budget", "0", *new],
             "damping is 1.0": ["crawl", SEED, "--damping", "1", *new],
             "workers is 0": ["crawl", SEED, "--workers", "0", *new],
             "'(' is no regular expression": ["crawl", SEED, "--deny", "(", *new],
@@ -441,7 +455,7 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
             "none.toml: No such file": ["crawl", SEED, "--settings", tmp_path / "none.toml", *new],
             "is not a crawl folder": ["crawl", tmp_path],
             "not empty and not a crawl folder": ["crawl", SEED, "-o", tmp_path],
-            "a file, where a crawl folder should be": ["crawl", SEED, "-o", settings],
+            "a file, not a crawl folder": ["crawl", SEED, "-o", settings],
         }
     )
     assert not (tmp_path / "new").exists()
@@ -473,7 +487,7 @@ def test_a_damaged_folder(web: FakeWeb, tmp_path: Path) -> None:
     refused_each({"the file is damaged": ["crawl", tmp_path / "c"]})
 
 
-def test_a_port_that_is_taken_is_told_before_anything_is_made(tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported_before_anything_is_created(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -493,13 +507,13 @@ def test_a_reader_that_leaves_early(web: FakeWeb, tmp_path: Path) -> None:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()
-        assert without_patience(process.stderr.read()) == ""
-        assert process.wait(PATIENCE_S) == 0
+        assert without_preparing(process.stderr.read()) == ""
+        assert process.wait(TEST_TIMEOUT_S) == 0
     assert (tmp_path / "c" / "report.json").exists()
 
 
 def test_figures_can_be_scraped_while_it_runs(tmp_path: Path) -> None:
-    places = {SEED: "<a href=/b>b</a>", "http://a.test/b": Answer("late", held_until=threading.Event())}
+    places = {SEED: "<a href=/b>b</a>", "http://a.test/b": FakeResponse("late", held_until=threading.Event())}
     with (
         FakeWeb(MadeSite(places)) as web,
         started("crawl", SEED, *options(web, "--metrics", "0", "--json"), cwd=tmp_path) as process,
@@ -509,8 +523,8 @@ def test_figures_can_be_scraped_while_it_runs(tmp_path: Path) -> None:
         found = re.fullmatch(r"metrics: http://127\.0\.0\.1:(\d+)/metrics\n", line)
         assert found is not None, line
 
-        def is_told() -> bool:
-            connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=PATIENCE_S)
+        def is_reported() -> bool:
+            connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=TEST_TIMEOUT_S)
             connection.request("GET", "/metrics")
             text = connection.getresponse().read().decode()
             connection.close()
@@ -518,7 +532,7 @@ def test_figures_can_be_scraped_while_it_runs(tmp_path: Path) -> None:
                 'orienteer_pages_total{state="fetched"} 1.0\n' in text and "orienteer_fetches_in_flight 1.0\n" in text
             )
 
-        wait_until(is_told)
+        wait_until(is_reported)
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGTERM)
         assert json.loads(ended(process).stdout)["stopped_because"] == "interrupted"
@@ -527,8 +541,8 @@ def test_figures_can_be_scraped_while_it_runs(tmp_path: Path) -> None:
 def test_a_crawl_with_a_topic(web: FakeWeb, tmp_path: Path) -> None:
     (tmp_path / "ends.toml").write_text('[topic]\nkind = "keywords"\nwords = ["end"]\nthreshold = 0.1\n')
     done = crawl(web, tmp_path / "c", "--topic", "ends.toml")
-    said = facts(done.stdout)
-    assert said["on topic"] == "1 page, 25.0 % of those fetched"
+    printed = facts(done.stdout)
+    assert printed["on topic"] == "1 page, 25.0 % of those fetched"
     assert "of the time of a surfer from the pages on topic is on pages fetched" in " ".join(done.stdout.split())
     assert tomllib.loads((tmp_path / "c" / "crawl.toml").read_text())["crawl"]["topic"] is True
     explained = orienteer("explain", tmp_path / "c", "http://a.test/d").stdout
@@ -549,11 +563,11 @@ def test_what_is_wrong_with_a_topic_is_one_line(tmp_path: Path) -> None:
         "looks for pages of a topic": ["--policy", "scent"],
     }
     commands = [["crawl", SEED, "-o", tmp_path / "c", "--quiet", *options] for options in wrong.values()]
-    for wanted, done in zip(wrong, orienteer_each(commands), strict=True):
+    for expected, done in zip(wrong, orienteer_each(commands), strict=True):
         assert done.returncode == 2
         assert done.stderr.startswith("orienteer: ")
         assert done.stderr.count("\n") == 1
-        assert wanted in done.stderr, done.stderr
+        assert expected in done.stderr, done.stderr
         assert not (tmp_path / "c").exists()
 
 
@@ -561,7 +575,7 @@ READ = {"text/html", "text/plain", "application/pdf", "application/rss+xml", "te
 
 
 @pytest.mark.parametrize(
-    ("more", "no_documents", "kept"),
+    ("more", "no_documents", "stored_types"),
     [
         ([], False, READ),
         ([], True, {"text/html"}),
@@ -569,9 +583,9 @@ READ = {"text/html", "text/plain", "application/pdf", "application/rss+xml", "te
         (["image/*"], False, {*READ, "image/png"}),
     ],
 )
-def test_which_types_are_kept(more: list[str], no_documents: bool, kept: set[str]) -> None:
+def test_which_types_are_stored(more: list[str], no_documents: bool, stored_types: set[str]) -> None:
     types = _content_types(more, no_documents)
     settings = FetchSettings() if types is None else FetchSettings(content_types=types)
     every = ("text/html", "text/plain", "application/pdf", "application/rss+xml", "text/xml", "image/png", "video/mp4")
-    assert {kind for kind in every if settings.wants(kind)} == kept
-    assert settings.may_want("application/octet-stream") == ("application/pdf" in kept)
+    assert {kind for kind in every if settings.accepts(kind)} == stored_types
+    assert settings.may_accept("application/octet-stream") == ("application/pdf" in stored_types)

@@ -12,15 +12,16 @@ from rich.console import Console
 from rich.live import Live
 
 from orienteer.cli import crawl_display, display
-from orienteer.cli.crawl_display import CoverageBar, LineShow, PanelShow, panel, print_report, progress_line
+from orienteer.cli.crawl_display import CoverageBar, LineDisplay, PanelDisplay, panel, print_report, progress_line
 from orienteer.cli.wording import duration, plain, tally, time_left
+from orienteer.crawl.goal import Ending, Goal
 from orienteer.graph.proved import Certificate
-from orienteer.inspect.status_in_words import ending
-from orienteer.live.figures import Figures
+from orienteer.live.figures import CrawlFigures
 from orienteer.live.session import Report
+from orienteer.pages.stop_reason import StopReason
 
 FOLDER = Path("example.org-crawl")
-FIGURES = Figures(
+FIGURES = CrawlFigures(
     epoch=0,
     position=13_113,
     n_done=13_023,
@@ -30,14 +31,14 @@ FIGURES = Figures(
     n_blocked=90,
     n_known=123_456,
     n_frontier=45_678,
-    n_under_way=32,
+    n_in_flight=32,
     n_hosts=123,
     n_hosts_resting=4,
-    n_hosts_given_up=1,
+    n_hosts_abandoned=1,
     n_bytes=1_234_567_890,
     pages_per_s=23.44,
     elapsed_s=723.4,
-    left_s=241.0,
+    eta_s=241.0,
     certificate=Certificate(0.91349, 0.97001, 0.006, 0.08, 0.0005),
     until=0.98,
     budget=None,
@@ -46,7 +47,7 @@ FIGURES = Figures(
 )
 
 
-def changed(**values: Any) -> Figures:
+def changed(**values: Any) -> CrawlFigures:
     return dataclasses.replace(FIGURES, **values)
 
 
@@ -62,23 +63,23 @@ def one_line(lines: list[str]) -> str:
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])
-def test_the_panel_says_how_the_crawl_stands(width: int) -> None:
+def test_the_panel_shows_the_state_of_the_crawl(width: int) -> None:
     lines = rendered(panel(FOLDER, FIGURES), width)
     assert all(len(line) <= width for line in lines)
     text = one_line(lines)
-    for said in (
+    for printed in (
         "example.org-crawl",
         "at least 91.34 %, at most 97.01 %, goal 98 %",
-        "up to 0.60 % is out of reach: on blocked pages, or behind them",
+        "up to 0.60 % is unreachable: on blocked pages, or behind them",
         "12,345 fetched, 678 failed, 90 blocked",
         "45,678 pages in the frontier; 123,456 URLs known",
         "23.4 pages/s, 32 in flight, 1.2 GB received",
-        "123 known, 4 waiting after errors, 1 given up",
+        "123 known, 4 waiting after errors, 1 abandoned",
         "http 404 (512), timed out (33), robots.txt (20)",
-        "12 min 03 s so far; left: about 4 min",
+        "12 min 03 s so far; left: 3–6 min",
         "Ctrl-C finishes the requests in flight; twice stops at once",
     ):
-        assert said in text
+        assert printed in text
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -89,9 +90,9 @@ def test_the_panel_stays_small(width: int) -> None:
 
 def test_the_panel_says_what_else_may_be_the_goal() -> None:
     assert "13,023 of 20,000 pages" in one_line(rendered(panel(FOLDER, changed(until=None, budget=20_000))))
-    text = one_line(rendered(panel(FOLDER, changed(until=None, left_s=None, outcomes={"ok": 3}))))
-    for said in ("every page in reach", "left: not known yet", "errors none"):
-        assert said in text
+    text = one_line(rendered(panel(FOLDER, changed(until=None, eta_s=None, outcomes={"ok": 3}))))
+    for printed in ("every reachable page", "left: not known yet", "errors none"):
+        assert printed in text
     assert "goal 98" not in text
 
 
@@ -100,7 +101,8 @@ def test_the_panel_says_that_the_goal_cannot_be_reached(width: int) -> None:
     proved = Certificate(0.9, 0.97, 0.03, 0.06, 0.0, 0.01)
     text = one_line(rendered(panel(FOLDER, changed(goal_is_impossible=True, budget=20_000, certificate=proved)), width))
     assert "at most 97.00 %, at least 93.75 % of what is reachable, goal 98 % of what is reachable" in text
-    assert "goal 98 % of everything cannot be proved: too much is out of reach 13,023 of 20,000 pages" in text
+    assert "goal 98 % of everything cannot be proved: too much is unreachable" in text
+    assert "limit 13,023 of 20,000 pages" in text
     text = one_line(rendered(panel(FOLDER, changed(of_reachable=True, certificate=proved)), width))
     assert "at least 93.75 % of what is reachable, goal 98 % of what is reachable" in text
     assert "cannot be proved" not in text
@@ -111,7 +113,7 @@ def test_the_panel_says_that_the_goal_cannot_be_reached(width: int) -> None:
 
 def test_the_panel_says_that_it_was_asked_to_stop() -> None:
     assert "Stopping: 32 requests in flight; Ctrl-C again" in one_line(rendered(panel(FOLDER, FIGURES, 1)))
-    assert "Stopping: 1 request in flight" in one_line(rendered(panel(FOLDER, changed(n_under_way=1), 1)))
+    assert "Stopping: 1 request in flight" in one_line(rendered(panel(FOLDER, changed(n_in_flight=1), 1)))
     assert "Stopping at once" in one_line(rendered(panel(FOLDER, FIGURES, 2)))
 
 
@@ -145,7 +147,7 @@ def test_a_line_says_the_same_in_a_log() -> None:
     line = progress_line(FOLDER, FIGURES, 1)
     assert line == (
         "example.org-crawl: 12,345 fetched, 678 failed, 90 blocked; 45,678 pages waiting; 23.4 pages/s; "
-        "coverage at least 91.34 %, at most 97.01 %, goal 98 %; running for 12 min 03 s; left: about 4 min; stopping"
+        "coverage at least 91.34 %, at most 97.01 %, goal 98 %; running for 12 min 03 s; left: 3–6 min; stopping"
     )
 
 
@@ -158,7 +160,7 @@ class FakeClock:
 
 def test_lines_come_after_two_seconds_and_then_every_ten(capsys: pytest.CaptureFixture[str]) -> None:
     clock = FakeClock()
-    show = LineShow(FOLDER, clock)
+    show = LineDisplay(FOLDER, clock)
     for _ in range(35):
         clock.now += 1.0
         show(FIGURES)
@@ -169,7 +171,7 @@ def test_lines_come_after_two_seconds_and_then_every_ten(capsys: pytest.CaptureF
 
 def test_a_milestone_is_worth_a_line_but_no_more_than_one_a_second(capsys: pytest.CaptureFixture[str]) -> None:
     clock = FakeClock()
-    show = LineShow(FOLDER, clock)
+    show = LineDisplay(FOLDER, clock)
     clock.now += 2.0
     for lower, n_lines in ((0.1, 1), (0.2, 0), (0.26, 1), (0.3, 0), (0.92, 1), (0.93, 0)):
         show(changed(certificate=Certificate(lower, 0.99)))
@@ -186,7 +188,7 @@ def test_a_line_that_cannot_be_written_does_not_end_the_crawl(monkeypatch: pytes
             raise BrokenPipeError
 
     clock = FakeClock()
-    show = LineShow(FOLDER, clock)
+    show = LineDisplay(FOLDER, clock)
     clock.now += 10.0
     monkeypatch.setattr("sys.stderr", Gone())
     show(FIGURES)
@@ -200,7 +202,7 @@ def test_the_panel_is_drawn_four_times_a_second_at_most() -> None:
     with Live(
         console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False
     ) as live:
-        show = PanelShow(FOLDER, live, clock)
+        show = PanelDisplay(FOLDER, live, clock)
         assert show.is_due()
         for _ in range(16):
             show(FIGURES)
@@ -212,7 +214,7 @@ def test_the_panel_leaves_room_for_what_the_terminal_echoes() -> None:
     out = io.StringIO()
     console = Console(file=out, force_terminal=True, no_color=True, width=80)
     with Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False) as live:
-        PanelShow(FOLDER, live)(FIGURES)
+        PanelDisplay(FOLDER, live)(FIGURES)
         frame = [line for line in out.getvalue().splitlines() if "╮" in line or "╯" in line]
     assert {line.count("─") for line in frame} <= {
         80 - len("^C^C") - 2,
@@ -221,21 +223,25 @@ def test_the_panel_leaves_room_for_what_the_terminal_echoes() -> None:
 
 
 def test_quiet_shows_nothing_and_a_pipe_gets_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    with crawl_display.shown(FOLDER, quiet=True) as show:
+    with crawl_display.progress_display(FOLDER, quiet=True) as show:
         assert not show.is_due()
         show(FIGURES)
-    with crawl_display.shown(FOLDER, quiet=False) as show:
-        assert isinstance(show, LineShow)
+    with crawl_display.progress_display(FOLDER, quiet=False) as show:
+        assert isinstance(show, LineDisplay)
     assert capsys.readouterr() == ("", "")
 
 
-def report(reason: str = "coverage", reached: bool = True, dead: float = 0.012, **values: Any) -> Report:
-    return Report(FOLDER, reason, reached, dead, changed(**values))
+def report(reason: str = "coverage", dead: float = 0.012, **values: Any) -> Report:
+    figures, why = changed(**values), StopReason(reason)
+    goal = Goal(figures.until, figures.budget)
+    return Report(FOLDER, why, goal.ending(why, figures.n_done), dead, figures)
 
 
-def said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, told: Report, width: int = 80) -> str:
+def printed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, result: Report, width: int = 80
+) -> str:
     monkeypatch.setattr(display, "console", lambda: Console(width=width, highlight=False))
-    print_report(told)
+    print_report(result)
     captured = capsys.readouterr()
     assert captured.err == ""
     return captured.out
@@ -243,19 +249,19 @@ def said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, to
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_report(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int) -> None:
-    out = said(capsys, monkeypatch, report(), width)
+    out = printed(capsys, monkeypatch, report(), width)
     assert all(len(line) <= width for line in out.splitlines())
     text = " ".join(out.split())
     for statement in (
         "goal reached: a coverage of 98 % is proved",
-        "at least 91.34 %, at most 97.01 % of a surfer's time is on pages fetched; up to 0.60 % is out of reach",
+        "at least 91.34 %, at most 97.01 % of a surfer's time is on pages fetched; up to 0.60 % is unreachable",
         "12,345 fetched, 678 failed, 90 blocked; 45,678 left in the frontier",
         "errors in this run http 404 (512), timed out (33), robots.txt (20)",
         "1.2 % of a surfer's time would be at URLs without a page",
         "12,345 pages and redirects in 12 min 03 s, 17.1 a second; 1.2 GB received",
         "folder example.org-crawl",
-        "orienteer crawl example.org-crawl --until 1 fetch the rest, too",
-        "orienteer crawl example.org-crawl --refresh later: see what has changed",
+        "orienteer crawl example.org-crawl --until 1 fetch the rest",
+        "orienteer crawl example.org-crawl --refresh later: fetch changes",
         "orienteer index example.org-crawl make it searchable",
         'orienteer search example.org-crawl "some words" find pages',
         "orienteer serve example.org-crawl see it in the browser",
@@ -278,57 +284,89 @@ def test_next_steps_are_left_out_where_nobody_wants_them(
     monkeypatch.setattr(display, "console", lambda: Console(width=120, highlight=False))
     print_report(report(), quiet=True)
     assert "orienteer" not in capsys.readouterr().out
-    print_report(report(), is_indexed=True)
+    print_report(report(), with_index=True)
     out = capsys.readouterr().out
     assert "orienteer index" not in out
     assert "orienteer search" in out
 
 
-def test_the_report_names_lost_seeds_and_pages_given_up(
+def test_after_an_interruption_search_is_named_behind_what_makes_the_index(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A crawl with --index that was interrupted has made none."""
+    monkeypatch.setattr(display, "console", lambda: Console(width=120, highlight=False))
+    print_report(report("interrupted"), with_index=True)
+    tips = [line.split("   ")[0].rstrip() for line in capsys.readouterr().out.splitlines() if line.startswith("orient")]
+    assert tips[:2] == ["orienteer crawl example.org-crawl --index", "orienteer index example.org-crawl"]
+    assert tips[2].startswith("orienteer search")
+
+
+def test_the_report_names_lost_seeds_and_abandoned_pages(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lost = {f"http://{k}.test/": f"no address found for {k}.test: is the name right?" for k in range(5)}
-    told = dataclasses.replace(report("frontier empty", False, until=None), lost_seeds=lost, n_given_up=7)
-    text = " ".join(said(capsys, monkeypatch, told, 200).split())
-    assert "nothing is left to fetch; 7 pages were given up because their hosts could not be reached" in text
+    result = dataclasses.replace(report("frontier empty", until=None), failed_seeds=lost, n_abandoned=7)
+    text = " ".join(printed(capsys, monkeypatch, result, 200).split())
+    assert "covered; 7 pages were given up because their hosts could not be reached" in text
     assert "seeds lost no address found for 0.test: is the name right?; no address" in text
     assert "and 2 more seeds" in text
-    assert "orienteer crawl example.org-crawl --refresh try the others again" in text
+    assert "orienteer crawl example.org-crawl --refresh retry the unreachable pages" in text
 
 
 def test_a_report_without_its_goal_says_how_to_go_on(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out = said(capsys, monkeypatch, report("interrupted", False, 0.0, outcomes={}))
-    assert "not reached: it was interrupted, but 98 % is not proved" in out
+    out = printed(capsys, monkeypatch, report("interrupted", 0.0, outcomes={}))
+    assert "stopped by you. Resume any time" in out
     assert "orienteer crawl example.org-crawl " in out
     assert "errors in this run" not in out
     assert "without a page" not in out
-    out = said(capsys, monkeypatch, report("budget", False, budget=13_023))
-    assert "not reached: the budget of 13,023 pages is spent, but 98 %" in out
+    out = " ".join(printed(capsys, monkeypatch, report("budget", budget=13_023)).split())
+    assert "stopped at your limit of 13,023 pages before a coverage of 98 % was proved; at least 91.34 %" in out
     assert "orienteer crawl example.org-crawl --budget 26046" in out
 
 
+REACHABLE = "a coverage of 98 % of what is reachable is proved, but 98 % of everything cannot be proved"
+LESS = "; at least 91.34 % covered"
+
+
 @pytest.mark.parametrize(
-    ("reason", "until", "budget", "expected"),
+    ("reason", "until", "budget", "expected", "colour", "is_success"),
     [
-        ("coverage", 0.98, None, "a coverage of 98 % is proved"),
-        ("coverage", 0.9995, 5, "a coverage of 99.95 % is proved"),
+        ("coverage", 0.98, None, "goal reached: a coverage of 98 % is proved", "green", True),
+        ("coverage", 0.9995, 5, "goal reached: a coverage of 99.95 % is proved", "green", True),
+        ("measured coverage", 0.98, 5, "goal reached: a coverage of 98 % is measured", "green", True),
+        ("reachable", 0.98, None, f"goal not reached: {REACHABLE}", "yellow", False),
+        ("budget", None, 1, f"stopped at your limit of 1 page{LESS}", "cyan", True),
         (
-            "reachable",
-            0.98,
-            None,
-            "a coverage of 98 % of what is reachable is proved, but 98 % of everything cannot be proved",
+            "budget", 0.57, 2000,
+            f"stopped at your limit of 2,000 pages before a coverage of 57 % was proved{LESS}", "yellow", False,
         ),
-        ("budget", None, 1, "the budget of 1 page is spent"),
-        ("budget", 0.57, 2000, "the budget of 2,000 pages is spent, but 57 % is not proved"),
-        ("frontier empty", None, None, "nothing is left to fetch"),
-        ("frontier empty", 0.98, None, "nothing is left to fetch, but 98 % is not proved"),
-        ("interrupted", None, None, "it was interrupted"),
+        ("frontier empty", None, None, f"everything in reach is fetched{LESS}", "green", True),
+        ("frontier empty", None, 40, f"everything in reach is fetched{LESS}", "green", True),
+        (
+            "frontier empty", 0.98, 40,
+            "goal not reached: nothing is left to fetch, but 98 % is not proved", "yellow", False,
+        ),
+        ("interrupted", None, None, "stopped by you. Resume any time", "yellow", False),
+        ("interrupted", 0.98, 40, "stopped by you. Resume any time", "yellow", False),
+        ("login failed", None, 40, "paused: it is not logged in any more", "yellow", False),
     ],
-)
-def test_every_ending_is_a_sentence(reason: str, until: float | None, budget: int | None, expected: str) -> None:
-    assert ending(reason, until, budget) == expected
+)  # fmt: skip
+def test_what_was_asked_and_how_it_ended_decide_the_headline(
+    reason: str, until: float | None, budget: int | None, expected: str, colour: str, is_success: bool
+) -> None:
+    result = report(reason, until=until, budget=budget)
+    assert (result.headline, result.ending.colour, result.ending.is_success) == (expected, colour, is_success)
+    assert result.as_dict()["headline"] == expected
+    assert not (result.goal_reached and reason == "budget"), "a limit is not a goal"
+
+
+def test_everything_is_not_fetched_where_hosts_were_lost() -> None:
+    goal = Goal(budget=400)
+    assert goal.ending(StopReason.FRONTIER_EMPTY, 100, n_abandoned=1) is Ending.EVERYTHING
+    assert goal.ending(StopReason.FRONTIER_EMPTY, 100, n_abandoned=2) is Ending.MISSED
+    assert goal.ending(StopReason.FRONTIER_EMPTY, has_pages=False) is Ending.MISSED
 
 
 def test_markup_and_control_characters_are_only_text(
@@ -336,13 +374,13 @@ def test_markup_and_control_characters_are_only_text(
 ) -> None:
     hostile = "[red]x[/red] [link=http://evil.test]y[/] \x1b[2J\x9b1m\u202e\r\n"
     figures = changed(outcomes={hostile: 7})
-    told = Report(Path("[bold]f[/bold]\x1b[31m"), hostile, False, 0.0, figures)
-    text = said(capsys, monkeypatch, told, 120) + "\n".join(rendered(panel(told.folder, figures), 120))
+    result = Report(Path("[bold]f[/bold]\x1b[31m"), hostile, Ending.MISSED, 0.0, figures)
+    text = printed(capsys, monkeypatch, result, 120) + "\n".join(rendered(panel(result.folder, figures), 120))
     assert "[red]x[/red] [link=http://evil.test]y[/]" in text
     assert "[bold]f[/bold]" in text
     for sign in "\x1b\x9b\u202e\r":
         assert sign not in text
-    assert "\x1b" not in progress_line(told.folder, figures)
+    assert "\x1b" not in progress_line(result.folder, figures)
 
 
 @pytest.mark.parametrize(
@@ -360,11 +398,13 @@ def test_durations(seconds: float, expected: str) -> None:
         (float("inf"), "not known yet"),
         (float("nan"), "not known yet"),
         (1e12, "not known yet"),
-        (0.0, "about 0 s"),
-        (89, "about 89 s"),
-        (241, "about 4 min"),
-        (3600 * 5, "about 5 h"),
-        (86_400 * 4.2, "about 4 days"),
+        (0.0, "less than 15 s"),
+        (45, "30–70 s"),
+        (89, "1–2 min"),
+        (241, "3–6 min"),
+        (2_000, "20–50 min"),
+        (3600 * 5, "4–7 h"),
+        (86_400 * 4.2, "3–6 days"),
     ],
 )
 def test_time_left(seconds: float | None, expected: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.cli.indexing_beside import IndexingBeside
+from orienteer.cli.background_indexing import BackgroundIndexing
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.search.search_index import SearchIndex
@@ -19,7 +19,7 @@ from tests.search.small_webs import HandmadeCrawl, page
 
 PAGES = {
     "http://a.test/": "<title>Home</title><a href=/heron>the heron</a>",
-    "http://a.test/heron": "<title>Heron</title>A bird that stands still.",
+    "http://a.test/heron": "<title>Heron</title>A bird that keeps still.",
 }
 
 
@@ -58,12 +58,12 @@ def test_without_being_asked_nothing_is_indexed(web: FakeWeb, tmp_path: Path) ->
 def test_meanwhile_the_index_follows(tmp_path: Path) -> None:
     crawl = HandmadeCrawl(tmp_path / "crawl")
     crawl.add({"http://a.org/": page("Tree", "An apple tree.")})
-    beside = IndexingBeside(crawl.path, least_pause_s=0.0)
+    indexing = BackgroundIndexing(crawl.path, least_pause_s=0.0)
     try:
         while not (crawl.path / "index" / "columns.npz").exists():
-            beside.tick()
+            indexing.tick()
             time.sleep(0.02)
     finally:
-        beside.stop()
+        indexing.stop()
     with SearchIndex.open(crawl.path) as index:
         assert index.search("apple").total == 1

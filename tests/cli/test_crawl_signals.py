@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.fake_web.answers import Answer
+from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite, RequestHeaders
 from tests.cli.live_process import (
@@ -25,8 +25,8 @@ from tests.cli.live_process import (
     wait_until,
 )  # fmt: skip
 from tests.cli.run import orienteer
-from tests.live.live_crawls import Told
-from tests.ready_process import PATIENCE_S
+from tests.live.live_crawls import StoredCrawl
+from tests.ready_process import TEST_TIMEOUT_S
 
 pytestmark = pytest.mark.long
 
@@ -45,8 +45,8 @@ class Web(FakeWeb):
         places = {SEED: links} | dict.fromkeys(SLOW, self.slow) | dict.fromkeys(LATER, "here at last")
         super().__init__(MadeSite(places))
 
-    def slow(self, host: str, target: str, _: RequestHeaders) -> Answer:
-        return Answer(f"<a href={target.replace('slow', 'later')}>later</a>", held_until=self._released)
+    def slow(self, host: str, target: str, _: RequestHeaders) -> FakeResponse:
+        return FakeResponse(f"<a href={target.replace('slow', 'later')}>later</a>", held_until=self._released)
 
     def release(self) -> None:
         self._released.set()
@@ -70,7 +70,7 @@ def test_a_signal_after_the_end_of_a_command_is_too_late(number: signal.Signals)
         "sys.argv = ['orienteer', '--version']\n"
         "run()"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE_S)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=TEST_TIMEOUT_S)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
 
@@ -88,7 +88,7 @@ def test_what_is_started_after_a_command_can_be_ended() -> None:
         "sleeping.terminate()\n"
         "print(sleeping.wait())"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE_S)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=TEST_TIMEOUT_S)
     assert done.stdout.splitlines()[-1] == str(-signal.SIGTERM), done.stderr
 
 
@@ -99,15 +99,15 @@ def test_one_signal_finishes_what_is_under_way(number: signal.Signals, tmp_path:
         process.send_signal(number)
         web.release()
         done = ended(process)
-        assert done.returncode == 3
-        assert "not reached: it was interrupted" in done.stdout
+        assert done.returncode == 128 + number
+        assert "stopped by you. Resume any time" in done.stdout
         assert "orienteer crawl c" in done.stdout
-        told = Told(tmp_path / "c")
-        assert told.fetched_urls() == {SEED, *SLOW}
+        stored = StoredCrawl(tmp_path / "c")
+        assert stored.fetched_urls() == {SEED, *SLOW}
         assert not any(web.count(url) for url in LATER)
         assert report_of(tmp_path / "c")["stopped_because"] == "interrupted"
         orienteer("crawl", tmp_path / "c")
-        assert Told(tmp_path / "c").fetched_urls() == {SEED, *SLOW, *LATER}
+        assert StoredCrawl(tmp_path / "c").fetched_urls() == {SEED, *SLOW, *LATER}
         assert all(web.count(url) == 1 for url in (SEED, *SLOW, *LATER))
 
 
@@ -119,18 +119,18 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
         wait_until(web.all_are_awaited)
         signalled_until_it_ends(process)
         done = ended(process)
-        assert done.returncode in (3, -signal.SIGINT)  # the last signal may come when Python is leaving already
-        assert "it was interrupted" in done.stdout
-        assert Told(tmp_path / "c").fetched_urls() == {SEED}
+        assert done.returncode in (130, -signal.SIGINT)  # the last signal may come when Python is leaving already
+        assert "stopped by you" in done.stdout
+        assert StoredCrawl(tmp_path / "c").fetched_urls() == {SEED}
         web.release()
         orienteer("crawl", tmp_path / "c")
-        assert Told(tmp_path / "c").fetched_urls() == {SEED, *SLOW, *LATER}
+        assert StoredCrawl(tmp_path / "c").fetched_urls() == {SEED, *SLOW, *LATER}
         assert web.count(SEED) == 1
         log = [json.loads(line) for line in (tmp_path / "c" / "log.jsonl").read_text().splitlines()]
         assert sum(line.get("outcome") == "cancelled" for line in log) == 3
 
 
-def test_whoever_is_not_to_be_hung_up_on_goes_on(tmp_path: Path) -> None:
+def test_nohup_keeps_the_crawl_running(tmp_path: Path) -> None:
     """As with nohup: a SIGHUP that was ignored before stays ignored."""
     with Web() as web:
         command = ["nohup", "setsid", "-w", *_command(web)]
@@ -139,9 +139,9 @@ def test_whoever_is_not_to_be_hung_up_on_goes_on(tmp_path: Path) -> None:
             holder = int((tmp_path / "c" / "crawl.lock").read_text())
             subprocess.run(["kill", "-HUP", str(holder)], check=True)
             web.release()
-            process.communicate(timeout=PATIENCE_S)
+            process.communicate(timeout=TEST_TIMEOUT_S)
         assert process.returncode == 0
-        assert Told(tmp_path / "c").fetched_urls() == {SEED, *SLOW, *LATER}
+        assert StoredCrawl(tmp_path / "c").fetched_urls() == {SEED, *SLOW, *LATER}
 
 
 def _command(web: FakeWeb) -> list[str]:
@@ -151,14 +151,14 @@ def _command(web: FakeWeb) -> list[str]:
 
 
 def test_a_crawl_calls_only_kernels_that_were_compiled_for_it(tmp_path: Path) -> None:
-    """Else others would be compiled in the middle of it, and answers come to somebody who does not listen."""
+    """Compile the kernels first; compiling during the test would delay the signal handlers."""
     script = """
 import gc, os, sys
 from pathlib import Path
 from numba.core.registry import CPUDispatcher
-from orienteer.live.figures import Watch
+from orienteer.live.figures import ProgressWatch
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.live.session import opened, reported
+from orienteer.live.session import open_crawl, write_report
 from orienteer.live.warm_up import warm_up
 def compiled():
     kernels = [thing for thing in gc.get_objects() if isinstance(thing, CPUDispatcher)]
@@ -166,10 +166,10 @@ def compiled():
 def crawled(path):
     plan = CrawlPlan.parse(path.read_text(), str(path))
     warm_up(plan)
-    with opened(path.with_suffix(""), plan) as live:
+    with open_crawl(path.with_suffix(""), plan) as live:
         before = compiled()
-        watch = Watch(live.intake, live)
-        report = reported(live.ledger, watch, live.run(watch.look))
+        watch = ProgressWatch(live.intake, live)
+        report = write_report(live.ledger, watch, live.run(watch.update))
         assert report.figures.n_done >= 8, report.figures
         print(path.stem, *sorted(f"{module}.{name}" for module, name, _ in compiled() - before), flush=True)
 assert not compiled()
@@ -183,11 +183,11 @@ for path in map(Path, sys.argv[1:]):  # each in a process where nothing is compi
     site = MadeSite(
         {
             SEED: "".join(f"<a href=/{k}>{k}</a>" for k in range(6)) + words,
-            "http://a.test/0": Answer(status=301, headers=(("Location", "/5"),)),
+            "http://a.test/0": FakeResponse(status=301, headers=(("Location", "/5"),)),
             "http://a.test/1": f"<meta charset=latin1><a href=/3>{words}",
             "http://a.test/2": f"<a href=/deeper>{words} and nearly nothing else",
-            "http://a.test/4": Answer("no", status=403),
-            "http://a.test/map.xml": Answer(SITEMAP, content_type="text/xml"),
+            "http://a.test/4": FakeResponse("no", status=403),
+            "http://a.test/map.xml": FakeResponse(SITEMAP, content_type="text/xml"),
             "http://a.test/x": "<a href=/y>",
         },
         robots={"a.test": "User-agent: *\nDisallow: /5\nSitemap: http://a.test/map.xml\nCrawl-delay: 0.01"},
@@ -207,7 +207,7 @@ def orienteer_script(script: str, *arguments: Path) -> str:
     import sys
 
     command = [sys.executable, "-c", script, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TEST_TIMEOUT_S)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -219,13 +219,13 @@ def test_in_a_terminal_a_panel_comes_and_goes(tmp_path: Path) -> None:
     with Web() as web, Terminal("crawl", SEED, *options(web, "-o", "c", "--timeout", 3000), cwd=tmp_path) as terminal:
         terminal.read_until("3 in flight")
         terminal.read_until("╯")
-        shown = screen(terminal.written)
-        assert any("Ctrl-C finishes the requests in flight" in line for line in shown)
-        assert any(line.startswith("╭─ c ─") for line in shown)
+        displayed = screen(terminal.written)
+        assert any("Ctrl-C finishes the requests in flight" in line for line in displayed)
+        assert any(line.startswith("╭─ c ─") for line in displayed)
         web.release()
         assert terminal.read_to_the_end() == 0
     left = screen(terminal.written)
-    assert left[0].startswith("goal      reached: nothing is left to fetch")
+    assert left[0].startswith("result    everything in reach is fetched; at least 100.00 % covered")
     assert not any(sign in line for line in left for sign in "╭│╰█")
     assert not any(CONTROLS.search(line) for line in left)
     assert terminal.written.rindex("\x1b[?25h") > terminal.written.rindex("\x1b[?25l"), "the cursor is back"
@@ -241,10 +241,10 @@ def test_keys_in_a_terminal(tmp_path: Path) -> None:
         terminal.press("\x03")
         terminal.read_until("Ctrl-C again stops at once")
         terminal.press("\x03")
-        assert terminal.read_to_the_end() == 3
+        assert terminal.read_to_the_end() == 130
     left = [line for line in screen(terminal.written) if line.replace("^C", "").strip()]
-    assert left[0].replace("^C", "").startswith("goal      not reached: it was interrupted")
-    assert Told(tmp_path / "c").fetched_urls() == {SEED}
+    assert left[0].replace("^C", "").startswith("result    stopped by you. Resume any time")
+    assert StoredCrawl(tmp_path / "c").fetched_urls() == {SEED}
 
 
 def test_a_terminal_that_is_closed(tmp_path: Path) -> None:
@@ -252,6 +252,6 @@ def test_a_terminal_that_is_closed(tmp_path: Path) -> None:
         terminal.read_until("3 in flight")
         terminal.hang_up()
         web.release()
-        assert terminal.process.wait(PATIENCE_S) == 3
-    assert Told(tmp_path / "c").fetched_urls() == {SEED, *SLOW}
+        assert terminal.process.wait(TEST_TIMEOUT_S) == 128 + signal.SIGHUP
+    assert StoredCrawl(tmp_path / "c").fetched_urls() == {SEED, *SLOW}
     assert report_of(tmp_path / "c")["stopped_because"] == "interrupted"

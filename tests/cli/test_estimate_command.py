@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.cli.estimate import pages_of_budget, round_in_words
+from orienteer.cli.estimate import describe_round, pages_of_budget
 from orienteer.errors import InputError
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
-from orienteer.graph.estimation.history import Round
+from orienteer.graph.estimation.history import EstimateRound
 from tests.cli.run import orienteer, orienteer_each
 from tests.conftest import random_web
 from tests.live.live_crawls import crawled
@@ -41,13 +41,13 @@ def hub(site: GraphSite) -> int:
 def test_from_the_crawl_to_the_ranks(web: FakeWeb, site: GraphSite, tmp_path: Path) -> None:
     folder, ranks = tmp_path / "crawl", tmp_path / "ranks.tsv"
     report = crawled(web, site.url_of(hub(site)), folder, scope="host")
-    done = orienteer("estimate", folder, "--budget", "1n", "--rounds", 4, "--settle", 0, "--top", 2, "--out", ranks)
+    done = orienteer("estimate", folder, "--budget", "1n", "--rounds", 4, "--settle", 0, "--top", 2, "--output", ranks)
     n = report.figures.n_fetched
     assert f"{n} pages of" in done.stdout
     assert f"{n} pages in 4 rounds" in done.stdout
     assert "the budget is spent" in done.stdout
     assert "too few pages were fetched to see a trend" in " ".join(done.stdout.split())
-    assert "Worth the most in the whole web" in done.stdout
+    assert "Highest rank in the whole web" in done.stdout
     assert done.stderr.count("the estimate changed by") == 4
     lines = [line.split("\t") for line in ranks.read_text().splitlines()]
     assert lines[0] == ["page", "global rank", "local rank"]
@@ -62,9 +62,9 @@ def test_from_the_crawl_to_the_ranks(web: FakeWeb, site: GraphSite, tmp_path: Pa
     assert (facts["n_local"], facts["n_fetched"], facts["stopped_because"]) == (n, n, "budget")
     assert [entry["url"] for entry in facts["top"]] == [line[0] for line in lines[1:4]]
     assert facts["outlook"]["text"]
-    anew = orienteer("estimate", folder, "--budget", 3, "--rounds", 1, "--again", "--quiet")
+    restarted = orienteer("estimate", folder, "--budget", 3, "--rounds", 1, "--restart", "--quiet")
     assert len(web.requests) == n_requests + 3
-    assert anew.stderr == ""
+    assert restarted.stderr == ""
 
 
 def test_on_a_graph(site: GraphSite, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_on_a_graph(site: GraphSite, tmp_path: Path) -> None:
     local = [url for url in urls if url.split("/")[2] == host]
     (tmp_path / "local.txt").write_text("\n".join(local))
     by_host, by_file = (
-        json.loads(orienteer("estimate", "--graph", path, "--local", named, "--json").stdout)
+        json.loads(orienteer("estimate", "--graph", path, "--pages", named, "--json").stdout)
         for named in (f"host:{host}", tmp_path / "local.txt")
     )
     assert by_host == by_file
@@ -87,9 +87,9 @@ def test_on_a_graph(site: GraphSite, tmp_path: Path) -> None:
     )
     assert by_host["top"][0]["outside"] == pytest.approx(expected.rank.max())
     assert by_host["history"][-1]["errors"]["l1"] == pytest.approx(expected.history[-1].errors.l1)
-    said = orienteer("estimate", "--graph", path, "--local", f"host:{host}", "--top", 2).stdout
-    assert f"{len(local)} pages of 120" in said
-    assert "Kendall's tau" in said
+    printed = orienteer("estimate", "--graph", path, "--pages", f"host:{host}", "--top", 2).stdout
+    assert f"{len(local)} pages of 120" in printed
+    assert "Kendall's tau" in printed
 
 
 def test_what_is_wrong_is_said_in_one_line(tmp_path: Path) -> None:
@@ -100,26 +100,26 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path) -> None:
     wrong = {
         "which domain": [],
         "no such crawl folder": [tmp_path / "none"],
-        "goes with --graph": [tmp_path, "--local", "x"],
-        "an estimate has one domain": [tmp_path, "--graph", graph],
-        "--again is for crawl folders": ["--graph", graph, "--again"],
-        "--local names it": ["--graph", graph],
-        "the graph knows no hosts": ["--graph", graph, "--local", "host:a"],
-        "no such file of pages": ["--graph", graph, "--local", tmp_path / "no.txt"],
-        "a domain has at least one": ["--graph", graph, "--local", tmp_path / "empty.txt"],
-        "page 7 is not in the graph": ["--graph", graph, "--local", tmp_path / "other.txt"],
-        "rounds is 0": ["--graph", graph, "--local", tmp_path / "other.txt", "--rounds", 0],
-        "settle is 3": ["--graph", graph, "--local", tmp_path / "other.txt", "--settle", 3],
-        "did you mean 'paper'": ["--graph", graph, "--local", tmp_path / "other.txt", "--method", "papr"],
-        "--top is -1": ["--graph", graph, "--top", -1],
+        "goes with --graph": [tmp_path, "--pages", "x"],
+        "give a folder or --graph, not both": [tmp_path, "--graph", graph],
+        "--restart goes with a crawl folder": ["--graph", graph, "--restart"],
+        "--graph needs --pages": ["--graph", graph],
+        "the graph has no hosts": ["--graph", graph, "--pages", "host:a"],
+        "no such file of pages": ["--graph", graph, "--pages", tmp_path / "no.txt"],
+        "a domain has at least one": ["--graph", graph, "--pages", tmp_path / "empty.txt"],
+        "page 7 is not in the graph": ["--graph", graph, "--pages", tmp_path / "other.txt"],
+        "rounds is 0": ["--graph", graph, "--pages", tmp_path / "other.txt", "--rounds", 0],
+        "settle is 3": ["--graph", graph, "--pages", tmp_path / "other.txt", "--settle", 3],
+        "did you mean 'paper'": ["--graph", graph, "--pages", tmp_path / "other.txt", "--method", "papr"],
+        "--top: 0 or more": ["--graph", graph, "--top", -1],
     }
-    for (wanted, arguments), done in zip(
+    for (expected, arguments), done in zip(
         wrong.items(), orienteer_each([["estimate", *arguments] for arguments in wrong.values()]), strict=True
     ):
         assert done.returncode == 2, (arguments, done)
         assert done.stderr.startswith("orienteer: ")
         assert done.stderr.count("\n") == 1
-        assert wanted in done.stderr, done.stderr
+        assert expected in done.stderr, done.stderr
 
 
 def test_budgets() -> None:
@@ -132,7 +132,7 @@ def test_budgets() -> None:
 
 
 def test_a_round_in_words() -> None:
-    assert round_in_words(Round(0, 5, None, 0.25), 10).startswith("before the first round: 25 %")
-    assert round_in_words(Round(3, 5, 0.01234, 0.5), 10) == (
+    assert describe_round(EstimateRound(0, 5, None, 0.25), 10).startswith("before the first round: 25 %")
+    assert describe_round(EstimateRound(3, 5, 0.01234, 0.5), 10) == (
         "3 of 10 pages fetched outside: the estimate changed by 0.0123; 50 % of the rank leads to pages not fetched"
     )

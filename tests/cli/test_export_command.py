@@ -31,7 +31,7 @@ def test_export_for_machines(crawl: Path, tmp_path: Path) -> None:
 def test_options_reach_the_export(crawl: Path, tmp_path: Path) -> None:
     out = tmp_path / "map.xml"
     commands = [
-        ["export", crawl, "-f", "sitemap", "-o", out, "--base", "http://b.org/", "--host", "a.org", "--all"],
+        ["export", crawl, "-f", "sitemap", "-o", out, "--base-url", "http://b.org/", "--host", "a.org", "--all"],
         ["export", crawl, "-f", "sitemap", "-o", out, "--site", "a.org", "--force", "--json"],
         ["export", crawl, "-f", "sitemap", "-o", out, "--host", "nowhere.org", "--force"],
         ["export", crawl, "-f", "jsonl", "-o", tmp_path / "x.jsonl", "--on-topic"],
@@ -46,5 +46,5 @@ def test_bad_usage_is_one_line(crawl: Path, tmp_path: Path) -> None:
     assert "no export format named 'warcs'; did you mean 'warc'?" in refused("export", crawl, "--format", "warcs")
     assert "no such crawl folder" in refused("export", tmp_path / "none", "--format", "warc")
     (tmp_path / "x.jsonl").write_text("mine")
-    said = refused("export", crawl, "--format", "jsonl", "-o", tmp_path / "x.jsonl")
-    assert said.endswith("x.jsonl is there already; --force replaces it\n")
+    printed = refused("export", crawl, "--format", "jsonl", "-o", tmp_path / "x.jsonl")
+    assert printed.endswith("x.jsonl exists already; --force replaces it\n")

@@ -11,7 +11,7 @@ BEFORE = {"crawl": {"until": 0.5, "budget": 7, "policy": "opic"}, "scope": {"kin
 
 
 @pytest.mark.parametrize(
-    ("until", "budget", "goal", "kept"),
+    ("until", "budget", "goal", "remaining"),
     [
         (None, None, (None, None), {"until": 0.5, "budget": 7}),
         ("0.98", None, (0.98, None), {"until": 0.5, "budget": 7}),
@@ -24,11 +24,11 @@ BEFORE = {"crawl": {"until": 0.5, "budget": 7, "policy": "opic"}, "scope": {"kin
     ],
 )
 def test_goals(
-    until: str | None, budget: str | None, goal: tuple[float | None, int | None], kept: dict[str, float]
+    until: str | None, budget: str | None, goal: tuple[float | None, int | None], remaining: dict[str, float]
 ) -> None:
     found = GoalOptions.of(until, budget)
     assert (found.until, found.budget) == goal
-    assert found.kept(BEFORE) == {"crawl": {"policy": "opic", **kept}, "scope": {"kind": "web"}}
+    assert found.remaining(BEFORE) == {"crawl": {"policy": "opic", **remaining}, "scope": {"kind": "web"}}
 
 
 @pytest.mark.parametrize(("until", "budget"), [("much", None), (None, "1.5"), ("", None), (None, "")])

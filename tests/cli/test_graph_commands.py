@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -12,8 +13,9 @@ import pytest
 
 from tests.cli.live_process import wait_until
 from tests.cli.run import orienteer, refused
-from tests.imports.collections_made import response, write
-from tests.ready_process import PATIENCE_S, ReadyPopen
+from tests.disk_limits import NO_BYTECODE
+from tests.imports.made_collections import response, write
+from tests.ready_process import TEST_TIMEOUT_S, ReadyPopen
 
 pytestmark = pytest.mark.long
 
@@ -21,15 +23,15 @@ pytestmark = pytest.mark.long
 @pytest.fixture(scope="module")
 def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("webs") / "web"
-    said = orienteer("graph", "generate", path, "--pages", 2000, "--urls").stdout
-    assert "2,000 pages" in said
+    printed = orienteer("graph", "generate", path, "--pages", 2000, "--urls").stdout
+    assert "2,000 pages" in printed
     return path
 
 
 def test_info_prints_the_figures(web: Path) -> None:
-    said = orienteer("graph", "info", web, "--top", 3).stdout
+    printed = orienteer("graph", "info", web, "--top", 3).stdout
     for expected in ("pages", "2,000", "dangling", "strong components", "links between hosts", "median", "http://h"):
-        assert expected in said
+        assert expected in printed
 
 
 def test_info_as_json_is_the_same_for_machines(web: Path) -> None:
@@ -47,8 +49,8 @@ def test_a_damaged_archive_is_a_graph_and_one_line_on_stderr(tmp_path: Path) -> 
     archive.write_bytes(archive.read_bytes()[:-5])
     done = orienteer("graph", "info", archive, "--json")
     assert json.loads(done.stdout)["n_links"] == 2
-    said = "after 2 records the archive is damaged; 1 gap was skipped"
-    assert done.stderr == f"orienteer: warning: {archive}: {said}\n"
+    printed = "after 2 records the archive is damaged; 1 gap was skipped"
+    assert done.stderr == f"orienteer: warning: {archive}: {printed}\n"
 
 
 @pytest.mark.parametrize("name", ["web.npz", "web.csv.gz", "web.parquet", "web.graphml", "folder"])
@@ -60,8 +62,8 @@ def test_convert_there_and_back(web: Path, tmp_path: Path, name: str) -> None:
 
 
 def test_convert_to_urls(web: Path, tmp_path: Path) -> None:
-    said = json.loads(orienteer("graph", "convert", web, tmp_path / "links.tsv", "--urls", "--json").stdout)
-    assert said["format"] == "edges"
+    printed = json.loads(orienteer("graph", "convert", web, tmp_path / "links.tsv", "--urls", "--json").stdout)
+    assert printed["format"] == "edges"
     assert "http://h0.example/\thttp://" in (tmp_path / "links.tsv").read_text()
 
 
@@ -82,7 +84,7 @@ def bad_inputs(folder: Path) -> dict[str, tuple[list[object], str]]:
         "no graph folder": (["graph", "info", folder / "empty"], "not a graph folder"),
         "corrupt archive": (["graph", "info", folder / "broken.npz"], "broken.npz"),
         "broken line": (["graph", "info", folder / "broken.csv"], "line 2: expected two page ids"),
-        "unknown ending": (["graph", "info", folder / "letter.docx"], "cannot tell the format"),
+        "unknown ending": (["graph", "info", folder / "letter.docx"], "cannot determine the format"),
         "unknown format": (["graph", "info", folder / "broken.csv", "--format", "edgs"], "did you mean 'edges'"),
         "no such target folder": (["graph", "generate", folder / "no" / "web", "-n", 9], "does not exist"),
         "urls of a graph without": (["graph", "convert", folder / "broken.csv", folder / "x.npz", "--urls"], "--urls"),
@@ -102,7 +104,9 @@ def test_wrong_usage_is_exit_code_2(arguments: list[str]) -> None:
 
 def test_a_full_disk_leaves_no_half_graph(tmp_path: Path) -> None:
     limited = f"ulimit -f 8; exec {sys.executable} -m orienteer graph generate {tmp_path}/web.txt -n 5000"
-    done = subprocess.run(["bash", "-c", limited], capture_output=True, text=True, timeout=PATIENCE_S)
+    done = subprocess.run(
+        ["bash", "-c", limited], env=os.environ | NO_BYTECODE, capture_output=True, text=True, timeout=TEST_TIMEOUT_S
+    )
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
     assert "File too large" in done.stderr
@@ -114,14 +118,16 @@ def test_ctrl_c_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     process = ReadyPopen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_until(lambda: process.worked_s() > 0.5)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=PATIENCE_S)
+    _, printed = process.communicate(timeout=TEST_TIMEOUT_S)
     assert process.returncode == 130
-    assert said == "orienteer: interrupted\n"
+    assert printed == "orienteer: interrupted\n"
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_reader_that_leaves_early_is_no_error(web: Path) -> None:
     pipe = f"{sys.executable} -m orienteer graph info {web} --json --top 2000 | head -1"
-    done = subprocess.run(["bash", "-o", "pipefail", "-c", pipe], capture_output=True, text=True, timeout=PATIENCE_S)
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", pipe], capture_output=True, text=True, timeout=TEST_TIMEOUT_S
+    )
     assert done.stderr == ""
     assert done.stdout == "{\n"

@@ -58,7 +58,7 @@ def test_every_command_has_help_and_leaf_commands_an_example(command: list[str])
 
 
 def test_help_imports_nothing_heavy() -> None:
-    """Help must answer at once: no NumPy, no Numba, nothing compiled."""
+    """Help must be fast: no NumPy, no Numba, nothing compiled."""
     script = (
         "import sys; sys.argv = ['orienteer', '--help']\n"
         "from orienteer.cli.main import run\n"

@@ -19,8 +19,8 @@ import pytest
 
 from tests.cli.run import orienteer, orienteer_each, refused
 from tests.faults.test_full_disk import COME_AGAIN, FULL, small_disk
-from tests.imports.collections_made import record, response, wat, write, write_wacz
-from tests.ready_process import PATIENCE_S, ReadyPopen
+from tests.imports.made_collections import record, response, wat, write, write_wacz
+from tests.ready_process import TEST_TIMEOUT_S, ReadyPopen
 
 __all__ = ["small_disk"]  # a fixture
 
@@ -37,11 +37,11 @@ def leftovers(folder: Path) -> set[str]:
 def test_import_then_index_then_search(tmp_path: Path) -> None:
     write(tmp_path / "x.warc.gz", PAGES)
     folder = tmp_path / "crawl"
-    said = orienteer("import", tmp_path / "x.warc.gz", "-o", folder).stdout
-    assert "3 pages fetched" in said
-    assert "guessed; name them with --seed" in said
-    assert "1 in the frontier" in said
-    assert f"orienteer index {folder}" in said
+    printed = orienteer("import", tmp_path / "x.warc.gz", "-o", folder).stdout
+    assert "3 pages fetched" in printed
+    assert "guessed; name them with --seed" in printed
+    assert "1 in the frontier" in printed
+    assert f"orienteer index {folder}" in printed
     index, search, status, explain, seeds, info = orienteer_each(
         [
             ["index", folder],
@@ -71,8 +71,8 @@ def test_the_report_for_machines(tmp_path: Path) -> None:
 
 def test_a_wat_file_says_that_there_are_no_texts(tmp_path: Path) -> None:
     write(tmp_path / "x.wat.gz", [wat(f"{A}/", ["/1"]), wat(f"{A}/1", [])])
-    said = orienteer("import", tmp_path / "x.wat.gz", "-o", tmp_path / "c").stdout
-    assert "these pages cannot be searched" in " ".join(said.split())
+    printed = orienteer("import", tmp_path / "x.wat.gz", "-o", tmp_path / "c").stdout
+    assert "these pages cannot be searched" in " ".join(printed.split())
 
 
 def test_a_graph_and_a_list(tmp_path: Path) -> None:
@@ -90,12 +90,12 @@ def test_a_graph_and_a_list(tmp_path: Path) -> None:
     assert json.loads(info.stdout)["n_pages"] == 3
 
 
-def test_damage_is_told(tmp_path: Path) -> None:
+def test_damage_is_reported(tmp_path: Path) -> None:
     packed = [gzip.compress(one) for one in PAGES]
     (tmp_path / "x.warc.gz").write_bytes(b"".join(packed)[:-20])
-    said = " ".join(orienteer("import", tmp_path / "x.warc.gz", "-o", tmp_path / "c").stdout.split())
-    assert "1 place could not be read, the first" in said
-    assert "after 2 records; all else was" in said
+    printed = " ".join(orienteer("import", tmp_path / "x.warc.gz", "-o", tmp_path / "c").stdout.split())
+    assert "1 place could not be read, the first" in printed
+    assert "after 2 records; the rest was imported" in printed
 
 
 def bombs(folder: Path) -> dict[str, list[object]]:
@@ -121,15 +121,15 @@ def bombs(folder: Path) -> dict[str, list[object]]:
         "no WARC records in it": ["empty.warc"],
         "rubbish.warc: no WARC records": ["rubbish.warc"],
         "cut.warc.gz: no WARC records": ["cut.warc.gz"],
-        "1 record in it, but no answer": ["requests.warc"],
-        "1 answers in it, but none is a page": ["image.warc"],
+        "1 record in it, but no response": ["requests.warc"],
+        "1 responses in it, but no page": ["image.warc"],
         "a WET file holds texts without links": ["x.warc.wet.gz"],
         "1 record had broken JSON": ["broken.wat"],
         "a zip bomb": ["bomb.wacz"],
         "so this is no WACZ": ["outside.wacz"],
         "not a zip, or a damaged one": ["cut.wacz"],
         "no WARC, WACZ or WAT files in it": ["folder"],
-        "cannot tell what this is": ["odd.bin"],
+        "unknown kind of source": ["odd.bin"],
         "no URLs in it": ["empty.xml"],
         "none.warc: no such file or folder": ["none.warc"],
         "no kind of source named 'warc'": ["good.warc", "--from", "warc"],
@@ -137,7 +137,7 @@ def bombs(folder: Path) -> dict[str, list[object]]:
             "good.warc", "--seed", "http://b.test/",
         ],
         "no scope named 'hosts'; did you mean 'host'?": ["good.warc", "--scope", "hosts"],
-        "a graph is imported alone": ["bomb.graphml", "good.warc"],
+        "a graph must be imported alone": ["bomb.graphml", "good.warc"],
         "seeds, scope, settings and hooks are for crawls": ["bomb.graphml", "--scope", "web"],
         "none.toml: No such file or directory": ["good.warc", "--settings", "none.toml"],
     }  # fmt: skip
@@ -147,12 +147,12 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     cases = bombs(tmp_path)
     commands = [["import", *arguments, "-o", "made"] for arguments in cases.values()]
-    for said, done in zip(cases, orienteer_each(commands), strict=True):
-        assert done.returncode == 2, (said, done)
+    for printed, done in zip(cases, orienteer_each(commands), strict=True):
+        assert done.returncode == 2, (printed, done)
         assert done.stdout == ""
         assert done.stderr.startswith("orienteer: ")
         assert done.stderr.count("\n") == 1, done.stderr
-        assert said in done.stderr
+        assert printed in done.stderr
     assert not (tmp_path / "made").exists()
     assert leftovers(tmp_path) == set()
 
@@ -160,9 +160,9 @@ def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, monkeypatch: p
 def test_a_full_disk_loses_nothing(small_disk: Path, tmp_path: Path) -> None:
     noise = [response(f"{A}/{k}", os.urandom(60_000).hex()) for k in range(20)]
     write(tmp_path / "x.warc", [*PAGES, *noise])
-    said = refused("import", tmp_path / "x.warc", "-o", small_disk / "crawl")
-    assert said.startswith(FULL)
-    assert said.endswith(COME_AGAIN)
+    printed = refused("import", tmp_path / "x.warc", "-o", small_disk / "crawl")
+    assert printed.startswith(FULL)
+    assert printed.endswith(COME_AGAIN)
     assert list(small_disk.iterdir()) == []  # and there is room again
 
 
@@ -173,7 +173,7 @@ def test_a_folder_in_which_nothing_may_be_made(tmp_path: Path) -> None:
 
 
 def feed(fifo: Path) -> None:
-    """Records without an end, for as long as somebody reads."""
+    """Endless records, for as long as they are read."""
     with contextlib.suppress(BrokenPipeError), fifo.open("wb") as out:
         for k in itertools.count():
             out.write(response(f"{A}/{k}", "x" * 20_000))
@@ -190,12 +190,12 @@ def test_an_import_that_is_stopped_leaves_no_crawl_and_can_be_made_again(number:
         while not leftovers(tmp_path):
             time.sleep(0.01)
         process.send_signal(number)
-        _, stderr = process.communicate(timeout=PATIENCE_S)
+        _, stderr = process.communicate(timeout=TEST_TIMEOUT_S)
     os.close(os.open(fifo, os.O_RDONLY | os.O_NONBLOCK))  # the feeder may wait for a reader that never came
     feeder.join()
     assert not (tmp_path / "crawl").exists()
     if number != signal.SIGKILL:
-        assert (process.returncode, stderr) == (130, "orienteer: interrupted\n")
+        assert (process.returncode, stderr) == (128 + number, "orienteer: interrupted\n")
         assert leftovers(tmp_path) == set()
     fifo.unlink()
     write(fifo, PAGES)

@@ -14,7 +14,7 @@ from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from tests.cli.live_process import Terminal, ended, screen, started
 from tests.cli.run import orienteer
-from tests.live.live_crawls import Told, hub
+from tests.live.live_crawls import StoredCrawl, hub
 from tests.live.test_impossible_goal import closed_site, done
 
 pytestmark = pytest.mark.long
@@ -51,15 +51,15 @@ def test_killed_after_it_was_said_it_ends_where_it_would_have(site: GraphSite, t
             assert any(line.startswith(LINE) for line in process.stderr), "it ended without having said it"
             process.send_signal(signal.SIGKILL)
             process.wait()
-        n_before = len(done(Told(tmp_path / "killed")))
+        n_before = len(done(StoredCrawl(tmp_path / "killed")))
         with started(*command(web, site, tmp_path / "killed"), cwd=tmp_path) as process:
             resumed = ended(process)
         with started(*command(web, site, tmp_path / "whole"), cwd=tmp_path) as process:
             whole = ended(process)
     assert resumed.returncode == whole.returncode == 3
     assert resumed.stderr.count(LINE) == whole.stderr.count(LINE) == 1
-    assert done(Told(tmp_path / "killed")) == done(Told(tmp_path / "whole"))
-    assert n_before < len(done(Told(tmp_path / "whole")))
+    assert done(StoredCrawl(tmp_path / "killed")) == done(StoredCrawl(tmp_path / "whole"))
+    assert n_before < len(done(StoredCrawl(tmp_path / "whole")))
     status = json.loads(orienteer("status", tmp_path / "killed", "--json").stdout)
     assert status["report"]["stopped_because"] == "reachable"
     assert status["figures"]["goal_is_impossible"] is True
@@ -72,8 +72,8 @@ def test_the_goal_is_changed_by_options(site: GraphSite, tmp_path: Path) -> None
         for option in ([], ["--of-reachable"], [], ["--of-everything"], ["--of-reachable", "--until", "0.99"]):
             with started(*command(web, site, tmp_path / "c", *option), cwd=tmp_path) as process:
                 codes.append(ended(process).returncode)
-            n_done.append(len(done(Told(tmp_path / "c"))))
-    assert codes == [3, 0, 0, 3, 0], "what was asked for is kept in crawl.toml"
+            n_done.append(len(done(StoredCrawl(tmp_path / "c"))))
+    assert codes == [3, 0, 0, 3, 0], "the goal is stored in crawl.toml"
     assert len(set(n_done[:4])) == 1
     assert n_done[4] > n_done[0]
 
@@ -84,7 +84,7 @@ def test_it_stands_above_the_panel_on_a_terminal(site: GraphSite, tmp_path: Path
         Terminal(*command(web, site, tmp_path / "c"), cwd=tmp_path) as terminal,
     ):
         terminal.read_until(LINE)
-        terminal.read_until("90 % of everything cannot be proved: too much is out of reach")
+        terminal.read_until("90 % of everything cannot be proved: too much is unreachable")
         assert terminal.read_to_the_end() == 3
     seen = " ".join(" ".join(screen(terminal.written)).split())
     assert seen.count(LINE) == 1

@@ -1,4 +1,4 @@
-"""What walks have measured, wherever it is told: never more than they say, and never as if it were proved."""
+"""The measured coverage wherever it is reported: never more than the walks show, and never called proved."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from orienteer.cli.crawl_display import CoverageBar, panel, print_report, progress_line
+from orienteer.crawl.goal import Goal
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.proved import Certificate
@@ -17,15 +18,15 @@ from orienteer.graph.survey.measured import Measured
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.inspect.explain import page_facts
 from orienteer.inspect.folder_status import folder_status
-from orienteer.inspect.frontier_top import FrontierTop, retold_top, written_top
-from orienteer.inspect.page_in_words import page_in_words
-from orienteer.inspect.status_in_words import measured_in_words, stopped_in_words
-from orienteer.inspect.surveyed import surveyed, walk_of
+from orienteer.inspect.frontier_top import FrontierTop, replayed_top, written_top
+from orienteer.inspect.page_text import describe_page
+from orienteer.inspect.status_text import describe_measured, describe_stopped
+from orienteer.inspect.survey_progress import survey_of_figures, walk_of
 from orienteer.live.control import resume_refusal
-from orienteer.live.figures import Figures
+from orienteer.live.figures import CrawlFigures
 from orienteer.live.session import Report
 from orienteer.pages.stop_reason import StopReason
-from orienteer.store.course import read_course
+from orienteer.store.progress_points import read_progress
 from orienteer.web.pages.crawl import why_waiting
 from tests.cli.run import orienteer
 from tests.cli.test_crawl_display import FIGURES, FOLDER, one_line, rendered
@@ -36,7 +37,10 @@ MEASURED = Measured(0.98, 0.992, 0.983, 0.999, 412, 603)
 SO_FAR = Measured(0.91349, 0.97001, 0.9512, 0.999, 31, 1)
 REACHED = dataclasses.replace(FIGURES, measured=MEASURED, evidence=1.0)
 UNDER_WAY = dataclasses.replace(FIGURES, measured=SO_FAR, evidence=0.439)
-IN_WORDS = "measured: 98.3 %, at least 98 % with 99.9 % confidence (412 walks, 603 probes)"
+DESCRIPTION = (
+    "measured: 98.3 %, at least 98 % with 99.9 % confidence (412 walks, 603 probes), supposing that a page's answer "
+    "does not depend on when, in which order or for whom it is fetched"
+)
 SO_FAR_IN_WORDS = "measured: about 95.1 % (31 walks, 1 probe); evidence for 98 %: 43 %"
 
 
@@ -45,12 +49,12 @@ SO_FAR_IN_WORDS = "measured: about 95.1 % (31 walks, 1 probe); evidence for 98 %
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_panel_and_the_lines(width: int) -> None:
-    for figures, said in ((REACHED, IN_WORDS), (UNDER_WAY, SO_FAR_IN_WORDS)):
+    for figures, printed in ((REACHED, DESCRIPTION), (UNDER_WAY, SO_FAR_IN_WORDS)):
         lines = rendered(panel(FOLDER, figures), width)
         assert len(lines) <= 20
-        assert f"proved: at least 91.34 %, at most 97.01 %, goal 98 % {said}"[:70] in one_line(lines)
-        assert said in one_line(lines)
-        assert f"coverage proved: at least 91.34 %, at most 97.01 %, goal 98 %; {said}; running" in progress_line(
+        assert f"proved: at least 91.34 %, at most 97.01 %, goal 98 % {printed}"[:70] in one_line(lines)
+        assert printed in one_line(lines)
+        assert f"coverage proved: at least 91.34 %, at most 97.01 %, goal 98 %; {printed}; running" in progress_line(
             FOLDER, figures
         )
     before = dataclasses.replace(FIGURES, evidence=0.0)
@@ -60,18 +64,18 @@ def test_the_panel_and_the_lines(width: int) -> None:
 
 def test_nothing_is_claimed_before_it_is_reached() -> None:
     for figures in (UNDER_WAY, dataclasses.replace(UNDER_WAY, evidence=0.99999)):
-        found = surveyed(figures.as_dict())
+        found = survey_of_figures(figures.as_dict())
         assert found is not None
         assert found.claimed is None
-        assert "confidence" not in found.in_words()
-        assert "100 %" not in found.in_words()
+        assert "confidence" not in found.describe()
+        assert "100 %" not in found.describe()
 
 
 def test_of_what_is_reachable() -> None:
     reachable = dataclasses.replace(MEASURED, of_reachable=True)
-    found = surveyed(dataclasses.replace(REACHED, measured=reachable).as_dict())
+    found = survey_of_figures(dataclasses.replace(REACHED, measured=reachable).as_dict())
     assert found is not None
-    assert "at least 98 % of what is reachable with 99.9 % confidence" in found.in_words()
+    assert "at least 98 % of what is reachable with 99.9 % confidence" in found.describe()
 
 
 def test_figures_of_others_are_no_survey() -> None:
@@ -82,7 +86,7 @@ def test_figures_of_others_are_no_survey() -> None:
         FIGURES.as_dict(),
         FIGURES.as_dict() | {"evidence": 1.0, "until": None},
     ):
-        assert surveyed(figures) is None
+        assert survey_of_figures(figures) is None
 
 
 def test_the_bar_has_a_mark_at_what_is_measured() -> None:
@@ -93,14 +97,14 @@ def test_the_bar_has_a_mark_at_what_is_measured() -> None:
 
 
 @pytest.mark.parametrize(
-    ("why", "figures", "said"),
+    ("why", "figures", "printed"),
     [
         (StopReason.MEASURED, REACHED, "reached: a coverage of 98 % is measured, with 99.9 % confidence"),
         (StopReason.COVERAGE, UNDER_WAY, "reached: a coverage of 98 % is proved"),
         (
             StopReason.BUDGET,
             dataclasses.replace(UNDER_WAY, budget=13_023),
-            "not reached: the budget of 13,023 pages is spent, but 98 % is not measured or proved",
+            "stopped at your limit of 13,023 pages before a coverage of 98 % was measured or proved; at least ",
         ),
         (
             StopReason.REACHABLE,
@@ -122,11 +126,10 @@ def test_the_bar_has_a_mark_at_what_is_measured() -> None:
         ),
     ],
 )
-def test_the_report(why: StopReason, figures: Figures, said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    is_reached = why in (StopReason.MEASURED, StopReason.COVERAGE)
-    print_report(Report(FOLDER, why, is_reached, 0.0, figures))
+def test_the_report(why: StopReason, figures: CrawlFigures, printed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    print_report(Report(FOLDER, why, Goal(figures.until, figures.budget).ending(why), 0.0, figures))
     text = one_line(capsys.readouterr().out.splitlines())
-    assert said in text
+    assert printed in text
     assert "coverage proved: at least " in text
     assert "measured: " in text
     assert json.loads(json.dumps(figures.as_dict()))["measured"]["n_walks"] in (31, 412)
@@ -134,11 +137,11 @@ def test_the_report(why: StopReason, figures: Figures, said: str, capsys: pytest
 
 def test_the_metrics() -> None:
     samples, types = parsed(metrics_text(REACHED))
-    told = {name.removeprefix("orienteer_"): value for (name, _), value in samples.items()}
-    assert told["measured_coverage"] == 0.983
-    assert (told["measured_coverage_lower"], told["measured_coverage_upper"]) == (0.98, 0.992)
-    assert (told["measured_evidence"], told["measured_confidence"]) == (1.0, 0.999)
-    assert (told["walks_total"], told["probes_total"]) == (412, 603)
+    facts = {name.removeprefix("orienteer_"): value for (name, _), value in samples.items()}
+    assert facts["measured_coverage"] == 0.983
+    assert (facts["measured_coverage_lower"], facts["measured_coverage_upper"]) == (0.98, 0.992)
+    assert (facts["measured_evidence"], facts["measured_confidence"]) == (1.0, 0.999)
+    assert (facts["walks_total"], facts["probes_total"]) == (412, 603)
     assert types["orienteer_measured_coverage"] == "gauge"
     before = {name for name, _ in parsed(metrics_text(dataclasses.replace(FIGURES, evidence=0.0)))[0]}
     assert {name for name in before if "measured" in name or "walks" in name} == {"orienteer_measured_evidence"}
@@ -165,7 +168,7 @@ def crawl_on(web: FakeWeb, site: GraphSite, folder: Path, budget: int) -> Report
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A crawl that was stopped while walks were under way, and one that came to its end."""
+    """A crawl stopped during its walks, and a finished one."""
     folder, site = tmp_path_factory.mktemp("measured"), GraphSite(synthetic_web(5000, rng=5), page_bytes=500)
     with FakeWeb(site) as web:
         for budget in range(400, 460):
@@ -179,7 +182,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 def test_the_frontier_says_which_walk_needs_a_page(folders: tuple[Path, Path]) -> None:
     top = written_top(folders[0])
-    assert top == retold_top(folders[0])
+    assert top == replayed_top(folders[0])
     assert top is not None
     first = top.pages[0]
     assert (first.priority, first.walk is None) == (None, False)
@@ -189,10 +192,10 @@ def test_the_frontier_says_which_walk_needs_a_page(folders: tuple[Path, Path]) -
     facts = page_facts(folders[0], first.url)
     assert facts.waiting is not None
     assert facts.waiting.walk == first.walk
-    state = dict(page_in_words(facts))["state"]
+    state = dict(describe_page(facts))["state"]
     assert state.startswith(f"waiting: walk {first.walk} of the survey needs it; 0 pages come before it of ")
-    told = json.loads(orienteer("explain", folders[0], first.url, "--json").stdout)
-    assert (told["waiting"]["walk"], told["waiting"]["priority"]) == (first.walk, None)
+    facts = json.loads(orienteer("explain", folders[0], first.url, "--json").stdout)
+    assert (facts["waiting"]["walk"], facts["waiting"]["priority"]) == (first.walk, None)
 
 
 def test_a_page_where_a_walk_entered_says_so(folders: tuple[Path, Path]) -> None:
@@ -203,24 +206,24 @@ def test_a_page_where_a_walk_entered_says_so(folders: tuple[Path, Path]) -> None
         assert found is not None
         entry = database.walks(found[0])[0].entries[0]
         url = database.url(entry)
-    assert "walk 1 left the fetched pages here, and asked for it" in orienteer("explain", folders[1], url).stdout
+    assert "walk 1 left the fetched pages here, and requested it" in orienteer("explain", folders[1], url).stdout
     seed = folder_status(folders[1]).plan.crawl.seeds[0]
     assert page_facts(folders[1], seed).walk is None
 
 
 def test_the_status(folders: tuple[Path, Path]) -> None:
     begun, whole = (folder_status(folder) for folder in folders)
-    assert whole.surveyed is not None
-    assert whole.surveyed.claimed == UNTIL
-    assert stopped_in_words(whole) == "goal reached: a coverage of 80 % is measured, with 99.9 % confidence"
-    assert measured_in_words(begun).startswith("measured: about ")
-    assert "but 80 % is not measured or proved" in stopped_in_words(begun)
-    said = " ".join(orienteer("status", folders[1]).stdout.split())
-    assert "coverage proved: at least " in said
-    assert "at least 80 % with 99.9 % confidence" in said
-    told: dict[str, Any] = json.loads(orienteer("status", folders[1], "--json").stdout)
-    assert told["figures"]["measured"] == told["report"]["figures"]["measured"]
-    assert told["figures"]["measured"]["lower"] == UNTIL
+    assert whole.survey is not None
+    assert whole.survey.claimed == UNTIL
+    assert describe_stopped(whole) == "goal reached: a coverage of 80 % is measured, with 99.9 % confidence"
+    assert describe_measured(begun).startswith("measured: about ")
+    assert "before a coverage of 80 % was measured or proved; at least " in describe_stopped(begun)
+    printed = " ".join(orienteer("status", folders[1]).stdout.split())
+    assert "coverage proved: at least " in printed
+    assert "at least 80 % with 99.9 % confidence" in printed
+    facts: dict[str, Any] = json.loads(orienteer("status", folders[1], "--json").stdout)
+    assert facts["figures"]["measured"] == facts["report"]["figures"]["measured"]
+    assert facts["figures"]["measured"]["lower"] == UNTIL
 
 
 def test_what_is_measured_need_not_be_measured_again(folders: tuple[Path, Path]) -> None:
@@ -236,7 +239,7 @@ def test_what_is_measured_need_not_be_measured_again(folders: tuple[Path, Path])
 
 
 def test_the_course(folders: tuple[Path, Path]) -> None:
-    points = read_course(folders[1] / "course.jsonl")
+    points = read_progress(folders[1] / "course.jsonl")
     assert points[0].measured is None
     assert points[-1].claimed == UNTIL
     assert all(point.claimed is None for point in points[:-1] if point.position < points[-1].position)

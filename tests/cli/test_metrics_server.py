@@ -15,10 +15,10 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from orienteer.cli.metrics_server import Published, check_metrics, serving
 from orienteer.errors import InputError
-from orienteer.inspect.workers_in_words import WorkerNow
-from orienteer.live.figures import Figures
+from orienteer.inspect.workers_text import WorkerNow
+from orienteer.live.figures import CrawlFigures
 from tests.cli.test_crawl_display import FIGURES
-from tests.ready_process import PATIENCE_S
+from tests.ready_process import TEST_TIMEOUT_S
 
 
 class Answer(NamedTuple):
@@ -29,7 +29,7 @@ class Answer(NamedTuple):
 
 def get(port: int | None, path: str = "/metrics", method: str = "GET") -> Answer:
     assert port is not None
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TEST_TIMEOUT_S)
     try:
         connection.request(method, path)
         answer = connection.getresponse()
@@ -38,7 +38,7 @@ def get(port: int | None, path: str = "/metrics", method: str = "GET") -> Answer
         connection.close()
 
 
-def metrics_text(figures: Figures) -> str:
+def metrics_text(figures: CrawlFigures) -> str:
     registry, published = CollectorRegistry(), Published()
     registry.register(published)
     published(figures)
@@ -87,8 +87,8 @@ def test_the_figures_can_be_read_back() -> None:
         ("orienteer_frontier_pages", ""): 45_678,
         ("orienteer_known_urls", ""): 123_456,
         ("orienteer_fetches_in_flight", ""): 32,
-        ("orienteer_hosts", "resting"): 4,
-        ("orienteer_hosts", "given_up"): 1,
+        ("orienteer_hosts", "backing_off"): 4,
+        ("orienteer_hosts", "abandoned"): 1,
         ("orienteer_hosts", "other"): 118,
         ("orienteer_received_bytes_total", ""): 1_234_567_890,
         ("orienteer_coverage_lower", ""): 0.91349,
@@ -106,9 +106,9 @@ def test_the_figures_can_be_read_back() -> None:
         ("orienteer_visits_total", "not modified"): 11,
         ("orienteer_elapsed_seconds", ""): 723.4,
         ("orienteer_workers", ""): 2,
-        ("orienteer_workers_died_total", ""): 2,
-        ("orienteer_worker_answers_total", "here/7"): 120,
-        ("orienteer_worker_answers_total", "there/8"): 4,
+        ("orienteer_workers_crashed_total", ""): 2,
+        ("orienteer_worker_responses_total", "here/7"): 120,
+        ("orienteer_worker_responses_total", "there/8"): 4,
         ("orienteer_worker_requests", "here/7"): 3,
         ("orienteer_worker_requests", "there/8"): 0,
         ("orienteer_worker_busy", "here/7"): 0.25,

@@ -1,4 +1,4 @@
-"""Slips with crawls, libraries, schedules and certificates: each is one line that names what is wrong."""
+"""Mistakes with crawls, libraries, schedules and certificates: each prints one line that names the problem."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import orienteer as ori
 from orienteer.library.job_folder import JobFolder, new_id
 from orienteer.library.job_record import JobFiles
 from tests.cli.run import orienteer, refused
-from tests.imports.collections_made import response, write
-from tests.ready_process import PATIENCE_S, ReadyPopen
+from tests.imports.made_collections import response, write
+from tests.ready_process import TEST_TIMEOUT_S, ReadyPopen
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_a_library_is_a_folder(library: Path, command: list[str]) -> None:
     ("text", "line"),
     [
         (b"every = ", "not TOML: Invalid value"),
-        (b"\xff\xfe", "not TOML: it is no UTF-8"),
+        (b"\xff\xfe", "not TOML: it is not UTF-8"),
         (b"every = 'fortnight'", "no schedule named 'fortnight'"),
         (b"nonsense = 1", "named 'nonsense'"),
     ],
@@ -61,9 +61,9 @@ def test_a_damaged_schedule_is_named_and_can_be_taken_away(
 ) -> None:
     schedule.write_bytes(text)
     for command in (["schedule"], ["schedule", "a.test"], ["refresh", "--due"]):
-        said = refused(*command, "--library", library)
-        assert line in said
-        assert str(schedule) in said
+        printed = refused(*command, "--library", library)
+        assert line in printed
+        assert str(schedule) in printed
     orienteer("schedule", "a.test", "--library", library, "--every", "never")
     orienteer("schedule", "a.test", "--library", library, "--every", "day")
 
@@ -85,7 +85,7 @@ def test_the_damaged_record_of_a_job_is_named(library: Path) -> None:
     record = JobFiles(folder.path, new_id()).record
     record.write_text("{")
     done = orienteer("jobs", "--library", library, code=2)
-    assert done.stderr == f"orienteer: {record}: damaged; nothing is known of this job, and the file can be deleted\n"
+    assert done.stderr == f"orienteer: {record}: damaged job file; it can be deleted\n"
     assert "there is no job" in refused("jobs", "--library", library, "--stop", record.stem)
     record.unlink()
     assert "no jobs in" in orienteer("jobs", "--library", library).stdout
@@ -98,33 +98,35 @@ def test_a_certificate_and_its_folder(library: Path, tmp_path: Path) -> None:
     certificate = tmp_path / "a.html"
     orienteer("certificate", crawl, "-o", certificate)
     assert "is a folder; the certificate comes first" in refused("verify", crawl, certificate)
-    assert "name the crawl folder, too" in refused("verify", certificate)
+    assert "add the crawl folder" in refused("verify", certificate)
     assert f"the folder {tmp_path / 'no'} does not exist" in refused("certificate", crawl, "-o", tmp_path / "no" / "a")
+    assert "written as .html or .json" in refused("certificate", crawl, "-o", tmp_path / "a.pdf")
+    assert not (tmp_path / "a.pdf").exists()
     assert refused("certificate", crawl, "-o", tmp_path).endswith(f"{tmp_path}: Is a directory\n")
 
 
 def test_a_slow_page_needs_a_number(library: Path) -> None:
-    assert "numbers that are not negative" in refused("report", library / "a.test", "--slow", "nan")
+    assert "must not be negative" in refused("report", library / "a.test", "--slow-after", "nan")
 
 
-def test_a_port_that_is_told_to_clients_is_that_one(library: Path) -> None:
+def test_a_port_configured_in_clients_is_not_replaced(library: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        said = refused("mcp", library / "a.test", "--http", f"127.0.0.1:{port}")
-    assert said == f"orienteer: --http 127.0.0.1: port {port} cannot be used: Address already in use\n"
+        printed = refused("mcp", library / "a.test", "--http", f"127.0.0.1:{port}")
+    assert printed == f"orienteer: --http 127.0.0.1: port {port} cannot be used: Address already in use\n"
 
 
 def test_places_that_cannot_be_written(library: Path, schedule: Path) -> None:
-    schedule.parent.rename(aside := library / "aside")
+    schedule.parent.rename(moved := library / "moved")
     schedule.parent.write_text("in its place\n")
     try:
         assert str(schedule.parent) in refused("schedule", "a.test", "--library", library, "--every", "day")
         assert f"{schedule.parent / 'x'}: " in refused("serve", "--library", schedule.parent / "x")
     finally:
         schedule.parent.unlink()
-        aside.rename(schedule.parent)
+        moved.rename(schedule.parent)
 
 
 def test_ctrl_c_before_an_agent_has_asked_anything(library: Path) -> None:
@@ -133,6 +135,6 @@ def test_ctrl_c_before_an_agent_has_asked_anything(library: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("MCP is served at ")
         os.kill(process.pid, signal.SIGINT)
-        _, said = process.communicate(timeout=PATIENCE_S)
+        _, printed = process.communicate(timeout=TEST_TIMEOUT_S)
     assert process.returncode in (0, 130)  # it may come before the server has begun
-    assert said in ("", "orienteer: interrupted\n")
+    assert printed in ("", "orienteer: interrupted\n")

@@ -1,4 +1,4 @@
-"""`--processes`: said to all commands that read pages, and refused where none is read."""
+"""`--processes`: accepted by all commands that read pages, refused if none is read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.run import orienteer, refused
-from tests.imports.collections_made import response, write
+from tests.imports.made_collections import response, write
 
 A = "http://a.test"
 
@@ -43,4 +43,4 @@ def test_it_is_a_number_from_one(command: list[str], number: str) -> None:
 
 
 def test_where_no_page_is_read_it_is_refused(folder: Path) -> None:
-    assert "--processes is for --topic" in refused("compare", folder, "--processes", "2")
+    assert "--processes goes with --topic" in refused("compare", folder, "--processes", "2")

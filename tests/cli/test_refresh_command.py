@@ -1,4 +1,4 @@
-"""`orienteer crawl DIR --refresh`, and how epochs are told."""
+"""`orienteer crawl DIR --refresh`, and the output about epochs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from orienteer.cli.crawl_display import panel, print_report, progress_line
-from orienteer.cli.epoch_display import epochs_table, kept_in_words, savings_in_words, visits_in_words
+from orienteer.cli.epoch_display import describe_savings, describe_unchanged, describe_visits, epochs_table
+from orienteer.crawl.goal import Ending
 from orienteer.fake_web.changing import ChangingSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
@@ -18,6 +19,7 @@ from orienteer.graph.proved import Certificate
 from orienteer.inspect.epoch_status import EpochStatus
 from orienteer.ledger.revisiting import RefreshSettings
 from orienteer.live.session import Report
+from orienteer.pages.stop_reason import StopReason
 from tests.cli.run import orienteer, orienteer_each, refused
 from tests.cli.test_crawl_display import FIGURES, FOLDER, one_line, rendered
 
@@ -45,25 +47,49 @@ def web(site: ChangingSite) -> Iterator[FakeWeb]:
 def test_a_refresh_from_the_command_to_the_table(site: ChangingSite, web: FakeWeb, tmp_path: Path) -> None:
     folder = tmp_path / "crawl"
     orienteer("crawl", SEED, "-o", folder, "--connect-to", web.address, "--delay", 0, "--ignore-robots", "--quiet")
-    site.edit("http://a.test/b", "<a href=/new>new</a>")
+    site.edit("http://a.test/b", "<a href=/new>new</a><a href=/d>d</a>")
     site.add("http://a.test/new", "new")
     site.delete("http://a.test/d")
-    told = orienteer("crawl", folder, "--refresh", "--quiet").stdout
-    said = " ".join(told.split())
-    assert "goal reached: nothing is left to fetch" in said
-    assert "1 new, 1 changed, 3 unchanged (2 of them not sent again), 1 missing" in said
-    assert "1 page is kept as last seen; a page is forgotten when it is missing in 3 refreshes over 2 days" in said
-    assert "epoch 1 at least 99.99 %" in said
+    text = orienteer("crawl", folder, "--refresh", "--quiet").stdout
+    printed = " ".join(text.split())
+    assert "everything in reach is fetched" in printed
+    assert "1 new, 1 changed, 3 unchanged (2 of them not sent again), 1 missing" in printed
+    assert (
+        "1 page is missing or unreachable; a last copy is stored until the page is missing in 3 refreshes over 2 days"
+        in printed
+    )
+    assert "epoch 1 at least 99.99 %" in printed
+    assert "missing http://a.test/d: http 404, missing since 2" in printed
     status = orienteer("status", folder).stdout
     assert status.count("\n    1  2") == 1
     assert "2 of the 3 times that a page was the same, it was not sent again" in status
     facts = json.loads(orienteer("status", folder, "--json").stdout)
-    assert [epoch["n_asked"] for epoch in facts["epochs"]] == [5, 6]
+    assert [epoch["n_requested"] for epoch in facts["epochs"]] == [5, 6]
     assert facts["report"]["library"]["lower"] > 0.99
     explained = orienteer("explain", folder, "http://a.test/d").stdout
     assert "0 times, found changed 0 times; missing since" in explained
+    assert "(http 404), its last version stays" in " ".join(explained.split())
+    listed = orienteer("changes", folder).stdout
+    assert listed.startswith(
+        "1 page is missing now; last copies are stored:\n  http://a.test/d: http 404, missing since 2"
+    )
+    assert "1 new, 1 changed, 1 missing, 0 gone" in listed
+    assert "  missing  http://a.test/d  (http 404)" in listed
+    assert orienteer("changes", folder, "--kind", "missing").stdout.count("http://a.test/d") == 2
+    as_data = json.loads(orienteer("changes", folder, "--json").stdout)
+    (missing,) = as_data["missing"]
+    assert (missing["url"], missing["outcome"], missing["n_times"]) == ("http://a.test/d", "http 404", 1)
+    again = orienteer("refresh", folder, "--quiet").stdout
+    assert "1 missing" in again
+    assert "\n  http://a.test/d: http 404, missing since 2" in again
+    (crawl,) = json.loads(orienteer("refresh", folder, "--json").stdout)["crawls"]
+    assert [(page["url"], page["outcome"]) for page in crawl["missing"]] == [("http://a.test/d", "http 404")]
+    report = json.loads(orienteer("report", folder, "--json").stdout)
+    (broken,) = [one for one in report["findings"]["broken"] if one["url"] == "http://a.test/d"]
+    assert broken["why"].startswith("http 404, missing since 2")
+    assert [place["url"] for place in broken["places"]] == ["http://a.test/b"]
     report = json.loads(orienteer("crawl", folder, "--refresh", "--json", "--n-seeds", 1, "--seed-hops", 0).stdout)
-    assert report["figures"]["epoch"] == 2
+    assert report["figures"]["epoch"] == 4
     assert "hops = 0" in (folder / "crawl.toml").read_text()
 
 
@@ -77,11 +103,11 @@ def test_what_a_refresh_needs_is_said_in_one_line(tmp_path: Path) -> None:
         (["crawl", SEED, "--refresh"], "is not a crawl folder"),
         (["crawl", place, "--refresh", "--seeds-from", place], "--seeds-from is for a new crawl"),
     ]
-    for (_, wanted), done in zip(commands, orienteer_each([command for command, _ in commands]), strict=True):
+    for (_, expected), done in zip(commands, orienteer_each([command for command, _ in commands]), strict=True):
         assert done.returncode == 2
         assert done.stderr.startswith("orienteer: ")
         assert done.stderr.count("\n") == 1
-        assert wanted in done.stderr
+        assert expected in done.stderr
 
 
 def test_an_empty_crawl_cannot_be_refreshed(tmp_path: Path) -> None:
@@ -93,41 +119,41 @@ def test_an_empty_crawl_cannot_be_refreshed(tmp_path: Path) -> None:
 
 
 def test_visits_in_a_sentence() -> None:
-    assert visits_in_words(VISITS) == (
-        "142 looked at: 5 new, 7 changed, 128 unchanged (101 of them not sent again), 2 missing; 4,020 not due; "
-        "3 left for later, too many links away"
+    assert describe_visits(VISITS) == (
+        "142 checked: 5 new, 7 changed, 128 unchanged (101 of them not sent again), 2 missing; 4,020 not due; "
+        "3 postponed, too many links away"
     )
-    assert visits_in_words({}) == "0 looked at: 0 new, 0 changed, 0 unchanged"
-    assert visits_in_words({"nothing": 2}) == "2 looked at: 0 new, 0 changed, 0 unchanged, 2 new links lead to no page"
+    assert describe_visits({}) == "0 checked: 0 new, 0 changed, 0 unchanged"
+    assert describe_visits({"nothing": 2}) == "2 checked: 0 new, 0 changed, 0 unchanged, 2 new links lead to no page"
 
 
-def test_what_is_kept_is_told() -> None:
-    assert kept_in_words({"changed": 3}, RefreshSettings()) == ""
-    told = kept_in_words({"missing": 1, "out of reach": 2}, RefreshSettings(gone_after=1, gone_after_days=0.5))
-    assert told.startswith(
-        "3 pages are kept as last seen; a page is forgotten when it is missing in 1 refresh over 0.5"
+def test_stored_last_copies_are_reported() -> None:
+    assert describe_unchanged({"changed": 3}, RefreshSettings()) == ""
+    text = describe_unchanged({"missing": 1, "unreachable": 2}, RefreshSettings(gone_after=1, gone_after_days=0.5))
+    assert text.startswith(
+        "3 pages are missing or unreachable; a last copy is stored until the page is missing in 1 refresh over 0.5"
     )
 
 
 def test_epochs_fit_a_terminal() -> None:
     epochs = [
         EpochStatus(0, 1.7e9, None, 1, 0, {"new": 12_345}, 0),
-        EpochStatus(12, 1.7e9, 1.8e9, 10, 123_456, VISITS | {"gone": 34, "out of reach": 345}, 1_234_567),
+        EpochStatus(12, 1.7e9, 1.8e9, 10, 123_456, VISITS | {"gone": 34, "unreachable": 345}, 1_234_567),
     ]
     lines = rendered(epochs_table(epochs))
     assert len(lines) == 3
     assert all(len(line) <= 80 for line in lines)
     assert lines[2].split() == ["12", lines[1].split()[1], "521", "5", "7", "128", "4,020", "2", "34", "345"]
-    assert savings_in_words(epochs).endswith("it was not sent again: 1.2 MB.")
-    assert savings_in_words(epochs[:1]) == ""
+    assert describe_savings(epochs).endswith("it was not sent again: 1.2 MB.")
+    assert describe_savings(epochs[:1]) == ""
 
 
 def test_the_display_of_an_epoch(capsys: pytest.CaptureFixture[str]) -> None:
     figures = dataclasses.replace(FIGURES, epoch=3, visits=VISITS)
-    assert "142 looked at: 5 new" in one_line(rendered(panel(FOLDER, figures)))
-    assert "142 looked at: 5 new" in progress_line(FOLDER, figures)
+    assert "142 checked: 5 new" in one_line(rendered(panel(FOLDER, figures)))
+    assert "142 checked: 5 new" in progress_line(FOLDER, figures)
     library = Certificate(0.99, 0.995)
-    print_report(Report(FOLDER, "frontier empty", True, 0.0, figures, library))
-    told = " ".join(capsys.readouterr().out.split())
-    assert "at least 99.00 %, at most 99.50 % of a surfer's time is on pages fetched" in told
-    assert "epoch 3 at least 91.34 %, at most 97.01 % of a surfer's time, from this epoch's seeds" in told
+    print_report(Report(FOLDER, StopReason.FRONTIER_EMPTY, Ending.EVERYTHING, 0.0, figures, library))
+    text = " ".join(capsys.readouterr().out.split())
+    assert "at least 99.00 %, at most 99.50 % of a surfer's time is on pages fetched" in text
+    assert "epoch 3 at least 91.34 %, at most 97.01 % of a surfer's time, from this epoch's seeds" in text

@@ -12,7 +12,7 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from tests.cli.run import orienteer, orienteer_each
 from tests.inspect.test_replay import FOREIGN, write_warc
-from tests.live.live_crawls import Told, crawled
+from tests.live.live_crawls import StoredCrawl, crawled
 
 PLACES = {f"http://a.test/{k}": f"<a href=/{2 * k}><a href=/{2 * k + 1}>" for k in range(1, 16)}
 SEED = "http://a.test/1"
@@ -33,18 +33,18 @@ def test_the_same_again(folder: Path, tmp_path: Path) -> None:
     assert (facts["n_fetched"], facts["n_missing"], facts["goal_reached"]) == (20, 11, True)
     assert (facts["n_blocked"], facts["certificate"]["blocked"]) == (0, 0)
     assert done.stderr == ""
-    told = Told(folder)
+    stored = StoredCrawl(folder)
     lines = gzip.decompress((tmp_path / "order.gz").read_bytes()).decode().splitlines()
-    assert lines == [f"{page}\t{told.urls[page]}" for page in told.order]
+    assert lines == [f"{page}\t{stored.urls[page]}" for page in stored.order]
 
 
 def test_another_policy_for_people(folder: Path) -> None:
     done = orienteer("replay", folder, "--policy", "fractional", "--until", "0.999", "--by-certificate", code=3)
-    said = " ".join(done.stdout.split())
-    assert "policy fractional" in said
-    assert "never fetched 11 blocked in the crawl 0" in said
-    assert "stopped because frontier empty, before its goal" in said
-    assert "certificate at least" in said
+    printed = " ".join(done.stdout.split())
+    assert "policy fractional" in printed
+    assert "never fetched 11 blocked in the crawl 0" in printed
+    assert "stopped because frontier empty, before its goal" in printed
+    assert "certificate at least" in printed
 
 
 def test_an_archive_of_another_program(tmp_path: Path) -> None:
@@ -53,14 +53,14 @@ def test_an_archive_of_another_program(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["n_fetched"] == 3
 
 
-def test_a_damaged_archive_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_damaged_archive_is_reported_in_one_line(tmp_path: Path) -> None:
     write_warc(tmp_path / "x.warc.gz", FOREIGN)
     data = (tmp_path / "x.warc.gz").read_bytes()
     (tmp_path / "x.warc.gz").write_bytes(data[:-30])
     done = orienteer("replay", tmp_path / "x.warc.gz", "--seed", "http://x.test/", "--budget", "3", "--json")
     assert json.loads(done.stdout)["n_fetched"] == 3
-    said = f"after {len(FOREIGN)} records the archive is damaged; 1 gap was skipped"
-    assert done.stderr == f"orienteer: warning: {tmp_path / 'x.warc.gz'}: {said}\n"
+    printed = f"after {len(FOREIGN)} records the archive is damaged; 1 gap was skipped"
+    assert done.stderr == f"orienteer: warning: {tmp_path / 'x.warc.gz'}: {printed}\n"
 
 
 def test_bad_input_is_one_line(folder: Path, tmp_path: Path) -> None:
@@ -74,15 +74,15 @@ def test_bad_input_is_one_line(folder: Path, tmp_path: Path) -> None:
         "name the pages to start from": ["replay", tmp_path / "x.warc.gz"],
         "no WARC files in it": ["replay", tmp_path / "empty", *seed],
         "none: no such file or folder": ["replay", tmp_path / "none", *seed],
-        "knows its seeds": ["replay", folder, *seed],
+        "has its own seeds": ["replay", folder, *seed],
         "did you mean 'opic'?": ["replay", folder, "--policy", "opik"],
         "until is 2.0": ["replay", folder, "--until", "2"],
         "budget is 0": ["replay", folder, "--budget", "0"],
         "does not exist": ["replay", folder, "--order-out", tmp_path / "no" / "order"],
     }
-    for (said, command), done in zip(refused.items(), orienteer_each(list(refused.values())), strict=True):
+    for (printed, command), done in zip(refused.items(), orienteer_each(list(refused.values())), strict=True):
         assert done.returncode == 2, (command, done)
         assert done.stdout == ""
         assert done.stderr.startswith("orienteer: ")
         assert done.stderr.count("\n") == 1
-        assert said in done.stderr
+        assert printed in done.stderr

@@ -28,9 +28,9 @@ def test_as_files(folder: Path, tmp_path: Path) -> None:
     page, table = tmp_path / "r.html", tmp_path / "r.csv"
     assert f"written to {page}" in orienteer("report", folder, "-o", page, columns=300).stdout
     assert page.read_text().startswith("<!DOCTYPE html>")
-    told = json.loads(orienteer("report", folder, "-o", table, "--json").stdout)
-    assert told["counts"]["broken"] == 1
-    assert told["file"] == str(table)
+    facts = json.loads(orienteer("report", folder, "-o", table, "--json").stdout)
+    assert facts["counts"]["broken"] == 1
+    assert facts["file"] == str(table)
     with table.open(newline="") as file:
         assert next(csv.DictReader(file))["url"] == GONE
     printed = orienteer("report", folder, "--format", "json").stdout
@@ -44,7 +44,7 @@ def test_exit_codes(folder: Path, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "r.json").read_text())["counts"]["broken"] == 1
     assert orienteer("report", folder, "--fail-on", "chains, orphans").stderr == ""
     assert orienteer("report", folder, "--fail-on", "any", "--json", code=3).stdout.startswith("{")
-    assert orienteer("report", folder, "--fail-on", "slow", "--slow", "10").stderr == ""
+    assert orienteer("report", folder, "--fail-on", "slow", "--slow-after", "10").stderr == ""
 
 
 def test_what_is_wrong_is_said_in_one_line(folder: Path, tmp_path: Path) -> None:
@@ -53,6 +53,6 @@ def test_what_is_wrong_is_said_in_one_line(folder: Path, tmp_path: Path) -> None
     assert "no such crawl folder" in refused("report", tmp_path / "none")
     assert "has no page of b.test" in refused("report", folder, "--host", "b.test")
     assert "choose one of them" in refused("report", folder, "--json", "--format", "csv")
-    assert "in the crawl folder" in refused("report", folder, "-o", folder / "r.html")
+    assert "inside the crawl folder" in refused("report", folder, "-o", folder / "r.html")
     assert "name it .html, .csv or .json" in refused("report", folder, "-o", tmp_path / "r.txt")
-    assert "not negative" in refused("report", folder, "--deep", "-1")
+    assert "not be negative" in refused("report", folder, "--deep-after", "-1")

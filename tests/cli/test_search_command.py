@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from orienteer.graph.proved import Certificate
+from orienteer.inspect.status_text import nothing_found
 from tests.cli.run import orienteer, orienteer_each, refused
 from tests.search.small_webs import HandmadeCrawl, page
 
@@ -26,7 +28,7 @@ def test_index_then_search(crawl: HandmadeCrawl) -> None:
     assert "13 pages can be searched." in done.stdout
     assert "13 added" in done.stdout
     assert "pages per CPU-second" in done.stdout
-    assert "Nothing had changed" in orienteer("index", crawl.path).stdout
+    assert "Nothing has changed" in orienteer("index", crawl.path).stdout
     found = orienteer("search", crawl.path, "apple tree", "-n", 3).stdout
     assert "12 pages found, 1 to 3; order: by words and links" in found
     assert " 1. Tree " in found
@@ -50,7 +52,7 @@ def test_results_say_where_they_stand_in_other_orders(crawl: HandmadeCrawl) -> N
     assert first["weight"] == 1
 
 
-def test_what_strangers_wrote_is_not_obeyed(crawl: HandmadeCrawl) -> None:
+def test_control_characters_of_pages_are_removed(crawl: HandmadeCrawl) -> None:
     orienteer("index", crawl.path)
     found = orienteer("search", crawl.path, "juice").stdout
     assert "<script>" in found
@@ -64,6 +66,8 @@ def test_what_was_not_found(crawl: HandmadeCrawl) -> None:
     orienteer("index", crawl.path)
     done = orienteer("search", crawl.path, "orchrad")
     assert "Nothing found." in done.stdout
+    assert nothing_found(Certificate(0.999, 1.0)).startswith("Nothing found. This crawl covers at least 99.90 %, so it")
+    assert nothing_found(Certificate(0.41, 1.0)).endswith("covers at least 41.00 %; the rest was not searched.")
     assert "Did you mean: orchard" in done.stdout
     for query, hint in {
         "": "The query is empty: type some words.",
@@ -74,7 +78,7 @@ def test_what_was_not_found(crawl: HandmadeCrawl) -> None:
         out = orienteer("search", crawl.path, query).stdout
         assert hint in out
         assert "Nothing found." not in out
-        assert "What can be asked for: words," in out
+        assert "Query syntax: words," in out
     some = orienteer("search", crawl.path, "apple submarine").stdout
     assert "No page has all of the words" in some
     assert "none on this page" in orienteer("search", crawl.path, "apple", "--page", 9).stdout
@@ -99,7 +103,7 @@ def test_what_is_wrong_is_said_in_one_line(crawl: HandmadeCrawl, tmp_path: Path)
         "did you mean 'local'": ["search", crawl.path, "x", "--rank", "locl"],
         "orienteer estimate": ["search", crawl.path, "x", "--rank", "global"],
         "weight is 2.0": ["search", crawl.path, "x", "--weight", 2],
-        "n is 0": ["search", crawl.path, "x", "-n", 0],
+        "-n: 1 or more": ["search", crawl.path, "x", "-n", 0],
         "too far": ["search", crawl.path, "x", "--page", 99999],
         "--on-topic is for crawls with a topic": ["index", crawl.path, "--on-topic"],
     }

@@ -28,13 +28,13 @@ def web(tmp_path: Path) -> Path:
 
 
 def test_a_table_of_seeds_with_what_each_adds(web: Path) -> None:
-    said = orienteer("seeds", web, "-k", 3, "--hops", 2, "--method", "greedy").stdout
-    assert "2 seeds" not in said
-    assert "3 seeds by greedy; 2 hops." in said
-    assert "50.0 %" in said
-    assert URLS[0] in said
-    assert "Together they cover 6 of 6 pages (100.0 %)" in said
-    assert "s of CPU" in said
+    printed = orienteer("seeds", web, "-k", 3, "--hops", 2, "--method", "greedy").stdout
+    assert "2 seeds" not in printed
+    assert "3 seeds by greedy; 2 hops." in printed
+    assert "50.0 %" in printed
+    assert URLS[0] in printed
+    assert "Together they cover 6 of 6 pages (100.0 %)" in printed
+    assert "s of CPU" in printed
 
 
 def test_json_says_the_same_as_python(web: Path) -> None:
@@ -54,31 +54,31 @@ def test_the_file_of_seeds_is_read_by_trust(web: Path, tmp_path: Path) -> None:
     out = tmp_path / "seeds.txt"
     values = tmp_path / "values.txt"
     values.write_text("9\n8\n7\n6\n5\n4\n")
-    orienteer("seeds", web, "-k", 6, "--hops", 0, "--method", "greedy", "--value", values, "--out", out)
+    orienteer("seeds", web, "-k", 6, "--hops", 0, "--method", "greedy", "--value", values, "--output", out)
     assert out.read_text().splitlines() == [URLS[0], "1", URLS[2], URLS[3], "4", URLS[5]]
-    said = json.loads(orienteer("simulate", web, "--trust", out, "--json").stdout)
-    assert said["n_trusted"] == 6
+    printed = json.loads(orienteer("simulate", web, "--trust", out, "--json").stdout)
+    assert printed["n_trusted"] == 6
 
 
 def test_ids_where_there_are_no_urls(tmp_path: Path) -> None:
     web = tmp_path / "web.npz"
     LinkGraph.from_links(4, [0, 2], [1, 3]).save(web)
-    orienteer("seeds", web, "-k", 2, "--out", tmp_path / "seeds.txt")
+    orienteer("seeds", web, "-k", 2, "--output", tmp_path / "seeds.txt")
     assert (tmp_path / "seeds.txt").read_text() == "0\n2\n"
 
 
 def test_values_may_be_negative_and_end_it_early(web: Path, tmp_path: Path) -> None:
     values = tmp_path / "values.txt"
     values.write_text("http://example.net/ -10\n4 2.5\n")
-    said = orienteer("seeds", web, "-k", 4, "--hops", 3, "--method", "greedy", "--value", values).stdout
-    assert "worth 3.50" in said
-    assert "4 were asked for; no further page that greedy names would add anything." in said
+    printed = orienteer("seeds", web, "-k", 4, "--hops", 3, "--method", "greedy", "--value", values).stdout
+    assert "worth 3.50" in printed
+    assert "4 were requested; no further page that greedy proposes would add value." in printed
 
 
 def test_a_sketched_selection_says_how_far_it_may_be_off(web: Path) -> None:
-    said = orienteer("seeds", web, "-k", 2, "--method", "sketched-greedy", columns=400).stdout
-    assert "This is approximate: weights were estimated from 32 ranks a page" in said
-    assert "with 99 % confidence" in said
+    printed = orienteer("seeds", web, "-k", 2, "--method", "sketched-greedy", columns=400).stdout
+    assert "This is approximate: weights were estimated from 32 ranks per page" in printed
+    assert "with 99 % confidence" in printed
 
 
 def test_per_host_and_per_site(web: Path) -> None:
@@ -105,11 +105,11 @@ def test_bad_input_is_one_line(web: Path, tmp_path: Path) -> None:
         (["-k", 1, "--per", "page"], "no division of the graph named 'page'"),
         (["-k", 1, "--per", "host", "--per-site"], "contradict each other"),
         (["-k", 1, "--plot", tmp_path / "x.png"], "--plot without --compare"),
-        (["-k", 1, "--compare", "--out", tmp_path / "x"], "--out"),
+        (["-k", 1, "--compare", "--output", tmp_path / "x"], "--output"),
         (["-k", 1, "--compare", "--plot", tmp_path / "x.gif"], "a plot ends in .png or .svg"),
         (["-k", 1, "--compare", "--hops", 0], "hops is 0; a comparison needs at least one"),
         (["-k", 1, "--compare", "--per", "host"], "no host has 100 pages"),
-        (["-k", 1, "--out", tmp_path / "none" / "x"], "does not exist"),
+        (["-k", 1, "--output", tmp_path / "none" / "x"], "does not exist"),
     ]
     ended = orienteer_each([["seeds", web, *arguments] for arguments, _ in cases])
     for done, (arguments, message) in zip(ended, cases, strict=True):
@@ -127,10 +127,10 @@ def test_all_methods_side_by_side_with_a_plot(tmp_path: Path, rng: np.random.Gen
     values.write_text("".join(f"{worth}\n" for worth in rng.integers(-3, 6, 300)))
     plot = tmp_path / "seeds.png"
     command = ["seeds", path, "--compare", "-k", 4, "--hops", 3, "--value", values]
-    said = orienteer(*command, "--plot", plot).stdout
-    assert "Improvement over random seeds; 300 pages." in said
-    assert "max-weight(2)" in said
-    assert "value covered, 4 seeds, by hops" in said
+    printed = orienteer(*command, "--plot", plot).stdout
+    assert "Improvement over random seeds; 300 pages." in printed
+    assert "max-weight(2)" in printed
+    assert "value covered, 4 seeds, by hops" in printed
     assert plot.read_bytes().startswith(b"\x89PNG")
     facts = json.loads(orienteer(*command, "--json").stdout)
     assert facts["by_seeds"]["greedy"]["value"]["of_greedy"] == [1.0] * 4
@@ -180,18 +180,18 @@ def test_the_paper_values_of_a_crawl(folder: Path, tmp_path: Path) -> None:
     assert with_names["http://b.test/"] == -9
 
 
-def test_what_goes_into_the_paper_value_is_told(folder: Path, web: Path, tmp_path: Path) -> None:
+def test_the_components_of_the_paper_value_are_printed(folder: Path, web: Path, tmp_path: Path) -> None:
     spam = tmp_path / "spam.txt"
     spam.write_text("0\n1\n")
-    said = orienteer("seeds", folder, "-k", 2, "--value", "paper", "--spam", spam, columns=200).stdout
-    line = "1 a page, -10 for 2 spam pages, at most 1 more for each of 3 links to pages not crawled."
-    assert f"Value by the paper: {line}\n" in said
+    printed = orienteer("seeds", folder, "-k", 2, "--value", "paper", "--spam", spam, columns=200).stdout
+    line = "1 per page, -10 for 2 spam pages, at most 1 more for each of 3 links to pages not crawled."
+    assert f"Value by the paper: {line}\n" in printed
     facts = json.loads(orienteer("seeds", folder, "-k", 2, "--value", "paper", "--json").stdout)
     assert (facts["n_spam"], facts["n_clicked"], facts["n_uncrawled_links"]) == (0, 0, 3)
     plain = orienteer("seeds", web, "-k", 3, "--value", "paper").stdout
-    assert "Value by the paper: 1 a page.\n" in plain, "all pages of a plain graph count as crawled"
+    assert "Value by the paper: 1 per page.\n" in plain, "all pages of a plain graph count as crawled"
     without = orienteer("seeds", web, "-k", 3).stdout
-    assert plain.replace("Value by the paper: 1 a page.\n", "").split("; ")[:-1] == without.split("; ")[:-1]
+    assert plain.replace("Value by the paper: 1 per page.\n", "").split("; ")[:-1] == without.split("; ")[:-1]
     compared = orienteer("seeds", folder, "--compare", "-k", 2, "--hops", 1, "--value", "paper", columns=200).stdout
     assert "3 links to pages not crawled" in compared
     assert "value covered, 1 hop, by seeds" in compared

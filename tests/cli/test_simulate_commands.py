@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 
 from orienteer.crawl.simulate import simulate
+from orienteer.evaluate.compare import compare
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank
+from orienteer.graph.synthetic import synthetic_web
+from orienteer.policies import make_policy
 from tests.cli.run import one_line, orienteer, orienteer_each, refused
 
 
@@ -23,21 +26,21 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def told(*arguments: object, code: int = 0) -> dict[str, Any]:
+def json_output(*arguments: object, code: int = 0) -> dict[str, Any]:
     facts: dict[str, Any] = json.loads(orienteer(*arguments, "--json", code=code).stdout)
     return facts
 
 
 def test_simulate_prints_what_was_proved_and_what_is_true(web: Path) -> None:
-    said = orienteer("simulate", web, "--policy", "rankmass", "--until", 0.9).stdout
+    printed = orienteer("simulate", web, "--policy", "rankmass", "--until", 0.9).stdout
     for expected in ("rankmass", "pages fetched", "coverage", "at least 9", "at most 9", "simulation only", "CPU time"):
-        assert expected in said
+        assert expected in printed
 
 
 def test_simulate_as_json_is_what_the_library_says(web: Path) -> None:
     more = ("--until", 0.9, "--trust", "ids:0,7")
-    facts = told("simulate", web, "-p", "windowed-rankmass", "--set", "window=0.3", *more)
-    in_one_word = told("simulate", web, "-p", "windowed-rankmass:window=0.3", *more)
+    facts = json_output("simulate", web, "-p", "windowed-rankmass", "--set", "window=0.3", *more)
+    in_one_word = json_output("simulate", web, "-p", "windowed-rankmass:window=0.3", *more)
     assert (in_one_word["policy"], in_one_word["n_fetched"]) == (facts["policy"], facts["n_fetched"])
     graph = LinkGraph.load(web)
     trace = simulate(graph, "windowed-rankmass", trust=[0, 7], until=0.9, window=0.3)
@@ -52,16 +55,47 @@ def test_simulate_as_json_is_what_the_library_says(web: Path) -> None:
     assert facts["certificate"]["lower"] <= facts["true_coverage"] <= facts["certificate"]["upper"]
 
 
+@pytest.mark.parametrize(
+    ("policy", "settings"),
+    [("certified", {}), ("fractional", {}), ("breadth-first", {}), ("opic", {}), ("certified", {"confidence": 0.99})],
+)
+@pytest.mark.parametrize("number", [1, 2])
+def test_simulate_and_the_library_have_the_same_defaults(
+    policy: str, settings: dict[str, float], number: int, tmp_path: Path
+) -> None:
+    """On a web with more pages than are trusted, and nothing named but the policy and the goal."""
+    graph = synthetic_web(600, mean_degree=6, rng=number)
+    graph.save(tmp_path / "g.npz")
+    options = [part for name, value in settings.items() for part in (f"--{name}", value)]
+    order = tmp_path / "order.txt"
+    facts = json_output("simulate", tmp_path / "g.npz", "-p", policy, "--until", 0.8, *options, "--order-out", order)
+    trace = simulate(graph, policy, until=0.8, **settings)  # type: ignore[arg-type]
+    assert facts["n_trusted"] == np.count_nonzero(trace.trusted.vector(600)) == 160
+    assert facts["damping"] == trace.damping == make_policy(policy).damping
+    assert (facts["n_fetched"], facts["stopped_because"]) == (trace.n_fetched, trace.stopped_because)
+    assert [int(line) for line in order.read_text().split()] == trace.order.tolist()
+    if not settings:
+        assert simulate(graph, until=0.8).order.tolist() == simulate(graph, "certified", until=0.8).order.tolist()
+
+
+def test_compare_and_the_library_trust_the_same_pages(tmp_path: Path) -> None:
+    graph = synthetic_web(600, mean_degree=6, rng=3)
+    graph.save(tmp_path / "g.npz")
+    facts = json_output("compare", tmp_path / "g.npz", "--policies", "certified", "--levels", "0.8")
+    found = compare(graph, ["certified"], levels=[0.8])
+    assert facts["n_trusted"] == found.n_trusted == 160
+
+
 def test_the_certificate_stops_a_proving_policy_earlier(web: Path) -> None:
-    own = told("simulate", web, "-p", "rankmass", "--until", 0.9)
-    tight = told("simulate", web, "-p", "rankmass", "--until", 0.9, "--by-certificate")
+    own = json_output("simulate", web, "-p", "rankmass", "--until", 0.9)
+    tight = json_output("simulate", web, "-p", "rankmass", "--until", 0.9, "--by-certificate")
     assert tight["n_fetched"] < own["n_fetched"]
     assert tight["certificate"]["lower"] >= 0.9 > tight["own_guarantee"]
 
 
 def test_the_coverage_is_measured_where_that_is_asked_for(web: Path) -> None:
     more = (web, "--trust", "ids:0,7", "--until", 0.6, "--confidence", 0.99)
-    facts = told("simulate", *more)
+    facts = json_output("simulate", *more)
     trace = simulate(LinkGraph.load(web), "certified", trust=[0, 7], until=0.6, confidence=0.99, rng=0)
     assert facts["n_fetched"] == trace.n_fetched
     assert trace.measured is not None
@@ -69,9 +103,9 @@ def test_the_coverage_is_measured_where_that_is_asked_for(web: Path) -> None:
     assert facts["true_coverage"] >= 0.6
     if facts["stopped_because"] == "measured coverage":
         assert "at least 60 % with 99 % confidence" in orienteer("simulate", *more).stdout
-    seeds = [told("simulate", *more, "--rng", seed)["measured"]["estimate"] for seed in (1, 1, 2)]
+    seeds = [json_output("simulate", *more, "--rng", seed)["measured"]["estimate"] for seed in (1, 1, 2)]
     assert seeds[0] == seeds[1] != seeds[2]
-    assert told("simulate", web, "--until", 0.6)["measured"] is None
+    assert json_output("simulate", web, "--until", 0.6)["measured"] is None
     assert "confidence is 2.0" in refused("simulate", web, "--until", 0.6, "--confidence", 2)
 
 
@@ -80,7 +114,7 @@ EXIT_CODES: list[tuple[list[Any], int, str]] = [
     (["--until", 0.5, "--budget", 1900], 0, "coverage"),
     (["--until", 0.99, "--budget", 10], 3, "budget"),
     (["--budget", 10], 0, "budget"),
-    (["--budget", 100_000], 3, "frontier empty"),
+    (["--budget", 100_000], 0, "frontier empty"),
     ([], 0, "frontier empty"),
     (["--until", 0.9999999999999], 3, "frontier empty"),
     (["--until", 1], 0, "frontier empty"),
@@ -91,12 +125,15 @@ def test_the_exit_code_says_whether_the_goal_was_reached(web: Path) -> None:
     ends = orienteer_each([["simulate", web, "-p", "fractional", *arguments, "--json"] for arguments, *_ in EXIT_CODES])
     for end, (arguments, code, reason) in zip(ends, EXIT_CODES, strict=True):
         facts = json.loads(end.stdout)
-        assert (end.returncode, facts["stopped_because"], facts["goal_reached"]) == (code, reason, code == 0), arguments
+        is_reached = code == 0 and reason != "budget"  # a limit is not a goal
+        assert (end.returncode, facts["stopped_because"], facts["goal_reached"]) == (code, reason, is_reached), (
+            arguments
+        )
     orienteer("simulate", web, "--until", 0.99, "--budget", 10, code=3)
 
 
 def test_time_can_be_simulated(web: Path) -> None:
-    facts = told("simulate", web, "--budget", 50, "--workers", 4, "--delay", 2, "--latency", 0.5)
+    facts = json_output("simulate", web, "--budget", 50, "--workers", 4, "--delay", 2, "--latency", 0.5)
     assert facts["n_fetched"] == 50
     assert facts["virtual_s"] >= 0.5
     assert "virtual time" in orienteer("simulate", web, "--budget", 5, "--latency", 1).stdout
@@ -126,15 +163,15 @@ def test_explain_says_where_a_page_stands_and_who_gave_it_mass(web: Path) -> Non
     linked = {target for page in trace.order.tolist() for target in graph.links(page).tolist()}
     waiting = max(linked - set(trace.order.tolist()))
     common = ["simulate", web, "--trust", "ids:0", "--budget", 30]
-    fetched = told(*common, "--explain", graph.urls[int(trace.order[9])])["explain"]
+    fetched = json_output(*common, "--explain", graph.urls[int(trace.order[9])])["explain"]
     assert (fetched["page"], fetched["position"]) == (int(trace.order[9]), 9)
     assert sum(source["share"] for source in fetched["sources"]) == pytest.approx(1, abs=1e-6)
-    unfetched = told(*common, "--explain", waiting)["explain"]
+    unfetched = json_output(*common, "--explain", waiting)["explain"]
     assert unfetched["position"] is None
     assert unfetched["frontier_position"] == trace.explain(waiting).frontier_position
-    said = orienteer(*common, "--explain", waiting).stdout
+    printed = orienteer(*common, "--explain", waiting).stdout
     for expected in (f"Page {waiting} http://", "not fetched", "come before it", "share of its mass"):
-        assert expected in said
+        assert expected in printed
 
 
 def test_trust_can_be_named_in_many_ways(web: Path, tmp_path: Path) -> None:
@@ -155,22 +192,26 @@ def test_trust_can_be_named_in_many_ways(web: Path, tmp_path: Path) -> None:
 
 def test_trust_in_a_file_is_weighted(web: Path, tmp_path: Path) -> None:
     (tmp_path / "trust.txt").write_text("3 1\n8 3\n")
-    facts = told("simulate", web, "-p", "fractional", "--budget", 1, "--trust", tmp_path / "trust.txt", "--explain", 8)
+    facts = json_output(
+        "simulate", web, "-p", "fractional", "--budget", 1, "--trust", tmp_path / "trust.txt", "--explain", 8
+    )
     assert facts["explain"]["trust"] == 0.75
     assert facts["explain"]["position"] == 0
 
 
 def test_compare_prints_a_row_for_each_policy(web: Path) -> None:
-    said = orienteer("compare", web, "--policies", "certified,rankmass,random", "--levels", "0.9", "--trust", "top:5")
+    printed = orienteer(
+        "compare", web, "--policies", "certified,rankmass,random", "--levels", "0.9", "--trust", "top:5"
+    )
     rows = [
         line.split()
-        for line in said.stdout.splitlines()
+        for line in printed.stdout.splitlines()
         if line.split()[:1] in (["certified"], ["rankmass"], ["random"])
     ]
     assert len(rows) == 3
     assert rows[0][2] == "–"  # certified has no guarantee of its own
     for heading in ("actual", "own", "cert.", "CPU s"):
-        assert heading in said.stdout
+        assert heading in printed.stdout
 
 
 def test_compare_is_as_wide_as_the_terminal(web: Path) -> None:
@@ -181,8 +222,9 @@ def test_compare_is_as_wide_as_the_terminal(web: Path) -> None:
 
 
 def test_compare_as_json_and_plots(web: Path, tmp_path: Path) -> None:
-    facts = told("compare", web, "--policies", "opic,windowed-rankmass:window=0.3,optimal", "--levels", "0.5,0.9",
-                 "--trust", "top:5", "--budget", 1500, "--uniform", "--plot", tmp_path / "a.png")  # fmt: skip
+    facts = json_output("compare", web, "--policies", "opic,windowed-rankmass:window=0.3,optimal", "--levels",
+                        "0.5,0.9", "--trust", "top:5", "--budget", 1500, "--uniform",
+                        "--plot", tmp_path / "a.png")  # fmt: skip
     assert {row["policy"] for row in facts["policies"]} == {"opic", "windowed-rankmass:window=0.3", "optimal"}
     for row in facts["policies"]:
         assert set(row["fetches_until"]) == {"actual", "own", "certified", "uniform"}
@@ -200,7 +242,7 @@ def bad_inputs(web: Path, folder: Path) -> dict[str, tuple[list[object], str]]:
         "unknown.txt": "3\nhttp://nowhere.example/\n",
         "negative.txt": "3 -1\n",
         "zero.txt": "3 0\n",
-        "none.txt": "# nobody\n",
+        "none.txt": "# none\n",
     }.items():
         (folder / name).write_text(text)
     (folder / "binary.txt").write_bytes(b"\xff\xfe\x00")
@@ -215,7 +257,7 @@ def bad_inputs(web: Path, folder: Path) -> dict[str, tuple[list[object], str]]:
         "until 1.5": ([*on_web, "--until", 1.5], "until is 1.5"),
         "budget 0": ([*on_web, "--budget", 0], "budget is 0"),
         "damping 1": ([*on_web, "-p", "opic", "--damping", 1], "damping is 1"),
-        "no workers": ([*on_web, "--workers", 0], "at least one"),
+        "no workers": ([*on_web, "--workers", 0], "--workers: 1 or more"),
         "negative delay": ([*on_web, "--delay", -1], "0 or more"),
         "negative latency": ([*on_web, "--latency", -1], "0 or more"),
         "trust on no page": ([*on_web, "--trust", "ids:"], "names no page"),
@@ -236,7 +278,7 @@ def bad_inputs(web: Path, folder: Path) -> dict[str, tuple[list[object], str]]:
         "order nowhere": ([*on_web, "--order-out", folder / "no" / "order"], "does not exist"),
         "compare unknown": (["compare", web, "--policies", "opic,rankmas"], "did you mean 'rankmass'"),
         "compare none": (["compare", web, "--policies", ","], "names no policy"),
-        "levels": (["compare", web, "--levels", "0.9,1"], "1.0 is no share"),
+        "levels": (["compare", web, "--levels", "0.9,1"], "1.0 is not a share"),
         "levels no numbers": (["compare", web, "--levels", "high"], "numbers between 0 and 1"),
         "compare budget": (["compare", web, "--budget", 0], "budget is 0"),
         "plot ending": (["compare", web, "--plot", folder / "plot.pdf"], "ends in .png or .svg"),
@@ -263,6 +305,9 @@ def test_what_needs_hosts_or_urls_says_so(web: Path, tmp_path: Path) -> None:
     assert "no URLs" in refused("simulate", plain, "--explain", "http://h0.example/")
 
 
-def test_a_focused_policy_without_a_topic_is_told_of(web: Path) -> None:
-    assert "scent looks for a topic, and hears of none here" in orienteer("simulate", web, "--policy", "scent").stdout
+def test_a_focused_policy_without_a_topic_prints_a_note(web: Path) -> None:
+    assert (
+        "scent is a focused policy, and this simulation has no topic"
+        in orienteer("simulate", web, "--policy", "scent").stdout
+    )
     assert "looks for a topic" not in orienteer("simulate", web, "--policy", "fractional").stdout

@@ -22,8 +22,8 @@ def test_a_crawl_is_stopped_from_another_terminal(tmp_path: Path) -> None:
         crawl = SlowCrawl(web, tmp_path / "crawl")
         with crawl.running() as process:
             done = orienteer("stop", crawl.folder, "--json")
-            assert json.loads(done.stdout) == {"folder": str(crawl.folder), "process": process.pid}
-            assert process.ended()[0] == 3
+            assert json.loads(done.stdout) == {"version": 2, "folder": str(crawl.folder), "process": process.pid}
+            assert process.ended()[0] == 130
     assert (folder_status(crawl.folder).report or {})["stopped_because"] == "interrupted"
     assert "no crawl is running there" in refused("stop", crawl.folder)
     assert "nowhere" in refused("stop", tmp_path / "nowhere")
@@ -40,8 +40,8 @@ def test_a_server_that_ends_says_which_crawl_runs_on(tmp_path: Path) -> None:
                 process = answer.json()["process"]
                 wait_until(lambda: holder_of(crawl.folder) == process)
                 server.send_signal(signal.SIGINT)
-                _, said = server.communicate(timeout=60)
-            assert f"still running (process {process}). To stop it: orienteer stop {crawl.folder}" in said
+                _, printed = server.communicate(timeout=60)
+            assert f"still running (process {process}). To stop it: orienteer stop {crawl.folder}" in printed
             assert f"process {process} was asked to stop" in orienteer("stop", crawl.folder).stdout
             wait_until(lambda: holder_of(crawl.folder) is None)
         finally:

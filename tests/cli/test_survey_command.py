@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.fake_web.answers import Answer
+from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite, RequestHeaders
@@ -58,8 +58,8 @@ def test_from_the_crawl_to_the_gaps(web: FakeWeb, site: GraphSite, tmp_path: Pat
     lower, upper = bounds_in(done.stdout)
     assert 0 < upper - lower < 0.101
     assert f"{N_FETCHED} pages of" in done.stdout
-    assert f"{n_probes} pages outside were needed" in done.stdout
-    assert "it is known to 5 % on each side" in done.stdout
+    assert f"which needed {n_probes} pages outside" in done.stdout
+    assert "the coverage is known to 5 % on each side" in done.stdout
     assert "proved" in done.stdout
     assert len(re.findall(r"http://h\d+\.test/", done.stdout)) == 6
     again = orienteer("survey", folder, "--half-width", 0.05, "--json")
@@ -84,11 +84,11 @@ def test_a_budget_ends_with_exit_code_3(web: FakeWeb, site: GraphSite, tmp_path:
     assert "the budget is spent" in done.stdout
     assert len(web.requests) == n_before + 5
     bounds_in(done.stdout)
-    elsewhere = tmp_path / "elsewhere"
-    facts = json.loads(orienteer("survey", folder, "-o", elsewhere, "--budget", 3, "--json", code=3).stdout)
+    other_folder = tmp_path / "other"
+    facts = json.loads(orienteer("survey", folder, "-o", other_folder, "--budget", 3, "--json", code=3).stdout)
     assert facts["measured"]["n_probes"] == 3
-    assert (elsewhere / "report.json").exists()
-    assert orienteer("survey", folder, "--budget", 4, "--again", code=3).stdout != done.stdout
+    assert (other_folder / "report.json").exists()
+    assert orienteer("survey", folder, "--budget", 4, "--restart", code=3).stdout != done.stdout
 
 
 def test_narrow_terminals(web: FakeWeb, site: GraphSite, tmp_path: Path) -> None:
@@ -101,8 +101,8 @@ def test_narrow_terminals(web: FakeWeb, site: GraphSite, tmp_path: Path) -> None
 def test_ctrl_c_says_how_it_stands(tmp_path: Path) -> None:
     released = threading.Event()
 
-    def slow(host: str, target: str, _: RequestHeaders) -> Answer:
-        return Answer("<a href=/>home</a><a href=/later>later</a>", held_until=released)
+    def slow(host: str, target: str, _: RequestHeaders) -> FakeResponse:
+        return FakeResponse("<a href=/>home</a><a href=/later>later</a>", held_until=released)
 
     pages: dict[str, Any] = {"http://a.test/": "<a href=/1>1</a><a href=/2>2</a>", "http://a.test/1": slow}
     pages |= {"http://a.test/2": "<a href=/>home</a>", "http://a.test/later": "<a href=/2>2</a>"}
@@ -150,9 +150,9 @@ def test_on_a_graph(site: GraphSite, tmp_path: Path) -> None:
     assert found[0]["hosts"][0]["url"]
     assert found[2]["hosts"][0]["name"].startswith("host ")
     assert found[2]["folders"] == []
-    said = orienteer("survey", "--graph", plain, "--fetched", order, *options[:-1]).stdout
-    assert f"300 pages of {order}" in said
-    assert bounds_in(said) == pytest.approx([found[0]["measured"][key] for key in ("lower", "upper")], abs=2e-4)
+    printed = orienteer("survey", "--graph", plain, "--fetched", order, *options[:-1]).stdout
+    assert "".join(f"300 pages of {order}".split()) in "".join(printed.split()), "a long path is on a line of its own"
+    assert bounds_in(printed) == pytest.approx([found[0]["measured"][key] for key in ("lower", "upper")], abs=2e-4)
 
 
 def test_what_is_wrong_is_said_in_one_line(tmp_path: Path) -> None:
@@ -164,14 +164,14 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "bytes.txt").write_bytes(b"\xff\xfe\x00")
     on_graph = ["--graph", graph, "--fetched", file]
     wrong: dict[str, list[object]] = {
-        "which crawl": [],
+        "no crawl given": [],
         "no such crawl folder": [tmp_path / "none"],
         "not a crawl folder": [tmp_path],
         "--fetched goes with --graph": [tmp_path, "--fetched", file],
         "--trust goes with --graph": [tmp_path, "--trust", "uniform"],
-        "a survey is of one of them": [tmp_path, *on_graph],
-        "on a graph nothing is kept": [*on_graph, "--again"],
-        "which pages? --fetched": ["--graph", graph],
+        "give a folder or --graph, not both": [tmp_path, *on_graph],
+        "on a graph nothing is stored": [*on_graph, "--restart"],
+        "--graph needs --fetched": ["--graph", graph],
         "no such file of pages": ["--graph", graph, "--fetched", tmp_path / "no.txt"],
         "no page was fetched": ["--graph", graph, "--fetched", tmp_path / "empty.txt"],
         "line 2: page 7 is not in the graph": ["--graph", graph, "--fetched", tmp_path / "other.txt"],
@@ -179,16 +179,16 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path) -> None:
         "half width is 0.7": [*on_graph, "--half-width", 0.7],
         "budget is -1": [*on_graph, "--budget", -1],
         "confidence": [*on_graph, "--confidence", 1.5],
-        "--top is -1": [*on_graph, "--top", -1],
+        "--top: 0 or more": [*on_graph, "--top", -1],
         "damping is 1.0": [*on_graph, "--damping", 1],
     }
-    for (wanted, arguments), done in zip(
+    for (expected, arguments), done in zip(
         wrong.items(), orienteer_each([["survey", *arguments] for arguments in wrong.values()]), strict=True
     ):
         assert done.returncode == 2, (arguments, done)
         assert done.stderr.startswith("orienteer: ")
         assert done.stderr.count("\n") == 1
-        assert wanted in done.stderr, (wanted, done.stderr)
+        assert expected in done.stderr, (expected, done.stderr)
         assert done.stdout == ""
 
 

@@ -5,11 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orienteer.cli.trust_option import host_homes, top_pages, trust_named
+from orienteer.cli.trust_option import host_homes, trust_named
 from orienteer.errors import InputError
 from orienteer.graph import shapes
 from orienteer.graph.hosts import with_hosts
 from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.pagerank import highest_ranked
 from orienteer.progress import silent
 
 URLS = ["http://a.org/x", "http://a.org/?q", "http://a.org/", "http://b.org/y", "http://b.org/z", "https://c.org"]
@@ -35,8 +36,8 @@ def test_hosts_without_urls_are_trusted_where_most_links_lead() -> None:
 
 
 def test_top_pages_are_those_of_the_highest_rank_ties_by_id() -> None:
-    assert top_pages(shapes.star(5), 3, silent).tolist() == [0, 1, 2]
-    assert len(top_pages(shapes.star(5), 100, silent)) == 6
+    assert highest_ranked(shapes.star(5), 3, silent).tolist() == [0, 1, 2]
+    assert len(highest_ranked(shapes.star(5), 100, silent)) == 6
 
 
 def test_names_with_spaces_can_be_trusted(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_uploading_later(tmp_path: Path) -> None:
     folder, there = tmp_path / "crawl", f"file://{tmp_path}/drive"
     with FakeWeb(SITE) as web:
         orienteer("crawl", *options(web, folder))
-    assert "say --archive-to s3://bucket/prefix" in refused("upload", folder)
+    assert "pass --archive-to s3://bucket/prefix" in refused("upload", folder)
     assert "no crawl in this folder" in refused("upload", tmp_path)
     assert "archive_to is bucket; write it like" in refused("upload", folder, "--archive-to", "bucket")
     assert orienteer("upload", folder, "--archive-to", there).stdout.startswith("1 file, 1 in file://")
@@ -65,7 +65,7 @@ def test_what_cannot_be_uploaded_is_exit_code_3(tmp_path: Path) -> None:
         orienteer("crawl", *options(web, folder))
     done = orienteer("upload", folder, "--archive-to", f"file://{tmp_path}/drive", code=3)
     assert "1 file, 0 in file://" in done.stdout
-    assert "another file is there" in done.stderr
+    assert "another file has this name" in done.stderr
     assert done.stderr.count("\n") == 1
 
 
@@ -82,6 +82,6 @@ def test_ctrl_c_does_not_wait_for_a_store_that_is_silent(tmp_path: Path, monkeyp
             process.send_signal(signal.SIGINT)
             code, _ = process.ended()
         assert code == 0, "the crawl itself has come to its end"
-        assert len(store.requests) == 1, "nobody has waited until the request was given up and made again"
+        assert len(store.requests) == 1, "the request was not timed out and repeated"
         store.is_silent = False
     assert "1 waits to be uploaded" in " ".join(orienteer("status", folder).stdout.split())

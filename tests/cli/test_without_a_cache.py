@@ -1,4 +1,4 @@
-"""As a user who may write nothing but the current folder: no cache, no home, and nothing of what is installed."""
+"""A user who may write only to the current folder: no cache, no home, a read-only installation."""
 
 from __future__ import annotations
 
@@ -15,61 +15,61 @@ import orienteer as ori
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.graph.synthetic import synthetic_web
-from tests.cli.live_process import without_patience
+from tests.cli.live_process import without_preparing
 
 pytestmark = pytest.mark.slow
 
-NOBODY = 65534
+UNPRIVILEGED_UID = 65534
 SEED = "http://a.test/"
 PAGES = {SEED: "".join(f"<a href=/{k}>{k}</a>" for k in range(8)) + "a page about trees"}
 PAGES |= {f"http://a.test/{k}": f"<title>{k}</title><a href=/{(5 * k) % 8}>x</a> about trees" for k in range(8)}
-NOTICE = "orienteer: warning: no cache folder can be written, so every run compiles anew (see NUMBA_CACHE_DIR)\n"
+NOTICE = "orienteer: warning: no cache folder can be written, so every run compiles again (see NUMBA_CACHE_DIR)\n"
 
 
-def said(stderr: str) -> str:
-    """Without the lines that tell how far it is, which come where it takes long."""
+def printed(stderr: str) -> str:
+    """Remove progress lines, which are printed if a step takes long."""
     return "".join(line for line in stderr.splitlines(keepends=True) if not re.fullmatch(r"[\w ]+: \d+ %\n", line))
 
 
-# It may read everything, since the interpreter may be in somebody's home; but write only as others may.
-_AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-_AS_NOBODY += ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
+# May read everything, since the interpreter may be in a home folder, but write only as the user nobody.
+_UNPRIVILEGED = ["setpriv", f"--reuid={UNPRIVILEGED_UID}", f"--regid={UNPRIVILEGED_UID}", "--clear-groups"]
+_UNPRIVILEGED += ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
 
 
 class Visitor:
-    """Runs commands as nobody, in a folder of its own."""
+    """Runs commands as the user `nobody`, in a separate folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         (folder / "tmp").mkdir()
         for place in (folder, folder / "tmp"):
-            os.chown(place, NOBODY, NOBODY)
+            os.chown(place, UNPRIVILEGED_UID, UNPRIVILEGED_UID)
         source = Path(ori.__file__).parents[1]
         self._environment = {"HOME": "/nonexistent", "PATH": os.environ["PATH"], "PYTHONPATH": str(source)}
         self._environment |= {"PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(folder / "tmp")}
 
     def started(self, *words: object) -> subprocess.Popen[str]:
-        command = [*_AS_NOBODY, sys.executable, "-P", "-m", "orienteer", *map(str, words)]
+        command = [*_UNPRIVILEGED, sys.executable, "-P", "-m", "orienteer", *map(str, words)]
         return subprocess.Popen(
             command, cwd=self.folder, env=self._environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
 
     def run(self, *words: object) -> tuple[str, str]:
-        """What it says on stdout and on stderr."""
+        """Return its stdout and stderr."""
         process = self.started(*words)
         stdout, stderr = process.communicate(timeout=200)
         assert process.returncode == 0, stderr
         assert list((self.folder / "tmp").iterdir()) == [], "nothing is left behind"
-        return stdout, without_patience(stderr)
+        return stdout, without_preparing(stderr)
 
 
 @pytest.fixture(scope="module")
 def visitor(tmp_path_factory: pytest.TempPathFactory) -> Visitor:
     if os.geteuid() != 0 or shutil.which("setpriv") is None:
-        pytest.skip("only root can become nobody, by setpriv")
+        pytest.skip("setpriv needs root")
     folder = tmp_path_factory.mktemp("visited")
-    if subprocess.run([*_AS_NOBODY, "true"], capture_output=True).returncode != 0:
-        pytest.skip("this machine does not let nobody read")
+    if subprocess.run([*_UNPRIVILEGED, "true"], capture_output=True).returncode != 0:
+        pytest.skip("setpriv cannot grant dac_read_search here")
     return Visitor(folder)
 
 
@@ -82,7 +82,7 @@ def crawled(visitor: Visitor) -> tuple[str, str]:
 def test_a_crawl_ends_well_and_says_why_it_takes_longer(crawled: tuple[str, str]) -> None:
     stdout, stderr = crawled
     assert "9 fetched" in stdout
-    assert said(stderr) == NOTICE
+    assert printed(stderr) == NOTICE
 
 
 @pytest.mark.usefixtures("crawled")
@@ -105,8 +105,8 @@ def test_it_is_served(visitor: Visitor) -> None:
 
 
 def test_what_a_graph_needs_is_compiled_in_a_folder_that_is_gone_afterwards(visitor: Visitor) -> None:
-    """What plain Python is not used for; the command with the fewest kernels."""
+    """A command that always compiles, with the fewest kernels."""
     synthetic_web(50).save(visitor.folder / "g.npz")
     stdout, stderr = visitor.run("graph", "info", "g.npz", "--json")
     assert '"n_pages": 50' in stdout
-    assert said(stderr) == NOTICE
+    assert printed(stderr) == NOTICE

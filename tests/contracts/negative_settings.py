@@ -1,4 +1,4 @@
-"""What is promised of settings: a number that makes no sense is refused in one line, and one that is accepted works.
+"""The contract of settings: an invalid number is refused with one line, and an accepted one works.
 
 A policy may have a setting that can be below zero, such as a bias. A setting with one of the names below cannot: a name
 means the same in all of them.
@@ -31,5 +31,5 @@ def made_with_minus_five(make: Callable[..., Any], settings: Iterable[str]) -> I
             assert "\n" not in str(error)
             continue
         if setting in NEVER_NEGATIVE:
-            pytest.fail(f"{setting} is -5, and nobody complains")
+            pytest.fail(f"{setting} is -5, and there is no error")
         yield made

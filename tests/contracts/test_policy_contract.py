@@ -1,6 +1,6 @@
-"""Every policy keeps the same promises, over the registry.
+"""The contract of all policies in the registry.
 
-A focused policy that hears of no relevance is breadth-first, so it keeps them in two ways: without a topic and on one.
+A focused policy that receives no relevance is breadth-first, so it is tested twice: without a topic and on one.
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ def test_a_focused_policy_does_not_look_ahead(name: str, rng: np.random.Generato
     policy, topic = policy_of(name + ON_TOPIC), topic_of(name + ON_TOPIC, web)
     whole = ori.simulate(web, policy, trust, **topic).order
     for n in (30, 100):
-        unseen = np.setdiff1d(np.arange(web.n_pages), whole[:n])
+        unfetched = np.setdiff1d(np.arange(web.n_pages), whole[:n])
         changed = topic["relevance"].copy()
-        changed[unseen] = rng.random(len(unseen))
+        changed[unfetched] = rng.random(len(unfetched))
         other = ori.simulate(web, policy, trust, relevance=changed, text=topic["text"], budget=n + 1)
         assert other.order.tolist() == whole[: n + 1].tolist()
 
@@ -120,10 +120,10 @@ def test_of_equal_priorities_the_lowest_id_comes_first(case: str) -> None:
 def in_order_of_priorities(web: LinkGraph, case: str, trust: np.ndarray) -> list[int]:
     policy, trusted = policy_of(case), TrustedPages.of(trust)
     if policy.knows_truth:
-        policy.see(web, trusted)
+        policy.learn_truth(web, trusted)
     topic = LabelledWeb(web, **topic_of(case, web))
     known = GrowingGraph()
-    known.know(2)
+    known.grow_to(2)
     waiting = dict(zip(*(part.tolist() for part in policy.begin(known, trusted)), strict=True))
     order: list[int] = []
     while waiting:
@@ -171,7 +171,7 @@ def test_a_budget_cuts_the_order_short(case: str, rng: np.random.Generator) -> N
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_guaranteed_is_true(case: str, rng: np.random.Generator) -> None:
+def test_guarantees_are_true(case: str, rng: np.random.Generator) -> None:
     for _ in range(4):
         web, trust = web_and_trust(rng, 80)
         truth = dense_pagerank(web, trust, trust, 0.85)
@@ -183,8 +183,8 @@ def test_what_is_guaranteed_is_true(case: str, rng: np.random.Generator) -> None
         for certificate, true in zip(trace.certificates(positions), covered, strict=True):
             assert certificate.lower <= true + 1e-12
             assert certificate.upper >= true - 1e-12
-            parts = certificate.lower + certificate.frontier + certificate.blocked + certificate.unsettled
-            assert parts == pytest.approx(1, abs=1e-12)
+            total = certificate.lower + certificate.frontier + certificate.blocked + certificate.unsettled
+            assert total == pytest.approx(1, abs=1e-12)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -197,7 +197,7 @@ def test_many_workers_fetch_the_same_pages(case: str, rng: np.random.Generator) 
 
 
 @pytest.mark.parametrize("case", LIVE_CASES)
-def test_a_lost_page_is_never_asked_for_and_the_crawl_goes_on(case: str, rng: np.random.Generator) -> None:
+def test_a_lost_page_is_never_requested_and_the_crawl_continues(case: str, rng: np.random.Generator) -> None:
     web, trust = web_and_trust(rng)
     crawl = ori.Crawl(policy_of(case), TrustedPages.of(trust))
     topic = LabelledWeb(web, **topic_of(case, web))
@@ -221,7 +221,7 @@ def test_a_lost_page_is_never_asked_for_and_the_crawl_goes_on(case: str, rng: np
 
 
 @pytest.mark.parametrize("case", LIVE_CASES)
-def test_what_it_remembers_can_be_kept(case: str, rng: np.random.Generator) -> None:
+def test_its_state_can_be_stored(case: str, rng: np.random.Generator) -> None:
     """After every page of a crawl, not only after `begin`."""
     web, trust = web_and_trust(rng, 60)
     crawl = ori.Crawl(policy_of(case), TrustedPages.of(trust))
@@ -235,7 +235,7 @@ def test_what_it_remembers_can_be_kept(case: str, rng: np.random.Generator) -> N
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_policy_says_what_it_is(name: str) -> None:
+def test_every_policy_has_a_description(name: str) -> None:
     kind = all_policies()[name]
     assert kind.__doc__
     assert kind.name == name

@@ -1,4 +1,4 @@
-"""Every method of choosing seeds keeps the same promises, over the registry."""
+"""The contract of all seed methods in the registry."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import orienteer as ori
 from orienteer.graph import shapes
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.seeds import all_methods, make_method, settings_of
-from orienteer.seeds.cover import Cover, chosen
+from orienteer.seeds.cover import Cover, choose_seeds
 from tests.conftest import random_web
 from tests.contracts.negative_settings import made_with_minus_five
 from tests.seeds.reference import reached
@@ -20,7 +20,7 @@ NAMES = list(all_methods())
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_said_of_each_seed_is_true(name: str, rng: np.random.Generator) -> None:
+def test_gains_of_seeds_are_true(name: str, rng: np.random.Generator) -> None:
     for value in (None, rng.integers(-4, 8, 150).astype(float)):
         web = random_web(rng, 150, 2.0)
         found = ori.seed_selection(web, 8, 3, name, value)
@@ -42,7 +42,7 @@ def test_seeds_are_distinct_and_fewer_are_the_first_of_more(name: str, rng: np.r
     web = random_web(rng, 200, 1.5)
     many = ori.select_seeds(web, 20, 2, name).tolist()
     assert len(set(many)) == len(many) <= 20
-    if name != "sketched-greedy":  # draws anew for each number of seeds
+    if name != "sketched-greedy":  # draws again for each number of seeds
         assert ori.select_seeds(web, 7, 2, name).tolist() == many[:7]
 
 
@@ -50,7 +50,7 @@ def test_seeds_are_distinct_and_fewer_are_the_first_of_more(name: str, rng: np.r
 def test_a_method_that_looks_at_the_cover_takes_nothing_that_adds_nothing(name: str, rng: np.random.Generator) -> None:
     web = random_web(rng, 60, 2.0)
     found = ori.seed_selection(web, 60, 3, name, rng.integers(-3, 4, 60).astype(float))
-    if all_methods()[name].looks_at_cover:
+    if all_methods()[name].uses_cover:
         assert all(seed.value > 0 for seed in found.seeds)
     else:
         assert len(found.seeds) == 60
@@ -65,17 +65,17 @@ def test_small_and_odd_graphs(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_in_parts_too(name: str, rng: np.random.Generator) -> None:
+def test_in_groups_too(name: str, rng: np.random.Generator) -> None:
     web = random_web(rng, 150, 3.0, with_hosts=True)
     assert web.hosts is not None
     found = ori.seed_selection(web, 12, 3, name, per="host")
     for seed in found.seeds:
-        assert web.hosts[seed.page] == seed.part
+        assert web.hosts[seed.page] == seed.group
     assert found.as_dict()["n_covered"] == found.n_covered
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_method_says_what_it_is(name: str) -> None:
+def test_every_method_has_a_description(name: str) -> None:
     kind = all_methods()[name]
     assert kind.__doc__
     assert kind.name == name
@@ -85,7 +85,7 @@ def test_every_method_says_what_it_is(name: str) -> None:
 def test_a_setting_is_refused_or_works(name: str, rng: np.random.Generator) -> None:
     web = random_web(rng, 60, 2.0)
     for method in made_with_minus_five(partial(make_method, name), settings_of(all_methods()[name])):
-        pages = [seed.page for seed in chosen(method, Cover(web, 2, np.ones(60)), 5)]
+        pages = [seed.page for seed in choose_seeds(method, Cover(web, 2, np.ones(60)), 5)]
         assert len(set(pages)) == len(pages) <= 5
 
 

@@ -1,4 +1,4 @@
-"""Every kind of topic keeps the same promises, over the registry."""
+"""The contract of all kinds of topics in the registry."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMES = list(all_topics())
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_batch_is_what_its_pages_are_one_by_one(name: str, tmp_path: Path) -> None:
+def test_a_batch_equals_its_pages_one_by_one(name: str, tmp_path: Path) -> None:
     topic = trained(name, tmp_path)
     pages = [*PAGES, *HOSTILE]
     together = topic.relevance(pages)
@@ -39,7 +39,7 @@ def test_relevance_is_a_probability_whatever_the_page_holds(name: str, tmp_path:
 @pytest.mark.parametrize(
     "name", [name for name, kind in all_topics().items() if kind.needs_training or name in TOPICS.own()]
 )
-def test_pages_on_topic_are_told_from_others(name: str, tmp_path: Path) -> None:
+def test_pages_on_topic_score_higher(name: str, tmp_path: Path) -> None:
     topic = trained(name, tmp_path)
     assert topic.relevance(ON_TOPIC).min() >= 0.5 > topic.relevance(OFF_TOPIC).max()
 
@@ -83,10 +83,10 @@ def test_learning_is_open_to_those_that_need_training(name: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_was_learned_can_be_taken_over(name: str, tmp_path: Path) -> None:
+def test_a_model_can_be_loaded_by_another_policy(name: str, tmp_path: Path) -> None:
     first = trained(name, tmp_path)
     second = make_topic(name, **settings_for(name, tmp_path))
-    second.take_over({key: array.copy() for key, array in first.learned().items()})
+    second.load_learned({key: array.copy() for key, array in first.learned().items()})
     assert second.is_trained
     assert first.relevance([*PAGES, *HOSTILE]).tolist() == second.relevance([*PAGES, *HOSTILE]).tolist()
     if first.needs_training:  # and both go on alike
@@ -96,7 +96,7 @@ def test_what_was_learned_can_be_taken_over(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_topic_says_what_it_is(name: str) -> None:
+def test_every_topic_has_a_description(name: str) -> None:
     kind = all_topics()[name]
     assert kind.__doc__
     assert kind.name == name
@@ -124,7 +124,7 @@ def test_wrong_names_get_a_suggestion() -> None:
         make_topic("keywords", word=["a"])
 
 
-def test_without_scikit_learn_the_others_work_and_the_learning_ones_say_what_is_missing() -> None:
+def test_without_scikit_learn_only_trained_topics_report_the_missing_package() -> None:
     script = (
         "import sys; sys.modules['sklearn'] = None\n"
         "import orienteer as ori\n"

@@ -97,7 +97,7 @@ def test_a_redirect_forwards_everything_to_its_target() -> None:
 
 
 def merged_truth(web: ori.LinkGraph, alias: dict[int, int], trust: np.ndarray) -> np.ndarray:
-    """The rank in the web where whoever would go to an alias goes to its target."""
+    """The rank in the web where links to an alias go to its target."""
     links = np.zeros((web.n_pages, web.n_pages))
     links[web.sources(), web.targets] = 1
     trust = trust.copy()
@@ -245,7 +245,7 @@ def test_other_names_are_counted_among_pages_that_nothing_links_to() -> None:
     crawl.redirected(crawl.next(), 1)
     crawl.redirected(crawl.next(), 1)  # to itself: blocked
     crawl.discover([5_000])
-    assert crawl.n_other_names() == 1
+    assert crawl.n_aliases() == 1
 
 
 def test_redirects_are_counted() -> None:
@@ -299,8 +299,8 @@ def test_a_higher_goal_is_not_reached_yet() -> None:
         crawl.fetched(page, web.links(page))
     assert crawl.stopped_because == "coverage"
     crawl.goal = Goal(until=0.9)
-    crawl.reconsider()
+    crawl.recheck_goal()
     assert crawl.stopped_because is None
     crawl.goal = Goal(until=0.2)
-    crawl.reconsider()
+    crawl.recheck_goal()
     assert crawl.stopped_because == "coverage"

@@ -10,7 +10,7 @@ from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
 from orienteer.graph.coverage import certificate
 from orienteer.pages.stop_reason import StopReason
-from orienteer.pages.unknown import NOBODY_KNOWS
+from orienteer.pages.unknown import UNKNOWN_COUNT
 from orienteer.policies import make_policy
 from orienteer.policies.policy import TrustedPages
 from tests.conftest import random_web
@@ -29,12 +29,12 @@ class Web:
         self.is_open[self.seed] = True
         self.n_unknown = np.zeros(n, np.int32)
         self.n_unknown[rng.random(n) < 0.03] = 2
-        self.n_unknown[rng.random(n) < 0.01] = NOBODY_KNOWS
+        self.n_unknown[rng.random(n) < 0.01] = UNKNOWN_COUNT
 
     def new_crawl(self, policy: str, goal: Goal) -> Crawl:
         return Crawl(make_policy(policy), TrustedPages(np.array([self.seed], np.uint32), np.ones(1)), goal)
 
-    def tell(self, crawl: Crawl, page: int) -> None:
+    def apply(self, crawl: Crawl, page: int) -> None:
         if self.is_open[page]:
             crawl.fetched(page, self.graph.links(page), n_unknown=int(self.n_unknown[page]))
         else:
@@ -45,7 +45,7 @@ class Web:
         crawl, chosen = self.new_crawl(policy, goal), []
         while (page := crawl.next()) is not None:
             chosen.append(page)
-            self.tell(crawl, page)
+            self.apply(crawl, page)
         return crawl, chosen
 
     def proved(self, chosen: list[int]) -> ori.Certificate:
@@ -75,7 +75,7 @@ def test_it_stops_at_the_very_page(rng: np.random.Generator, policy: str, of_rea
         crawl, chosen = web.crawled(policy, goal)
         assert crawl.stopped_because == why_to_stop(web.proved(chosen), goal)
         assert why_to_stop(web.proved(chosen[:-1]), goal) is None
-        assert goal.is_reached(crawl.stopped_because, crawl.n_asked) == (crawl.stopped_because == StopReason.COVERAGE)
+        assert goal.ending(crawl.stopped_because).goal_reached == (crawl.stopped_because == StopReason.COVERAGE)
         if not of_reachable:
             assert crawl.goal_is_impossible == (crawl.stopped_because == StopReason.REACHABLE)
         reasons.add(crawl.stopped_because)
@@ -110,7 +110,7 @@ def test_it_says_so_as_soon_as_what_was_pushed_shows_it(rng: np.random.Generator
         crawl, chosen, was = web.new_crawl(policy, Goal(0.95)), [], False
         while (page := crawl.next()) is not None:
             chosen.append(page)
-            web.tell(crawl, page)
+            web.apply(crawl, page)
             proved = web.proved(chosen)
             is_impossible = proved.blocked + proved.unknown > 0.05
             assert is_impossible or not crawl.goal_is_impossible
@@ -133,7 +133,7 @@ def test_without_a_coverage_to_prove_nothing_is_impossible(rng: np.random.Genera
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_resumed_it_stops_at_the_same_page(rng: np.random.Generator, policy: str) -> None:
-    """Told anew from any moment on, it makes the same decisions."""
+    """A crawl replayed up to any event makes the same decisions."""
     for _ in range(5):
         web = Web(rng, 0.8)
         whole, chosen = web.crawled(policy, Goal(0.9))
@@ -141,12 +141,12 @@ def test_resumed_it_stops_at_the_same_page(rng: np.random.Generator, policy: str
             again = web.new_crawl(policy, Goal(0.9))
             for page in chosen[:cut]:
                 again.take(page)
-                web.tell(again, page)
-            again.reconsider()
+                web.apply(again, page)
+            again.recheck_goal()
             rest = []
             while (page := again.next()) is not None:
                 rest.append(page)
-                web.tell(again, page)
+                web.apply(again, page)
             assert chosen[:cut] + rest == chosen
             assert again.stopped_because == whole.stopped_because
             assert again.goal_is_impossible == whole.goal_is_impossible
@@ -164,16 +164,16 @@ def test_one_that_is_finished_goes_on_when_asked_for_more(rng: np.random.Generat
         (Goal(), None),
     ):
         crawl.goal = goal
-        crawl.reconsider()
+        crawl.recheck_goal()
         assert crawl.stopped_because == reason
     while (page := crawl.next()) is not None:
         chosen.append(page)
-        web.tell(crawl, page)
+        web.apply(crawl, page)
     assert crawl.stopped_because == StopReason.FRONTIER_EMPTY
     assert web.proved(chosen).frontier == pytest.approx(0, abs=1e-12)
 
 
-def test_links_that_nobody_knew_of_do_not_make_it_possible_again(rng: np.random.Generator) -> None:
+def test_unknown_links_do_not_make_it_possible_again(rng: np.random.Generator) -> None:
     """The scope has become wider. What is out of reach has become more, and what was said is not taken back."""
     n_seen = 0
     for _ in range(30):
@@ -181,7 +181,7 @@ def test_links_that_nobody_knew_of_do_not_make_it_possible_again(rng: np.random.
         crawl, _ = web.crawled("certified", Goal(0.9))
         before, was_impossible = crawl.certificate(1e-12), crawl.goal_is_impossible
         pages = rng.choice(np.array(crawl.order), min(3, len(crawl.order)), replace=False).astype(np.uint32)
-        crawl.find_more_links(pages, rng.integers(1, 4, len(pages)).astype(np.int32))
+        crawl.add_unknown_links(pages, rng.integers(1, 4, len(pages)).astype(np.int32))
         assert crawl.goal_is_impossible or not was_impossible
         n_seen += was_impossible
         after = crawl.certificate(1e-12)
@@ -191,7 +191,7 @@ def test_links_that_nobody_knew_of_do_not_make_it_possible_again(rng: np.random.
     assert n_seen > 0
 
 
-def test_whoever_does_not_settle_for_less_goes_on_to_the_end(rng: np.random.Generator) -> None:
+def test_a_goal_without_or_reachable_continues_to_the_end(rng: np.random.Generator) -> None:
     reasons = set()
     for _ in range(20):
         web = Web(rng, float(rng.choice([0.8, 1.0])))

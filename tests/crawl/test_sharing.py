@@ -86,7 +86,7 @@ def go_on(crawls: list[Crawl], web: ori.LinkGraph, rng: np.random.Generator, n_s
                 elif what < 0.9:
                     crawl.retry(page, float(step))
                 else:
-                    crawl.put_off(page, float(step))
+                    crawl.defer_retry(page, float(step))
                     crawl.retry(page, float(step))
         if rng.random() < 0.1:  # a sitemap
             found = rng.integers(0, web.n_pages, 3)
@@ -125,7 +125,7 @@ def test_a_checkpoint_keeps_what_is_shared_and_what_is_not(name: str, rng: np.ra
     crawl = new_crawl(name, True, web)
     go_on([crawl, crawl_twin := new_crawl(name, False, web)], web, rng, 60)
     again = new_crawl(name, True, web)
-    again.web.know(crawl.web.n_pages)
+    again.web.grow_to(crawl.web.n_pages)
     again.web.set_hosts(np.arange(crawl.web.n_pages), web.hosts[: crawl.web.n_pages])
     for page in np.flatnonzero(crawl.web.fetched).tolist():
         again.web.add(page, crawl.web.links(page))

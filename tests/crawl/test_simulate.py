@@ -8,7 +8,7 @@ from orienteer.graph import shapes
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.policies.policy import Priorities
-from tests.conftest import random_web
+from tests.conftest import random_web, shared_file
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_every_order_stops_at_its_tight_crossing(web: ori.LinkGraph) -> None:
         assert ori.certificate(web, trace.order[:-1], homes(web)).lower < 0.9
 
 
-def test_progress_is_told() -> None:
+def test_progress_is_reported() -> None:
     seen: list[int] = []
     big = synthetic_web(60_000, mean_degree=4, rng=1)
     ori.simulate(big, "fractional", [0], progress=lambda stage, done, total: seen.append(done))
@@ -133,7 +133,7 @@ def test_the_repr_says_what_happened(web: ori.LinkGraph) -> None:
     assert text.endswith(" proved, stopped by coverage>")
 
 
-def test_a_guarantee_nobody_watched_is_the_certificates(web: ori.LinkGraph) -> None:
+def test_a_guarantee_that_was_not_computed_is_that_of_the_certificate(web: ori.LinkGraph) -> None:
     trace = ori.simulate(web, "fractional", homes(web), budget=200)
     assert trace.proved is None
     assert trace.guarantee == trace.certificate.lower > 0
@@ -145,9 +145,9 @@ def test_weighing_hosts_needs_hosts() -> None:
 
 
 @pytest.mark.parametrize("name", ["cnr-2000-nat"])
-def test_the_figures_of_a_real_graph(shared_graphs, name: str) -> None:
+def test_the_figures_of_a_real_graph(name: str) -> None:
     """Fetches until 0.98 on the CNR crawl with the 160 pages of the highest PageRank trusted."""
-    graph = ori.LinkGraph.load(shared_graphs / f"{name}.npz")
+    graph = ori.LinkGraph.load(shared_file(f"graphs/{name}.npz"))
     trusted = np.argsort(-pagerank(graph), kind="stable")[:160]
     assert ori.simulate(graph, "rankmass", trusted, until=0.98).n_fetched == 35_806
     assert ori.simulate(graph, "windowed-rankmass", trusted, until=0.98).n_fetched == 59_224

@@ -11,7 +11,8 @@ import orienteer as ori
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
 from orienteer.errors import InputError
-from orienteer.graph.survey.crawl_survey import CrawlSurvey, SurveyStart, again
+from orienteer.graph.survey.crawl_survey import CrawlSurvey, SurveyStart, restarted, survey_seed
+from orienteer.graph.survey.pace import Plan
 from orienteer.pages.stop_reason import StopReason
 from orienteer.policies import all_policies, make_policy
 from orienteer.policies.focused import FocusedPolicy
@@ -69,7 +70,7 @@ def test_without_a_coverage_to_reach_nothing_is_measured(web: ori.LinkGraph) -> 
 
 
 class Driven:
-    """A crawl of a web with everything odd, and all events that it was told."""
+    """A crawl of a web with all special cases, and all its events."""
 
     def __init__(self, web: OddWeb, goal: Goal, start: SurveyStart | None = None, policy: str = "fractional") -> None:
         self.web = web
@@ -81,7 +82,7 @@ class Driven:
         if start is not None:
             self.crawl.begin_survey(start)
 
-    def tell(self, page: int, crawl: Crawl | None = None) -> None:
+    def apply(self, page: int, crawl: Crawl | None = None) -> None:
         crawl, web = crawl or self.crawl, self.web
         if web.blocked[page]:
             crawl.blocked(page)
@@ -93,13 +94,13 @@ class Driven:
     def drive(self, n_pages: int | None = None) -> None:
         while (n_pages is None or len(self.events) < n_pages) and (page := self.crawl.next()) is not None:
             self.events.append(page)
-            self.tell(page)
+            self.apply(page)
 
-    def told_again(self, start: SurveyStart, rounds: tuple = ()) -> Crawl:  # type: ignore[type-arg]
+    def replayed(self, start: SurveyStart, rounds: tuple = ()) -> Crawl:  # type: ignore[type-arg]
         crawl = Crawl(make_policy(self.policy), self.trusted, self.goal, survey=start, rounds=rounds)
         for page in self.events:
             crawl.take(page)
-            self.tell(page, crawl)
+            self.apply(page, crawl)
         return crawl
 
     def known(self) -> np.ndarray:
@@ -108,20 +109,23 @@ class Driven:
         return known
 
 
-def start_of(until: float, seed: str = "a seed", confidence: float = CONFIDENCE) -> SurveyStart:
-    return SurveyStart(until, confidence, seed)
+def start_of(
+    until: float, seed: str = "a seed", confidence: float = CONFIDENCE, has_decoys: bool = True
+) -> SurveyStart:
+    return SurveyStart(until, confidence, survey_seed(seed.encode()) if has_decoys else seed)
 
 
 @pytest.mark.parametrize("number", range(6))
 @pytest.mark.parametrize("with_rounds", [False, True])
-def test_a_crawl_that_is_told_again_has_the_same_walks(number: int, with_rounds: bool) -> None:
+@pytest.mark.parametrize("has_decoys", [False, True])
+def test_a_crawl_that_is_replayed_has_the_same_walks(number: int, with_rounds: bool, has_decoys: bool) -> None:
     rng = np.random.default_rng(number)
     web = odd_web(rng, 150, 5.0) if number % 2 else plain_web(rng, 150, 5.0)
-    driven = Driven(web, Goal(0.6, confidence=CONFIDENCE), start_of(0.6))
+    driven = Driven(web, Goal(0.6, confidence=CONFIDENCE), start_of(0.6, has_decoys=has_decoys))
     driven.drive(int(rng.integers(20, 100)))
     survey = driven.crawl.survey
     assert survey is not None
-    resumed = driven.told_again(survey.start, tuple(survey.rounds) if with_rounds else ())
+    resumed = driven.replayed(survey.start, tuple(survey.rounds) if with_rounds else ())
     assert resumed.survey is not None
     assert [one.entries for one in resumed.survey.rounds] == [one.entries for one in survey.rounds]
     assert [one.stake for one in resumed.survey.rounds] == pytest.approx([one.stake for one in survey.rounds])
@@ -133,7 +137,7 @@ def test_a_crawl_that_is_told_again_has_the_same_walks(number: int, with_rounds:
     later = []
     while (page := resumed.next()) is not None:
         later.append(page)
-        driven.tell(page, resumed)
+        driven.apply(page, resumed)
     assert later == driven.events[n_before:]
 
 
@@ -144,15 +148,57 @@ def test_rounds_of_before_begin_at_their_moment_whatever_is_thought_now() -> Non
     rounds = driven.crawl.survey.rounds
     assert rounds
     # As by a machine that rounds otherwise: none would begin here and now.
-    moved = tuple(replace(one, n_told=one.n_told - 1) for one in rounds[:1])
-    resumed = driven.told_again(driven.crawl.survey.start, moved)
+    moved = tuple(replace(one, n_events=one.n_events - 1) for one in rounds[:1])
+    resumed = driven.replayed(driven.crawl.survey.start, moved)
     assert resumed.survey is not None
-    assert resumed.survey.rounds[0].n_told == rounds[0].n_told - 1
+    assert resumed.survey.rounds[0].n_events == rounds[0].n_events - 1
     assert resumed.survey.rounds[0].entries == rounds[0].entries
 
 
+def counted_rounds(survey: CrawlSurvey) -> list[bool]:
+    return [one.stake > 0.0 for one in survey.rounds]
+
+
+def test_decoys_are_begun_from_the_start_and_change_no_evidence() -> None:
+    """At least a tenth of the pages are fetched for walks, long before walks could show that the target is reached."""
+    n_decoys = n_rounds = 0
+    for number in range(20):
+        web = plain_web(np.random.default_rng(number), 400, 6.0)
+        driven = Driven(web, Goal(0.9, confidence=CONFIDENCE), start_of(0.9, f"{number}"))
+        driven.drive(120)
+        survey = driven.crawl.survey
+        assert survey is not None
+        assert survey.rounds[0].n_events <= 2 * np.count_nonzero(web.trust)
+        assert survey.n_probes >= 0.1 * survey.n_events - 4
+        last_decoy = max((k for k, counts in enumerate(counted_rounds(survey)) if not counts), default=-1)
+        assert last_decoy >= 0
+        stakes = survey._evidence.stakes
+        before = survey._evidence.peak(survey._gains)
+        survey._evidence.scores[: survey.n_walks][stakes[: survey.n_walks] == 0.0] = 0.15
+        assert survey._evidence.peak(survey._gains) == before
+        driven.drive()
+        n_rounds += len(survey.rounds)
+        n_decoys += counted_rounds(survey).count(False)
+    assert n_decoys > 0.4 * n_rounds
+
+
+def test_whether_a_round_counts_is_a_fair_coin_of_the_seed() -> None:
+    """Where both walk at the same moments, about half of the rounds have a stake."""
+    web = plain_web(np.random.default_rng(3), 300, 6.0)
+    first = []
+    for number in range(200):
+        survey = CrawlSurvey(start_of(0.7, f"{number}"), web.trust.copy(), web.damping)
+        survey._says_nothing = lambda edge: False  # type: ignore[method-assign]
+        survey._plan = lambda edge: Plan(0, 1.0, 1)  # type: ignore[method-assign]
+        coverage, links = web.settled(np.zeros(web.n_pages, bool)), web.links()
+        for page in np.flatnonzero(web.trust).tolist():
+            survey.record_page(page, True, coverage, links)
+        first.append(counted_rounds(survey)[0])
+    assert 70 < sum(first) < 130
+
+
 def test_of_what_is_reachable() -> None:
-    """Much is blocked, so the goal becomes impossible: the survey begins anew, and claims nothing about everything."""
+    """Much is blocked, so the goal becomes impossible: the survey begins again, and claims nothing about everything."""
     stops = set()
     for number in range(12):
         rng = np.random.default_rng(50 + number)
@@ -165,9 +211,9 @@ def test_of_what_is_reachable() -> None:
         if not crawl.goal_is_impossible:
             continue
         assert crawl.survey.start.of_reachable
-        assert crawl.survey.start.error < 0.9 * (1 - CONFIDENCE) or crawl.survey.start.n_told == 0
+        assert crawl.survey.start.error < 0.9 * (1 - CONFIDENCE) or crawl.survey.start.n_events == 0
         assert crawl.stopped_because is not StopReason.MEASURED
-        assert len(crawl.survey._order) == len(set(crawl.survey._order)), "each page is told once"
+        assert len(crawl.survey._order) == len(set(crawl.survey._order)), "each page is applied once"
         if crawl.survey.is_reached:
             assert web.coverage_of_reachable(driven.known()) >= 0.9
             measured = crawl.survey.measured(crawl.certificate())
@@ -177,7 +223,7 @@ def test_of_what_is_reachable() -> None:
     assert StopReason.REACHABLE in stops
 
 
-def test_a_survey_that_begins_where_the_goal_is_impossible_hears_of_each_page_once() -> None:
+def test_a_survey_that_begins_where_the_goal_is_impossible_gets_each_page_once() -> None:
     web = odd_web(np.random.default_rng(50), 200, 5.0)
     for number in range(20):
         web = odd_web(np.random.default_rng(50 + number), 200, 5.0)
@@ -191,7 +237,7 @@ def test_a_survey_that_begins_where_the_goal_is_impossible_hears_of_each_page_on
     survey = driven.crawl.survey
     assert survey is not None
     assert survey.start.of_reachable
-    assert survey.n_told == len(driven.crawl.order) + len(driven.crawl.blocked_pages) == survey.start.n_told
+    assert survey.n_events == len(driven.crawl.order) + len(driven.crawl.blocked_pages) == survey.start.n_events
 
 
 def test_more_links_begin_a_new_survey_with_less_error() -> None:
@@ -200,17 +246,17 @@ def test_more_links_begin_a_new_survey_with_less_error() -> None:
     before = driven.crawl.survey
     assert before is not None
     page = next(page for page in driven.crawl.order if len(driven.web.graph.links(page)))
-    driven.crawl.find_more_links(np.array([page], np.uint32), np.array([2], np.int32))
+    driven.crawl.add_unknown_links(np.array([page], np.uint32), np.array([2], np.int32))
     after = driven.crawl.survey
     assert after is not None
     assert after is not before
     assert after.start.seed != before.start.seed
     assert after.start.error == pytest.approx(before.start.error / 10)
-    assert after.n_told == 60
+    assert after.n_events == 60
     errors, start = [], before.start
     for _ in range(8):
         errors.append(start.error)
-        start = again(start, False)
+        start = restarted(start, False)
     assert sum(errors) <= 1 - CONFIDENCE
 
 
@@ -237,14 +283,15 @@ def test_what_was_measured_is_said_though_the_first_round_was_enough() -> None:
 
 
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
-def test_crawls_stop_below_their_target_no_more_often_than_said(confidence: float) -> None:
+@pytest.mark.parametrize("has_decoys", [False, True])
+def test_crawls_stop_below_their_target_no_more_often_than_said(confidence: float, has_decoys: bool) -> None:
     """With blocked pages, redirects, links that are not known; stops are when the crawl likes."""
     n_wrong = n = 0
     for number in range(60):
         rng = np.random.default_rng(3000 + number)
         web = odd_web(rng, 60, 4.0) if number % 2 else plain_web(rng, 60, 4.0)
         until = float(rng.uniform(0.4, 0.9))
-        start = start_of(until, f"{number}", confidence)
+        start = start_of(until, f"{number}", confidence, has_decoys)
         driven = Driven(web, Goal(until, confidence=confidence), start, ("certified", "random")[number % 3 == 0])
         driven.drive()
         survey = driven.crawl.survey
@@ -258,8 +305,11 @@ def test_crawls_stop_below_their_target_no_more_often_than_said(confidence: floa
 
 
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
-def test_an_adversary_who_stays_below_the_target_gets_it_claimed_no_more_often_than_said(confidence: float) -> None:
-    """He knows the truth, never tells a page that would reach the target, and lets walks go on all the time."""
+@pytest.mark.parametrize("has_decoys", [False, True])
+def test_an_adversary_who_stays_below_the_target_gets_it_claimed_no_more_often_than_said(
+    confidence: float, has_decoys: bool
+) -> None:
+    """It knows the truth, never records a page that would reach the target, and continues walks all the time."""
     n_claimed = n_walks = n = 0
     for number in range(80):
         rng = np.random.default_rng(4000 + number)
@@ -270,16 +320,16 @@ def test_an_adversary_who_stays_below_the_target_gets_it_claimed_no_more_often_t
         until = 0.9 * web.coverages(np.isin(np.arange(web.n_pages), everything) & ~web.blocked)[0]
         if until < 0.1:
             continue
-        survey = CrawlSurvey(start_of(until, f"{number}", confidence), web.trust.copy(), web.damping)
+        survey = CrawlSurvey(start_of(until, f"{number}", confidence, has_decoys), web.trust.copy(), web.damping)
         waiting, probes = sorted(everything.tolist(), key=lambda page: -worth[page]), []
-        is_told = np.zeros(web.n_pages, bool)
+        is_recorded = np.zeros(web.n_pages, bool)
         while (waiting or probes) and not survey.is_reached:
             page = probes.pop(0) if probes else waiting.pop(0)
-            is_told[page], before = True, bool(is_told[page])
-            if before or web.coverages(is_told & ~web.blocked)[0] >= until:
-                is_told[page] = before
+            is_recorded[page], before = True, bool(is_recorded[page])
+            if before or web.coverages(is_recorded & ~web.blocked)[0] >= until:
+                is_recorded[page] = before
                 continue
-            probes = [probe for probe, _ in survey.told(page, not web.blocked[page], coverage, links)] or probes
+            probes = [probe for probe, _ in survey.record_page(page, not web.blocked[page], coverage, links)] or probes
         n += 1
         n_claimed += survey.is_reached
         n_walks += survey.n_walks

@@ -2,7 +2,7 @@
 
     sh        run by a shell, in the folder of the page
     python    run in order, all of a page in one namespace
-    text      what the block before it prints: these lines, in this order; `…` stands for anything, and what commands
+    text      what the block before it prints: these lines, in this order; `…` matches anything, and what commands
               print may have other numbers (times, and pages by the order in which answers come)
     (none)    no code: a formula, a drawing
 
@@ -60,7 +60,7 @@ def document(path: Path) -> Document:
             line = token.map[0] + 1 if token.map else 0
             _add(blocks, Block(kind, token.content, line, marks.pop("file", None), marks.pop("not run", None)))
         elif token.type == "inline":
-            assert not marks, f"{path}: {marks} stands before no block"
+            assert not marks, f"{path}: {marks} is not followed by a block"
     return Document(path, blocks, given)
 
 

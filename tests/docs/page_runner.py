@@ -19,24 +19,24 @@ from urllib.parse import urlsplit
 
 from tests.docs.blocks import Block, missing_line
 from tests.plugins.packages import python_path
-from tests.ready_process import PATIENCE_S, ReadyPopen, ReadyProcess
+from tests.ready_process import TEST_TIMEOUT_S, ReadyPopen, ReadyProcess
 
-# Commands that stay until they are told to end: they are real processes, and are asked for what they show.
-_STAYS = re.compile(r"^(orienteer (?:serve|demo --town)|python -m orienteer\.fake_web)\b")
+# Servers: they run as real processes until the end of the page, and their first URL is requested.
+_SERVERS = re.compile(r"^(orienteer (?:serve|demo --serve-only)|python -m orienteer\.fake_web)\b")
 _TOWN_PORT = ":8642"
 ROOT = Path(__file__).parents[2]
 
 
 class PageRunner:
-    """A folder, a shell in which `orienteer` is found, and a Python that remembers.
+    """A folder, a shell with `orienteer` in its PATH, and a Python session.
 
-    What stays (`serve`, the town) is ended with the page.
+    Servers (`serve`, the town) are stopped at the end of the page.
     """
 
     def __init__(self, folder: Path, tools: Path) -> None:
         self.folder = folder
         self._town = _TOWN_PORT
-        self._staying: list[subprocess.Popen[str]] = []
+        self._servers: list[subprocess.Popen[str]] = []
         self._python: subprocess.Popen[str] | None = None
         self._environment = {
             **os.environ,
@@ -51,19 +51,19 @@ class PageRunner:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for process in self._staying:
+        for process in self._servers:
             process.send_signal(signal.SIGINT)
-        for process in self._staying:
+        for process in self._servers:
             try:
-                process.wait(PATIENCE_S)
+                process.wait(TEST_TIMEOUT_S)
             finally:
                 process.kill()
                 process.communicate()
         if self._python is not None:
-            self._python.communicate(timeout=PATIENCE_S)
+            self._python.communicate(timeout=TEST_TIMEOUT_S)
 
     def run(self, block: Block) -> None:
-        """Run the block; an AssertionError where it fails, or prints something else than is shown."""
+        """Run the block; AssertionError if it fails, or its output differs from the document."""
         code = self._here(block.code)
         if block.file is not None:
             path = self.folder / block.file
@@ -75,8 +75,8 @@ class PageRunner:
         assert missing is None, f"line {block.line}: it did not print {missing!r}, but:\n{output}"
 
     def give_clone(self) -> None:
-        """A copy of the package that files may be added to; commands then know of these. They also know of what is
-        installed in a folder of the page."""
+        """Make a copy of the package to which files can be added. Commands also see packages installed in a folder of
+        the page."""
         shutil.copytree(ROOT / "src", self.folder / "src")
         (self.folder / "tests").symlink_to(ROOT / "tests")
         self._installed.mkdir()
@@ -84,16 +84,16 @@ class PageRunner:
         self._give_ready("orienteer", "tests.docs.clone")
 
     def give_pip(self) -> None:
-        """`pip install FOLDER` without a network; after a clone."""
+        """Provide `pip install FOLDER` without a network; after a clone."""
         self._give_program("pip", f'#!/bin/sh\nexec python -m tests.plugins.packages "$2" {self._installed}\n')
 
     def give_proxy(self, address: str) -> None:
-        """Scrapy reaches example.org through this proxy."""
+        """Let Scrapy reach example.org through this proxy."""
         self._environment["http_proxy"] = f"http://{address}"
         self._give_ready("scrapy", "tests.scrapy.all_of_scrapy")
 
     def _give_ready(self, program: str, module: str) -> None:
-        """`python`, and this program, by a process that has the environment of the page and has imported a module."""
+        """Provide `python` and this program by a process with the page's environment that has imported a module."""
         ready = ReadyProcess(module, environment=self._environment)
         self._give_program("python", ready.python())
         self._give_program(program, f'#!/bin/sh\nexec python -m {program} "$@"\n')
@@ -107,19 +107,19 @@ class PageRunner:
         (tools / name).chmod(0o755)
 
     def _here(self, text: str) -> str:
-        """example.org has no certificate here, and the town may be at another port."""
+        """Adapt a text: example.org has no certificate here, and the town may be at another port."""
         return re.sub(r"https://([\w.]*example\.org)", r"http://\1", text).replace(_TOWN_PORT, self._town)
 
     def _run_shell(self, code: str) -> str:
         output = ""
-        for command in _parts(code):
-            if _STAYS.match(command):
+        for command in _commands(code):
+            if _SERVERS.match(command):
                 output += self._start(command)
                 continue
             done = subprocess.run(
                 ["bash", "-e", "-o", "pipefail", "-c", command], cwd=self.folder, env=self._environment,
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                timeout=PATIENCE_S,
+                timeout=TEST_TIMEOUT_S,
             )  # fmt: skip
             assert done.returncode == 0, f"exit code {done.returncode} of {command}\n{done.stdout}"
             assert "Traceback" not in done.stdout, done.stdout
@@ -127,9 +127,9 @@ class PageRunner:
         return output
 
     def _start(self, command: str) -> str:
-        """Start what stays, and ask for the page that it names."""
+        """Start a server, and request the URL that it prints."""
         arguments = shlex.split(command, comments=True)
-        program = "tests.docs.small_town" if "--town" in arguments else "orienteer"
+        program = "tests.docs.small_town" if "--serve-only" in arguments else "orienteer"
         start = [sys.executable, "-m", program, *arguments[1:]]
         if "serve" in arguments and "--port" not in arguments:
             start += ["--port", "0"]
@@ -137,27 +137,27 @@ class PageRunner:
             start if arguments[0] == "orienteer" else [sys.executable, *arguments[1:]], cwd=self.folder,
             env=self._environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
-        self._staying.append(process)
+        self._servers.append(process)
         assert process.stdout is not None
-        # Should it never say where it is, it is ended, and with it what it writes.
-        patience = threading.Timer(PATIENCE_S, process.kill)
-        patience.start()
+        # Killed if it never prints a URL, which also ends its output.
+        killer = threading.Timer(TEST_TIMEOUT_S, process.kill)
+        killer.start()
         said, found = "", None
         for line in process.stdout:
             said += line
             if (found := re.search(r"http://[^\s]+", line)) is not None:
                 break
-        patience.cancel()
+        killer.cancel()
         assert found is not None, f"{command} said {said!r}"
         address = found[0]
         place = urlsplit(address)
         here = place._replace(netloc=f"127.0.0.1:{place.port}").geturl()
         request = urllib.request.Request(here, headers={"Host": place.netloc})
         with urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open(
-            request, timeout=PATIENCE_S
+            request, timeout=TEST_TIMEOUT_S
         ) as answer:
             assert answer.status == 200
-        if "--town" in arguments:
+        if "--serve-only" in arguments:
             self._town = f":{place.port}"
         return said
 
@@ -176,11 +176,11 @@ class PageRunner:
         return output
 
 
-def _parts(code: str) -> Iterator[str]:
-    """Commands that stay, each alone, and the lines between them together."""
+def _commands(code: str) -> Iterator[str]:
+    """Yield servers one by one, and the lines between them together."""
     together: list[str] = []
     for line in re.sub(r"\\\n\s*", " ", code).splitlines():
-        if _STAYS.match(line):
+        if _SERVERS.match(line):
             if together:
                 yield "\n".join(together)
             together = []

@@ -1,6 +1,6 @@
-"""The town of the demo with fewer than half of its pages: every block of the documents still prints what it shows.
+"""The town of the demo with fewer than half of its pages, for which all blocks of the documents print the same.
 
-python -m tests.docs.small_town ARGUMENTS     # `orienteer` with these arguments, in a process of its own
+python -m tests.docs.small_town ARGUMENTS     # `orienteer` with these arguments, in a separate process
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def small_town() -> CommunitySite:
 
 
 def smaller() -> ExitStack:
-    """Towns that are founded inside are small."""
+    """Make towns that are created inside the block small."""
     with ExitStack() as stack:
         for module, sizes in _SIZES.items():
             stack.enter_context(patch.multiple(module, **sizes))

@@ -1,4 +1,4 @@
-"""Every block of code in the documents is run, and prints what is shown below it."""
+"""Every block of code in the documents runs, and prints the output below it."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def test_every_benchmark_has_a_section_and_every_section_a_benchmark(results: Re
 
 
 def test_the_goals_are_those_of_the_sections(results: Results) -> None:
-    """`python -m benchmarks summary` makes them anew."""
+    """`python -m benchmarks summary` regenerates them."""
     assert goals_table(results).strip() in RESULTS.read_text()
 
 
@@ -61,11 +61,11 @@ def test_when_sections_were_measured() -> None:
         "size": "Measured 2026-11-17 10:06 UTC in 1,800 s; load 1.1 before, 0.9 after.",
         "older": "| x |",
     }
-    told = runs_table(Results(sections), ["speed", "older", "size"])
+    table = runs_table(Results(sections), ["speed", "older", "size"])
     assert (
-        "2 of 3 sections took 1.5 hours; the first began at 2026-11-17 09:05 UTC, the last at 2026-11-17 10:06" in told
+        "2 of 3 sections took 1.5 hours; the first began at 2026-11-17 09:05 UTC, the last at 2026-11-17 10:06" in table
     )
-    assert "| `speed` | 2026-11-17 09:05 | 3,600 | 0.6 | 1.1 |\n| `older` | not known |" in told
+    assert "| `speed` | 2026-11-17 09:05 | 3,600 | 0.6 | 1.1 |\n| `older` | not known |" in table
 
 
 def test_figures_that_are_not_there() -> None:
@@ -99,7 +99,7 @@ _FIGURE = re.compile(r"(?<![\w.,-])\d[\d,]*(?:\.\d+)?(?![\w-]|[.,]\d)")
 
 @pytest.mark.parametrize("document", ["README.md", "docs/index.md"])
 def test_every_figure_of_the_first_pages_was_measured(document: str) -> None:
-    """It stands in RESULTS.md or in an experiment. Commands and what they print are run by `test_blocks`."""
+    """Figures are from RESULTS.md or an experiment. Commands and their output are tested by `test_blocks`."""
     prose = re.sub(
         r"^```.*?^```|`[^`\n]*`|\]\([^)]*\)", "", (ROOT / document).read_text(), flags=re.MULTILINE | re.DOTALL
     )

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built from a copy: what is generated goes beside the sources."""
+    """The site, built from a copy, since generated files go next to the sources."""
     folder = tmp_path_factory.mktemp("docs")
     shutil.copytree(ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("reference"))
     for name in ("ARCHITECTURE.md", "CHANGELOG.md"):
@@ -81,10 +81,10 @@ def test_every_document_has_a_page(site: Path) -> None:
 def test_nothing_is_loaded_from_elsewhere(site: Path, pages: dict[Path, _Page]) -> None:
     for path, page in pages.items():
         for resource in page.resources:
-            parts = urlsplit(resource)
-            assert not parts.scheme or parts.scheme == "data", f"{path.name} loads {resource}"
-            assert not parts.netloc
-            assert (path.parent / unquote(parts.path)).exists(), f"{path.name} loads {resource}, which is not there"
+            address = urlsplit(resource)
+            assert not address.scheme or address.scheme == "data", f"{path.name} loads {resource}"
+            assert not address.netloc
+            assert (path.parent / unquote(address.path)).exists(), f"{path.name} loads {resource}, which is not there"
     for path in site.rglob("*.css"):
         assert not re.search(r"url\(\s*[\"']?https?:|@import", path.read_text(encoding="utf-8")), path.name
 
@@ -92,13 +92,13 @@ def test_nothing_is_loaded_from_elsewhere(site: Path, pages: dict[Path, _Page]) 
 def test_all_links_lead_somewhere(pages: dict[Path, _Page]) -> None:
     for path, page in pages.items():
         for link in page.links:
-            parts = urlsplit(link)
-            if parts.scheme or parts.netloc:
+            address = urlsplit(link)
+            if address.scheme or address.netloc:
                 continue
-            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            target = (path.parent / unquote(address.path)).resolve() if address.path else path
             assert target.exists(), f"{path.name} links to {link}"
-            if parts.fragment and target in pages:
-                assert unquote(parts.fragment) in pages[target].anchors, f"{path.name} links to {link}"
+            if address.fragment and target in pages:
+                assert unquote(address.fragment) in pages[target].anchors, f"{path.name} links to {link}"
 
 
 def text_of(pages: dict[Path, _Page], name: str) -> str:
@@ -118,8 +118,8 @@ def test_every_command_and_option_is_named(pages: dict[Path, _Page]) -> None:
     commands = [line.split("\t") for line in lines.splitlines()]
     assert len(commands) >= 20
     helps = orienteer_each([[*path.split()[1:], "--help"] for path, *_ in commands])
-    for (path, *options), shown in zip(commands, helps, strict=True):
-        in_help = set(re.findall(r"^│ (?:\*  |   )?(--[a-z-]+)", shown.stdout, re.MULTILINE)) - {"--help"}
+    for (path, *options), done in zip(commands, helps, strict=True):
+        in_help = set(re.findall(r"^│ (?:\*  |   )?(--[a-z-]+)", done.stdout, re.MULTILINE)) - {"--help"}
         assert in_help <= set(options), f"{path} has options that the reference has not"
         section = text.partition(f"\n{path}¶")[2] or text.partition(f"{path}¶")[2]
         section = section.partition("¶")[0]

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 AFTER_THE_CRAWL = {"cell-12", "cell-14", "cell-16"}
 
 
-def shown(cell: Any) -> str:
+def displayed(cell: Any) -> str:
     """What a cell printed, or shows as plain text."""
     return "".join(
         output.get("text", "") or output.get("data", {}).get("text/plain", "") for output in cell.get("outputs", [])
@@ -42,8 +42,8 @@ def test_it_is_stored_as_one_run_in_order_with_what_it_showed() -> None:
 def test_it_runs_and_shows_what_is_stored(tmp_path: Path) -> None:
     """Where it differs and should, `python -m tests.docs.tour` stores it again."""
     notebook = tour.run(tmp_path)
-    before = {cell.id: shown(cell) for cell in code_cells(tour.stored())}
-    now = {cell.id: shown(cell) for cell in code_cells(notebook)}
+    before = {cell.id: displayed(cell) for cell in code_cells(tour.stored())}
+    now = {cell.id: displayed(cell) for cell in code_cells(notebook)}
     differ = {cell for cell in now if now[cell] != before[cell]}
     assert differ <= AFTER_THE_CRAWL, {cell: now[cell] for cell in differ - AFTER_THE_CRAWL}
     for said in (before, now):

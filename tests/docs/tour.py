@@ -37,6 +37,6 @@ def run(folder: Path) -> Any:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as scratch:
-        shown = run(Path(scratch))
-    shown.metadata.language_info = {"name": "python"}  # not which Python that was
-    nbformat.write(shown, TOUR)
+        executed = run(Path(scratch))
+    executed.metadata.language_info = {"name": "python"}  # without the Python version
+    nbformat.write(executed, TOUR)

@@ -1,4 +1,4 @@
-"""Documents made to take memory and time, and damaged ones."""
+"""Documents that take much memory and time, and damaged ones."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _MIB = 1 << 20
 def bombs() -> Iterator[tuple[str, str, bytes]]:
     """Name, media type and content."""
     yield "a zip bomb", DOCX, _docx_of(b"<w:document>" + b" " * (300 * _MIB))
-    yield "one below the limit on the ratio", ODT, _many_parts()
+    yield "one below the limit on the ratio", ODT, _many_files()
     yield "a part that lies about its size", DOCX, _lying()
-    yield "100,000 parts", DOCX, zipped({f"word/{number}.xml": b"" for number in range(100_000)})
+    yield "100,000 files", DOCX, zipped({f"word/{number}.xml": b"" for number in range(100_000)})
     yield "entities that blow up", ODT, _odt_of(_billion_laughs())
     yield (
         "an entity that reads a file",
@@ -42,7 +42,7 @@ def bombs() -> Iterator[tuple[str, str, bytes]]:
 
 
 def damaged(whole: bytes, rng: random.Random) -> bytes:
-    """The file with some bits flipped, cut off, or with a piece missing, doubled or overwritten."""
+    """Return the file with flipped bits, truncated, or with a piece missing, doubled or overwritten."""
     kind = rng.randrange(5)
     if kind == 0:
         spoiled = bytearray(whole)
@@ -73,15 +73,15 @@ def _billion_laughs() -> bytes:
     return f"<!DOCTYPE lolz [{entities}]><lolz>&l11;</lolz>".encode()
 
 
-def _many_parts() -> bytes:
-    """Text that packs less well, in many parts: the sum is too much."""
+def _many_files() -> bytes:
+    """Text with a lower compression ratio, in many files: the sum is too large."""
     rng = random.Random(7)
     paragraph = b"".join([b"<text:p>%d</text:p>" % rng.randrange(100) for _ in range(20_000)])
     return _odt_of(b"<office:text xmlns:text='t' xmlns:office='o'>" + paragraph * 500 + b"</office:text>")
 
 
 def _lying() -> bytes:
-    """The sizes that stand in a zip file say 100 bytes; there are 100 MiB."""
+    """A zip file that states 100 bytes for 100 MiB of content."""
     whole = bytearray(_docx_of(b"<w:document>" + b"x" * (100 * _MIB)))
     size = struct.pack("<I", 100 * _MIB + len(b"<w:document>"))
     lie = struct.pack("<I", 100)
@@ -98,7 +98,7 @@ def _page(contents: bytes, more: bytes = b"") -> list[bytes]:
 
 
 def inflating_pdf(n_mib: int, times: int = 1) -> bytes:
-    """A page whose content is so many zeros, packed so many times over."""
+    """A page with this number of zeros as content, compressed several times."""
     packer = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
     block = packer.compress(bytes(_MIB)) + packer.flush(zlib.Z_FULL_FLUSH)  # it can be repeated
     packed = b"\x78\xda" + block * n_mib + packer.flush() + bytes(4)

@@ -1,9 +1,10 @@
-"""What every format says: text, title, links, headings, language."""
+"""Text, title, links, headings and language of every format."""
 
 from __future__ import annotations
 
 import importlib
 from types import ModuleType
+from xml.sax.saxutils import escape
 
 import pytest
 
@@ -36,8 +37,32 @@ def test_pdf() -> None:
     assert document.text.split("\f") == [
         "", f"The Title\nThis is {long} and {long} until here.\n", "\n", "Third (page)",
     ]  # fmt: skip
-    assert document.references == ("http://a.test/x", "mailto:me@a.test", "other.pdf")
+    assert document.references == ("http://a.test/x",)
     assert document.missing == ""
+
+
+NO_URLS = ("someone@host", "someone@a.test?subject=hello", "<uchar.h>", "<https://a.test/>")
+
+
+def test_only_web_urls_are_links_of_a_pdf() -> None:
+    targets = (*NO_URLS, "other.pdf", "www.a.test", "http:x", "ftp://a.test/", "HTTPS://a.test/", " http://a.test/x ")
+    assert read(pdf([["Text"]], {0: targets}), makers.PDF).references == ("HTTPS://a.test/", "http://a.test/x")
+
+
+def test_relative_links_of_a_pdf_need_a_base() -> None:
+    document = read(pdf([["Text"]], {0: ["other.pdf", "http://b.test/"]}, base="http://a.test/docs/"), makers.PDF)
+    assert document.references == ("http://a.test/docs/other.pdf", "http://b.test/")
+
+
+def test_addresses_and_names_in_brackets_are_no_links() -> None:
+    targets = (*NO_URLS, "../list@2/x", "a.html")
+    links = {f"r{number}": target for number, target in enumerate(targets)}
+    body = "".join(f'<w:hyperlink r:id="{key}"><w:r><w:t>x</w:t></w:r></w:hyperlink>' for key in links)
+    assert read(docx(f"<w:p>{body}</w:p>", links), makers.DOCX).references == ("../list@2/x", "a.html")
+    marks = "".join(f"<text:a xlink:href='{escape(target)}'>x</text:a>" for target in targets)
+    assert read(odt(f"<text:p>{marks}</text:p>"), makers.ODT).references == ("../list@2/x", "a.html")
+    marks = "".join(f"<a href='{escape(target)}'>x</a>" for target in (*targets, "http://a.test/"))
+    assert read(epub([f"<p>{marks}</p>"], "Book"), makers.EPUB).references == ("http://a.test/",)
 
 
 @pytest.mark.parametrize(("stated", "title"), [("", "The First Line"), ("x.dvi", "The First Line"), ("Mr. X", "Mr. X")])
@@ -54,7 +79,8 @@ def test_a_pdf_that_is_cut_off_may_have_more_links() -> None:
 
 def test_pdf_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     module = importlib.import_module("orienteer.extract.documents.pdf")
-    many = pdf([[f"page {number}"] for number in range(5)], {number: [f"p{number}"] for number in range(5)})
+    links = {number: [f"http://a.test/{number}"] for number in range(5)}
+    many = pdf([[f"page {number}"] for number in range(5)], links)
     monkeypatch.setattr(module, "MAX_PAGES", 3)
     assert read(many, makers.PDF).missing == "more than 3 pages"
     monkeypatch.setattr(module, "READING_S", -1.0)
@@ -62,7 +88,7 @@ def test_pdf_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     monkeypatch.setattr(module, "MAX_REFERENCES", 2)
     document = read(many, makers.PDF)
-    assert (document.missing, document.references) == ("too many links", ("p0", "p1"))
+    assert (document.missing, document.references) == ("too many links", ("http://a.test/0", "http://a.test/1"))
     monkeypatch.setattr(module, "MAX_TEXT_CHARS", 10)
     assert read(pdf([["x" * 50], ["y"]]), makers.PDF).text == f"\f{'x' * 10}"
 
@@ -93,7 +119,7 @@ def test_docx() -> None:
     )
 
 
-def test_slides_come_in_the_order_they_are_shown() -> None:
+def test_slides_are_in_presentation_order() -> None:
     title = '<p:sp><p:nvPr><p:ph type="title"/></p:nvPr><a:p><a:r><a:t>{}</a:t></a:r></a:p></p:sp>'
     text = '<p:sp><a:p><a:r><a:rPr><a:hlinkClick r:id="l1"/></a:rPr><a:t>go</a:t></a:r></a:p></p:sp>'
     document = read(pptx([title.format("First"), title.format("Second") + text], {"l1": "http://a.test/"}), makers.PPTX)

@@ -1,14 +1,14 @@
-"""Documents are known by their types, and by their content where a server says nothing of it."""
+"""Documents are recognised by their media types, and by their content if the type is generic."""
 
 from __future__ import annotations
 
 import pytest
 
-from orienteer.answers.answer import Fetched, Request
-from orienteer.answers.headers import Headers
-from orienteer.answers.reading import READ_TYPES, may_hold_links
 from orienteer.extract.documents.kinds import READERS, document_type, may_be_document
 from orienteer.pages.outcome import Outcome
+from orienteer.responses.headers import Headers
+from orienteer.responses.reading import READ_TYPES, may_hold_links
+from orienteer.responses.response import Request, Response
 from tests.documents.makers import ATOM, DOCX, EPUB, ODT, PDF, PPTX, RSS, XLSX, docx, epub, odt, pdf, pptx, xlsx, zipped
 
 MADE = {
@@ -24,7 +24,7 @@ def test_a_document_that_is_called_binary_data(media_type: str, stated: str) -> 
 
 
 @pytest.mark.parametrize("content", [b"", b"MZ\x90", zipped({"a.txt": b"x"}), b"%!PS-Adobe", zipped({})])
-def test_other_files_stay_what_they_were_called(content: bytes) -> None:
+def test_other_files_keep_their_stated_type(content: bytes) -> None:
     assert document_type("application/octet-stream", content) == "application/octet-stream"
     assert not may_be_document(content[:64])
 
@@ -45,17 +45,17 @@ def test_feeds_among_xml(content: bytes, expected: str) -> None:
     assert document_type("text/xml", content) == expected
     headers = Headers([("Content-Type", "text/xml; charset=utf-8")])
     assert (
-        Fetched(Request("http://a.test/", 0), Outcome.OK, 200, headers=headers, content=content).content_type
+        Response(Request("http://a.test/", 0), Outcome.OK, 200, headers=headers, content=content).content_type
         == expected
     )
 
 
-def test_a_type_that_is_stated_is_believed() -> None:
+def test_a_stated_type_is_used() -> None:
     assert document_type("text/html", MADE[PDF]) == "text/html"
     assert document_type(PDF, b"<html>") == PDF
 
 
-def test_all_that_is_read_is_asked_for() -> None:
+def test_all_readable_types_are_in_the_accept_header() -> None:
     assert set(READERS) < set(READ_TYPES)
     assert all(may_hold_links(kind) for kind in READERS)
     assert not any(may_hold_links(kind) for kind in ("text/html", "application/xhtml+xml", "text/plain", "image/png"))

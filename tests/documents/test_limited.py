@@ -1,7 +1,8 @@
-"""The process that documents are read in: bounded, replaced when it dies, and never in the way of others."""
+"""The process that reads documents: limited, replaced when it dies, and without effect on others."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import random
@@ -10,11 +11,15 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from orienteer.extract.documents import limited
-from orienteer.extract.documents.document import UnreadableDocumentError
+from orienteer.extract.documents.document import Document, UnreadableDocumentError
+from orienteer.extract.documents.kinds import READERS
 from orienteer.extract.documents.limited import LimitedReader
 from tests.documents.bombs import WHOLE, damaged, inflating_pdf
 from tests.documents.makers import DOCX, ODT, PDF, docx, odt, pdf, zipped
@@ -63,14 +68,14 @@ def test_a_process_that_was_killed_is_replaced(reader: LimitedReader) -> None:
     assert reader.read(TWO_PAGES, PDF).text
 
 
-def test_a_process_that_ended_by_itself_is_replaced_unnoticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exited_process_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     reader = LimitedReader()
     monkeypatch.setattr(limited, "serve", one_document)
     assert reader.read(TWO_PAGES, PDF).text == "application/pdf"
     assert reader.read(TWO_PAGES, PDF).text == "application/pdf"
     assert reader.n_started == 2
     reader.close()
-    with pytest.raises(UnreadableDocumentError, match="was ended"):
+    with pytest.raises(UnreadableDocumentError, match="was closed"):
         reader.read(TWO_PAGES, PDF)
 
 
@@ -80,13 +85,34 @@ def one_document(channel) -> None:  # type: ignore[no-untyped-def]
     channel.send_bytes(json.dumps(document).encode())
 
 
+def test_no_bytecode_is_cut_off_at_the_limit_on_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Libraries import some modules only when a document needs them, when files may not grow any more."""
+    (tmp_path / "large_module.py").write_text(f"TEXT = {'a' * (2 << 20)!r}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(limited, "serve", imports_a_large_module)
+    with closing(LimitedReader()) as reader:
+        assert reader.read(b"", "a type").text == str(2 << 20)
+    code = "import large_module; print(len(large_module.TEXT))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.stdout.strip(), done.stderr) == (str(2 << 20), "")
+
+
+def imports_a_large_module(channel) -> None:  # type: ignore[no-untyped-def]
+    def read(content: bytes) -> Document:
+        return Document(text=str(len(importlib.import_module("large_module").TEXT)))
+
+    sys.modules["orienteer.extract.documents.late"] = SimpleNamespace(read=read)  # type: ignore[assignment]
+    READERS["a type"] = "late"
+    limited.serve(channel)
+
+
 def sleeps(channel) -> None:  # type: ignore[no-untyped-def]
     channel.recv_bytes()
     channel.recv_bytes()
     threading.Event().wait()
 
 
-def test_one_that_does_not_answer_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unresponsive_process_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     reader = LimitedReader()
     monkeypatch.setattr(limited, "serve", sleeps)
     monkeypatch.setattr(limited, "WALL_S", 0.05)
@@ -120,7 +146,7 @@ def test_a_document_that_takes_too_much_memory(reader: LimitedReader) -> None:
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (zipped({"word/document.xml": b""}), "nothing says where it begins"),
+        (zipped({"word/document.xml": b""}), "it has no main document"),
         (docx("<w:p>" * 300), "too many or too deep elements"),
         (docx("", more={"word/document.xml": b"<a>" + b" " * (3 << 20) + b"</a>"}), "too large when unpacked"),
         (docx("", more={"word/document.xml": '<!DOCTYPE x [<!ENTITY e "e">]><a>&e;</a>'}), "it declares entities"),

@@ -1,4 +1,4 @@
-"""Comparisons of small webs, against what NumPy says of the same orders."""
+"""Comparisons of small webs, against NumPy on the same orders."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ def test_every_policy_is_compared(found: Comparison) -> None:
     assert {result.policy for result in found.results} == UNFOCUSED
 
 
-def test_the_web_is_large_enough_to_tell_policies_apart(found: Comparison) -> None:
+def test_the_web_is_large_enough_to_separate_policies(found: Comparison) -> None:
     assert len({result.fetches["certified"] for result in found.results}) >= 6
     assert max(result.n_fetched for result in found.results) > 100
 
 
 @pytest.mark.parametrize("name", sorted(UNFOCUSED))
-def test_fetches_are_what_a_dense_computation_counts(web: LinkGraph, found: Comparison, name: str) -> None:
+def test_fetches_equal_a_dense_computation(web: LinkGraph, found: Comparison, name: str) -> None:
     result = next(result for result in found.results if result.policy == name)
     order = simulate(web, name, TRUSTED).order[: result.n_fetched]
     trust, uniform = trust_of(web), np.full(web.n_pages, 1 / web.n_pages)
@@ -116,7 +116,7 @@ def test_no_order_surpasses_the_ceiling(web: LinkGraph, found: Comparison) -> No
         assert (curve.values <= best[curve.positions - 1] + 1e-9).all()
 
 
-def test_a_budget_ends_all_and_what_was_not_reached_is_none(web: LinkGraph) -> None:
+def test_a_budget_ends_all_and_levels_not_reached_are_none(web: LinkGraph) -> None:
     found = compare(web, ["rankmass", "random"], TRUSTED, levels=[0.2, 0.9999], budget=4)
     for result in found.results:
         assert (result.n_fetched, result.stopped_because) == (4, "budget")
@@ -139,7 +139,7 @@ def test_measured_is_another_crawl_for_each_level() -> None:
     assert "measured" not in compare(large, ["certified"], [0], levels=[0.5]).measures
 
 
-def test_whole_goes_on_after_the_highest_level(web: LinkGraph) -> None:
+def test_whole_continues_after_the_highest_level(web: LinkGraph) -> None:
     part, whole = (compare(web, ["fractional"], TRUSTED, levels=[0.3], whole=w).results[0] for w in (False, True))
     assert part.n_fetched < whole.n_fetched
     assert whole.stopped_because == "frontier empty"
@@ -172,9 +172,9 @@ def test_one_page_is_a_web() -> None:
 
 
 def test_as_dict_is_json(found: Comparison) -> None:
-    told = json.loads(json.dumps(found.as_dict()))
-    assert (told["n_pages"], told["n_trusted"], told["levels"]) == (200, 3, list(LEVELS))
-    for policy, result in zip(told["policies"], found.results, strict=True):
+    figures = json.loads(json.dumps(found.as_dict()))
+    assert (figures["n_pages"], figures["n_trusted"], figures["levels"]) == (200, 3, list(LEVELS))
+    for policy, result in zip(figures["policies"], found.results, strict=True):
         assert policy["fetches_until"]["certified"]["0.95"] == result.fetches["certified"][2]
         assert set(policy["curves"]) >= {"actual", "lower", "upper", "uniform"}
         assert policy["cpu_s"] > 0

@@ -1,4 +1,4 @@
-"""Harvest curves are what counting by hand gives; a site built to be hard is."""
+"""Harvest curves equal counting by hand; the hard site is hard."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_task_without_targets_is_one_clear_line(start: int, relevance: list[fl
         Task.of(shapes.chain(3), start, relevance)
 
 
-def test_on_hard_sites_navigational_rank_beats_what_it_was_published_to_beat() -> None:
+def test_on_hard_sites_navigational_rank_beats_the_published_baselines() -> None:
     """On two sites; `experiments/navigational` has three more, on one of which the targets come last of all."""
     names = ["breadth-first", "personalized-pagerank", "context-graph", "apprentice", "navigational"]
     areas = np.zeros((2, len(names)))

@@ -51,7 +51,7 @@ def test_the_guarantee_plot_has_levels_and_own_guarantees(found: Comparison) -> 
     assert low > high  # what is missing is drawn upside down
 
 
-def test_a_level_that_was_not_reached_is_said_to_be_so() -> None:
+def test_a_level_that_was_not_reached_is_labelled() -> None:
     web = synthetic_web(200, mean_degree=8, rng=2)
     short = compare(web, ["random"], [0, 3], levels=[0.99], budget=2)
     assert "random (not reached)" in legend_of(report.coverage_figure(short))
@@ -80,7 +80,7 @@ def test_no_global_state_is_touched(found: Comparison) -> None:
     assert pyplot is None or pyplot.get_fignums() == []
 
 
-def test_where_no_plot_can_be_written_is_said_before_the_work(tmp_path: Path) -> None:
+def test_an_unwritable_plot_is_an_error_before_the_work(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"ends in \.png or \.svg"):
         report.checked_target(tmp_path / "plot.pdf")
     with pytest.raises(InputError, match="does not exist"):

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.evaluate.seed_compare import SeedComparison, Series, Web, compare_seeds, compare_seeds_on
-from orienteer.evaluate.seed_plot import Row, figure_of_rows, seed_figure, write_seed_plot
+from orienteer.evaluate.seed_compare import SeedComparison, SeedSeries, Web, compare_seeds, compare_seeds_on
+from orienteer.evaluate.seed_plot import PlotRow, figure_of_rows, seed_figure, write_seed_plot
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.seeds import all_methods, settings_of
 from tests.conftest import random_web
 
 
-def test_series_are_what_the_selections_cover(rng: np.random.Generator) -> None:
+def test_series_equal_the_cover_of_the_selections(rng: np.random.Generator) -> None:
     web = random_web(rng, 200, 2.0)
     value = rng.integers(0, 5, 200).astype(float)
     found = compare_seeds(web, 6, 3, value)
@@ -30,7 +30,7 @@ def test_series_are_what_the_selections_cover(rng: np.random.Generator) -> None:
     assert found.by_seeds["random"].value[-1] == pytest.approx(np.mean(draws) / value.sum())
     gain = found.improvement(found.by_seeds, "greedy", "value")[-1]
     assert gain == pytest.approx(found.by_seeds["greedy"].value[-1] / found.by_seeds["random"].value[-1] - 1)
-    assert found.of_yardstick(found.by_seeds, "greedy", "value").tolist() == [1.0] * 6
+    assert found.of_reference(found.by_seeds, "greedy", "value").tolist() == [1.0] * 6
 
 
 def test_fewer_seeds_are_the_first_of_more(rng: np.random.Generator) -> None:
@@ -57,7 +57,7 @@ def test_several_webs_count_the_same_whatever_their_size(rng: np.random.Generato
     assert each[0].by_seeds["random"].pages[-1] == pytest.approx(np.mean(draws) / 60)
 
 
-def test_hosts_are_looked_at_each_alone_and_small_ones_left_out(rng: np.random.Generator) -> None:
+def test_hosts_are_compared_separately_and_small_ones_left_out(rng: np.random.Generator) -> None:
     web = random_web(rng, 250, 3.0)
     hosts = np.repeat([0, 1, 2], [120, 110, 20])
     found = compare_seeds(LinkGraph(web.offsets, web.targets, hosts), 3, 2, per="host")
@@ -68,7 +68,7 @@ def test_hosts_are_looked_at_each_alone_and_small_ones_left_out(rng: np.random.G
 
 def test_values_that_are_nothing_worth() -> None:
     web = LinkGraph.from_links(3, [0], [1])
-    with pytest.raises(ori.InputError, match="no page is worth anything"):
+    with pytest.raises(ori.InputError, match="no page has a positive value"):
         compare_seeds(web, 1, 1, [-1, 0, -1])
     # Random seeds cover less than nothing here: there is no improvement to speak of.
     found = compare_seeds(web, 2, 1, [1, 0, -99])
@@ -86,7 +86,7 @@ def test_the_plot(tmp_path: Path, rng: np.random.Generator) -> None:
 
 def test_a_plot_of_several_comparisons(rng: np.random.Generator) -> None:
     webs = [random_web(rng, 100, 2.0), random_web(rng, 150, 2.0)]
-    rows = [Row(f"row {place}", compare_seeds(web, 3, 2), "pages") for place, web in enumerate(webs)]
+    rows = [PlotRow(f"row {place}", compare_seeds(web, 3, 2), "pages") for place, web in enumerate(webs)]
     figure = figure_of_rows("both", rows)
     assert [axes.get_title(loc="left") for axes in figure.axes] == [
         "row 0, 2 hops",
@@ -100,7 +100,7 @@ def test_a_plot_of_several_comparisons(rng: np.random.Generator) -> None:
 
 def test_curves_far_apart_are_drawn_on_a_logarithmic_axis() -> None:
     shares = {"random": [0.001, 0.1], "greedy": [0.9, 0.101], "max-out": [0.001, 0.101], "pagerank": [0.001, 0.099]}
-    series = {name: Series(np.array(share), np.array(share)) for name, share in shares.items()}
+    series = {name: SeedSeries(np.array(share), np.array(share)) for name, share in shares.items()}
     found = SeedComparison(9, 1, None, 2, 2, 2, ("pages",), series, series)
     axes = seed_figure(found).axes[0]
     assert axes.get_yscale() == "symlog"

@@ -1,4 +1,4 @@
-"""A paper that nobody wrote: an experiment folder and a module for it, which gives whatever a test wants."""
+"""A fictitious paper: an experiment folder and its module, with the results that a test needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real data that nobody has: experiments with files of their own."""
+"""Fictitious data: experiments with files of their own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def experiment_with(home: Path) -> Experiment:
 
 
 def write_graph(home: Path, name: str, graph: LinkGraph, urls: list[str] | None = None, **labels: np.ndarray) -> None:
-    """As real graphs are kept: NAME.npz with labels, and NAME.urls.txt.gz."""
+    """Write a graph in the format of the real ones: NAME.npz with labels, and NAME.urls.txt.gz."""
     (home / "graphs").mkdir(exist_ok=True)
     arrays = {"indptr": graph.offsets, "indices": graph.targets.astype(np.int32), **labels}
     if graph.hosts is not None:

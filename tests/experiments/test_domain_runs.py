@@ -16,7 +16,7 @@ def domain(rng: np.random.Generator) -> Domain:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_run_is_what_an_estimate_goes_through(domain: Domain, method: str) -> None:
+def test_a_run_equals_the_rounds_of_an_estimate(domain: Domain, method: str) -> None:
     found = run_domain(domain)
     estimate = estimate_global_rank(domain.web.graph, domain.pages, method=method, truth=True)
     errors = [one.errors for one in estimate.history]

@@ -1,4 +1,4 @@
-"""experiment.toml: what it says, and what is said of one that is wrong."""
+"""experiment.toml: its content, and the errors of invalid ones."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_an_experiment_is_read(made_up: MadeUp) -> None:
         (TOML.replace("[[claim]]", "[[remark]]"), "claim"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(text: str, said: str, made_up: MadeUp) -> None:
+def test_problems_are_reported_in_one_line(text: str, said: str, made_up: MadeUp) -> None:
     made_up.write(text)
     with pytest.raises(InputError) as raised:
         made_up.experiment()

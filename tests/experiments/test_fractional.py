@@ -1,4 +1,4 @@
-"""Fractional PageRank's figures at a reduced size, and times that were made up."""
+"""Fractional PageRank's figures at a reduced size, and with artificial times."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_growth_is_the_power_of_the_pages() -> None:
     assert made(1.5).is_complete
 
 
-def test_what_was_not_measured_goes_on_with_the_same_power() -> None:
+def test_unmeasured_sizes_are_extrapolated_with_the_same_power() -> None:
     stopped = made(1.5, last=500)
     assert not stopped.is_complete
     assert stopped.whole_s == pytest.approx(1.0, rel=0.02)

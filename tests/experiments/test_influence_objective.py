@@ -44,7 +44,7 @@ def test_a_small_frontier_says_nothing() -> None:
 def test_pages_are_drawn_from_a_large_frontier(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
     monkeypatch.setattr(influence_objective, "_MAX_PAGES", 25)
     domain = Domain(RankedWeb.of("web", random_web(rng, 300, 6.0)), SITE, "", np.arange(60))
-    n_frontier = len(Estimation(known_locally(domain), domain.pages).around.frontier)
+    n_frontier = len(Estimation(known_locally(domain), domain.pages).neighborhood.frontier)
     found = candidates_of(domain)
     assert found is not None
     assert n_frontier > len(found.influence) == len(found.objective) == 25

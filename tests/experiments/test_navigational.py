@@ -69,7 +69,7 @@ def test_ahead(areas: list[float], verdict: str) -> None:
     assert (found.verdict, found.value) == (verdict, pytest.approx(np.mean(areas) - 0.5))
 
 
-def test_tasks_with_many_targets_are_told_of_but_do_not_decide() -> None:
+def test_tasks_with_many_targets_are_reported_but_do_not_decide() -> None:
     few, many = harvested(2, ours=0.6), harvested(3, ours=0.1)
     found = navigational.ahead("name", [few, many], OTHER)
     assert found.verdict == HOLDS
@@ -110,7 +110,7 @@ def test_the_quality_of_a_classifier() -> None:
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same runs on tiny sites, on which targets are never few; what they cost in memory is of no interest."""
-    monkeypatch.setattr(cost, "_give_back", lambda: None)
+    monkeypatch.setattr(cost, "_release_memory", lambda: None)
     monkeypatch.setattr(navigational, "_N_HARD_SITES", 3)
     monkeypatch.setattr(navigational, "FEW", 0.9)
     monkeypatch.setattr(navigational, "hard_tasks", lambda numbers: map(tiny_task, numbers))

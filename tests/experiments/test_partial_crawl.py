@@ -28,9 +28,7 @@ def crawled_slowly(graph: LinkGraph, n_wanted: int, n_entries: int, rng: int) ->
 
 @pytest.mark.parametrize("entry_share", [0.0, 0.04, 1.0])
 @pytest.mark.parametrize("share", [0.01, 0.3, 0.5, 1.0])
-def test_the_crawled_part_is_what_a_slow_crawl_fetches(
-    rng: np.random.Generator, share: float, entry_share: float
-) -> None:
+def test_the_crawled_part_equals_a_slow_crawl(rng: np.random.Generator, share: float, entry_share: float) -> None:
     for draw in range(3):
         web = random_web(rng, 150, 1.5)
         crawl = partial_crawl(web, share, draw, entry_share)

@@ -1,4 +1,4 @@
-"""The report is one file that needs nothing else, and escapes whatever it shows."""
+"""The report is one self-contained file, and escapes all texts."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def test_the_report_refers_to_nothing_outside(html: str) -> None:
 def test_whatever_the_report_shows_is_escaped(html: str) -> None:
     page = Elements(html)
     assert {tag for tag, _ in page.found}.isdisjoint({"b", "i", "script", "up", "all", "this"})
-    for shown in ("Made <up>", "One is <b>one</b>", "1.05 <i>", "<script>alert(1)</script>", "Mind <this>."):
-        assert shown in page.text
+    for text in ("Made <up>", "One is <b>one</b>", "1.05 <i>", "<script>alert(1)</script>", "Mind <this>."):
+        assert text in page.text
     (image,) = [attributes for tag, attributes in page.found if tag == "img"]
     assert image["alt"] == 'Shows "it" <all>'
 

@@ -1,4 +1,4 @@
-"""The runner: claims judged, data that is missing or wrong, exit codes, and what is written."""
+"""The runner: verdicts of claims, missing or wrong data, exit codes, and output files."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_claim_that_should_not_hold_and_does_not_is_as_expected(made_up: MadeU
     assert "second: not tried" in line
 
 
-def test_what_cannot_be_tried_for_want_of_data_is_said_and_no_difference(made_up: MadeUp, tmp_path: Path) -> None:
+def test_claims_without_data_are_reported_and_are_not_differences(made_up: MadeUp, tmp_path: Path) -> None:
     made_up.findings = [Finding("first", "holds", 1.0, "")]
     found = reproduced(made_up.experiment(), Webs(tmp_path, quick=False))
     assert found.differences == []
@@ -70,7 +70,7 @@ def test_what_cannot_be_tried_for_want_of_data_is_said_and_no_difference(made_up
     assert found.tally == "holds: 1, not tried: 1"
 
 
-def test_what_another_process_finds_can_be_sent_back(made_up: MadeUp) -> None:
+def test_results_of_another_process_can_be_sent_back(made_up: MadeUp) -> None:
     made_up.findings = [Finding("first", "holds", 1.0, "")]
     found = reproduced(made_up.experiment(), QUICK)
     again = pickle.loads(pickle.dumps(found))
@@ -95,7 +95,7 @@ def test_a_web_that_does_not_fit_the_disk_is_refused_before_it_is_made(
 
 def test_generated_webs_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(webs_module.tempfile, "gettempdir", lambda: str(tmp_path))
-    monkeypatch.setattr(webs_module, "_KEPT_FROM", 1000)
+    monkeypatch.setattr(webs_module, "_CACHED_FROM", 1000)
     first = QUICK.generated(1000)
     made = sorted(path.name for path in (tmp_path / "orienteer-webs").iterdir())
     assert made == ["web-1000", "web-1000.lock"]
@@ -135,7 +135,7 @@ def test_a_run_prints_verdicts_and_writes_a_report(
         assert (tmp_path / "out" / plot["file"]).exists()
 
 
-def test_what_differs_is_exit_code_3_and_a_line(
+def test_a_difference_is_exit_code_3_and_a_line(
     made_up: MadeUp, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made_up.findings = [Finding("first", "does not hold", 9.0, "nine")]
@@ -181,7 +181,7 @@ def test_without_matplotlib_it_says_what_to_install(
     assert printed == "python -m experiments: an experiment needs matplotlib: pip install 'orienteer[plots]'\n"
 
 
-def test_a_full_run_can_write_what_is_committed(
+def test_a_full_run_can_write_the_committed_files(
     made_up: MadeUp, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (made_up.toml.parent / "old.png").write_bytes(b"")

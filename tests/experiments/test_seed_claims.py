@@ -12,13 +12,13 @@ from experiments.seed_claims import (
     over_random,
 )
 from experiments.verdict import FAILS, HOLDS, IN_SHAPE, VERDICTS
-from orienteer.evaluate.seed_compare import SeedComparison, Series, compare_seeds
+from orienteer.evaluate.seed_compare import SeedComparison, SeedSeries, compare_seeds
 from tests.conftest import random_web
 
 
 def comparison(**by_seeds: list[float]) -> SeedComparison:
     """Curves over three seeds, the same over three hops."""
-    series = {name: Series(np.array(shares), np.array(shares)) for name, shares in by_seeds.items()}
+    series = {name: SeedSeries(np.array(shares), np.array(shares)) for name, shares in by_seeds.items()}
     return SeedComparison(9, 1, None, 3, 3, 3, ("pages",), series, series)
 
 
@@ -45,7 +45,7 @@ def test_the_weakest_pair_decides() -> None:
     assert claim.held_against(found, "pages") == (FAILS, "b 0.786 of c, h=1..3")
 
 
-def test_who_covers_nothing_is_surpassed_by_all_who_cover_no_less() -> None:
+def test_a_method_that_covers_nothing_is_surpassed_by_all_others() -> None:
     found = comparison(a=[0.0, 0.1, 0.2], b=[0.0, -0.1, 0.1])
     assert CoversMore("", ("a",), ("b",)).held_against(found, "value").verdict == HOLDS
     found = comparison(a=[-0.2, 0.5, 0.5], b=[0.0, 0.1, 0.1])
@@ -53,7 +53,7 @@ def test_who_covers_nothing_is_surpassed_by_all_who_cover_no_less() -> None:
 
 
 @pytest.mark.parametrize(
-    ("axis", "a", "verdict", "shown_by"),
+    ("axis", "a", "verdict", "detail"),
     [
         ("k", [0.4, 0.6, 0.8], HOLDS, "a +300 % at k=1, +100 % at k=3"),
         ("k", [0.2, 0.6, 0.6], IN_SHAPE, "a +100 % at k=1, +50 % at k=3"),
@@ -63,12 +63,12 @@ def test_who_covers_nothing_is_surpassed_by_all_who_cover_no_less() -> None:
         ("h", [0.4, 0.6, 0.8], FAILS, "a +300 % at h=1, +100 % at h=3"),
     ],
 )
-def test_where_the_improvement_goes(axis: str, a: list[float], verdict: str, shown_by: str) -> None:
+def test_the_trend_of_the_improvement(axis: str, a: list[float], verdict: str, detail: str) -> None:
     found = comparison(random=[0.1, 0.2, 0.4], a=a)
-    assert ImprovementMoves("", ("a",), axis).held_against(found, "pages") == (verdict, shown_by)
+    assert ImprovementMoves("", ("a",), axis).held_against(found, "pages") == (verdict, detail)
 
 
-def test_no_improvement_can_be_told_where_random_covers_nothing() -> None:
+def test_there_is_no_improvement_if_random_covers_nothing() -> None:
     found = comparison(random=[0.0, 0.2, 0.4], a=[0.1, 0.4, 0.4])
     assert ImprovementMoves("", ("a",), "k").held_against(found, "pages") == (FAILS, "random covers nothing")
 

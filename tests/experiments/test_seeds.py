@@ -10,7 +10,7 @@ from experiments.seed_claims import CoversMore
 from experiments.seeds import ONE_ENTRY, PAGES, VALUE, WORTH_1, Effort, Figures, finding
 from experiments.verdict import FAILS, HOLDS, IN_SHAPE
 from experiments.webs import Webs
-from orienteer.evaluate.seed_compare import SeedComparison, Series
+from orienteer.evaluate.seed_compare import SeedComparison, SeedSeries
 from tests.experiments.made_up_data import QUICK, experiment_of
 
 A_COVERS_MORE = CoversMore("", ("a",), ("b",))
@@ -18,7 +18,7 @@ HOLDING, IN_SHAPE_ONLY, FAILING = [0.3, 0.5, 0.6], [0.1, 0.6, 0.6], [0.1, 0.4, 0
 
 
 def comparison(a: list[float]) -> SeedComparison:
-    series = {"a": Series(np.array(a), np.array(a)), "b": Series(*np.array([[0.2, 0.4, 0.5]] * 2))}
+    series = {"a": SeedSeries(np.array(a), np.array(a)), "b": SeedSeries(*np.array([[0.2, 0.4, 0.5]] * 2))}
     return SeedComparison(9, 1, None, 3, 3, 3, ("pages",), series, series)
 
 

@@ -19,7 +19,7 @@ def refused(number: int) -> None:
 
 
 @pytest.mark.parametrize("n_processes", [1, 2])
-def test_what_is_submitted_is_done(n_processes: int) -> None:
+def test_submitted_work_is_done(n_processes: int) -> None:
     with side_by_side(n_processes) as pool:
         found = [one.result() for one in [pool.submit(squared, number) for number in range(5)]]
     assert [square for square, _ in found] == [0, 1, 4, 9, 16]
@@ -27,6 +27,6 @@ def test_what_is_submitted_is_done(n_processes: int) -> None:
 
 
 @pytest.mark.parametrize("n_processes", [1, 2])
-def test_an_error_arrives_as_what_it_is(n_processes: int) -> None:
+def test_an_error_keeps_its_type(n_processes: int) -> None:
     with pytest.raises(InputError, match="7 is refused"), side_by_side(n_processes) as pool:
         pool.submit(refused, 7).result()

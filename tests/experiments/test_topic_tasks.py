@@ -36,13 +36,13 @@ def test_a_part_of_a_web_keeps_its_links_and_words() -> None:
     assert (part.text.offsets.tolist(), part.text.words.tolist()) == ([0, 1, 3, 4], [7, 8, 8, 9])
 
 
-def test_a_classifier_tells_pages_by_words_it_has_seen_elsewhere() -> None:
+def test_a_classifier_scores_pages_by_words_of_its_training() -> None:
     training = labelled([0, 1, 0, 1], [[5, 5], [6, 6], [5], [6]])
     web = labelled([1, 0, 0], [[6], [5], []])
-    heard = TopicTask("group", "name", False, web, 0, training).heard()
-    assert heard[0] > 0.8
-    assert heard[1] < 0.2
-    assert np.isclose(heard[2], 0.5)
+    predicted = TopicTask("group", "name", False, web, 0, training).predicted()
+    assert predicted[0] > 0.8
+    assert predicted[1] < 0.2
+    assert np.isclose(predicted[2], 0.5)
 
 
 def test_a_hard_site_is_learned_on_another() -> None:

@@ -1,4 +1,4 @@
-"""Crawls to be exported: a small site fetched for real, and pages that somebody wrote to break the export."""
+"""Crawls for exports: a small site fetched by a real crawl, and hostile pages."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import itertools
 import os
 from pathlib import Path
 
-from orienteer.answers.reading import HTML_TYPES
-from orienteer.fake_web.answers import Answer, redirect_to
+from orienteer.fake_web.fake_response import FakeResponse, redirect_to
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
+from orienteer.responses.reading import HTML_TYPES
 from tests.live.live_crawls import crawled
 from tests.search.small_webs import HandmadeCrawl
 
@@ -22,18 +22,20 @@ SITE = {
     f"<a href='{VISIT}'>visit</a> <a href=/twin>twin</a> <a href=/latin>latin</a> <a href=/plain.txt>plain</a> "
     "<a href=/hidden>hidden</a> <a href=/missing>missing</a>",
     OLD: redirect_to(NEWS),
-    NEWS: Answer(STORY + "<a href=/>home</a>", gzip=True),
+    NEWS: FakeResponse(STORY + "<a href=/>home</a>", gzip=True),
     TWIN: STORY + "<a href=/>home</a>",
     VISIT: "<title>Visit</title><p>Open every day. <a href=http://a.test/>home</a> <a href=http://a.test/old>old</a>",
-    LATIN: Answer("<title>Café</title><p>Öffnungszeiten".encode("latin-1"), content_type="text/html; charset=latin1"),
-    PLAIN: Answer("Just text,\nin two lines.", content_type="text/plain"),
+    LATIN: FakeResponse(
+        "<title>Café</title><p>Öffnungszeiten".encode("latin-1"), content_type="text/html; charset=latin1"
+    ),
+    PLAIN: FakeResponse("Just text,\nin two lines.", content_type="text/plain"),
     HIDDEN: "<title>Hidden</title><meta name=robots content=noindex><p>Not to be found. <a href=/>home</a>",
 }
 PAGES = {HOME, NEWS, TWIN, VISIT, LATIN, HIDDEN}  # PLAIN is none: this crawl is for HTML
 
 
 def site_crawl(folder: Path) -> Path:
-    """The crawl of that site: NEWS and TWIN repeat one another, OLD is another name of NEWS, MISSING is not there."""
+    """Crawl the site: NEWS and TWIN are duplicates, OLD redirects to NEWS, MISSING does not exist."""
     with FakeWeb(MadeSite(SITE)) as web:
         crawled(web, HOME, folder, settings={"fetch": {"content_types": list(HTML_TYPES)}})
     return folder
@@ -61,7 +63,7 @@ RUDE_URLS = [
 
 
 def hostile_crawl(folder: Path) -> HandmadeCrawl:
-    """Pages under names and with titles and texts that every format must survive; links among all of them."""
+    """Make pages with hostile URLs, titles and texts, all linked to each other."""
     crawl = HandmadeCrawl(folder)
     for k, url in enumerate(RUDE_URLS):
         html = f"<title>{RUDE_TITLE}</title>{RUDE_TEXT}<p>Page {k} \udcff"
@@ -70,7 +72,7 @@ def hostile_crawl(folder: Path) -> HandmadeCrawl:
 
 
 def plain_crawl(folder: Path, n_pages: int = 12) -> HandmadeCrawl:
-    """Pages in a row, each with a link to the next."""
+    """Make a chain of pages, each with a link to the next."""
     crawl = HandmadeCrawl(folder)
     urls = [f"http://a.org/{k}" for k in range(n_pages)]
     pages = {url: f"<title>Page {k}</title><p>{os.urandom(3000).hex()}" for k, url in enumerate(urls)}

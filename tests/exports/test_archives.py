@@ -1,4 +1,4 @@
-"""Archives, read by the tools that are made for them."""
+"""Exported archives, read by other tools."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import sys
 import time
 import warnings
 import zipfile
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +22,8 @@ import orienteer as ori
 from orienteer.exports import wacz
 from orienteer.exports.archived_records import searchable_url
 from orienteer.exports.sorted_lines import SortedLines
-from orienteer.fake_web.answers import Answer
 from orienteer.fake_web.changing import ChangingSite
+from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.replay import replay
@@ -42,9 +41,10 @@ from tests.exports.crawls import (
     plain_crawl,
     site_crawl,
 )
-from tests.exports.shown_folders import keep_parts, keep_shown
+from tests.exports.rendered_folders import add_assets, add_rendering
 from tests.live.live_crawls import crawled
 from tests.store.small_crawls import warcio_responses
+from tests.valid_archives import validated
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +67,8 @@ def test_a_warc_need_not_be_compressed(crawl: Path, tmp_path: Path) -> None:
     assert dict(warcio_responses(tmp_path / "all.warc")) == dict(warcio_responses(tmp_path / "all.warc.gz"))
 
 
-def test_a_warc_goes_round(crawl: Path, tmp_path: Path) -> None:
-    """What is read from it is what the crawl knows of the web, but for what failed."""
+def test_a_warc_round_trips(crawl: Path, tmp_path: Path) -> None:
+    """Its graph equals that of the crawl, except for failures."""
     ori.export(crawl, "warc", tmp_path / "all.warc.gz")
     web = ori.LinkGraph.load(tmp_path / "all.warc.gz")
     assert web.urls is not None
@@ -97,12 +97,12 @@ def test_after_a_refresh_the_newest_version_counts(tmp_path: Path) -> None:
 
 
 def cdxj_of(*archives: Path) -> set[str]:
-    """The lines that another program makes of these archives."""
+    """Return the lines that another indexer makes from these archives."""
     command = [sys.executable, "-W", "ignore", "-m", "cdxj_indexer.main", *archives]
     return set(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines())
 
 
-def test_cdxj_is_as_another_indexer_makes_it(crawl: Path, tmp_path: Path) -> None:
+def test_cdxj_equals_that_of_another_indexer(crawl: Path, tmp_path: Path) -> None:
     ori.export(crawl, "cdxj", tmp_path / "index.cdxj")
     text = (tmp_path / "index.cdxj").read_bytes()
     lines = text.decode().splitlines()
@@ -136,16 +136,6 @@ def test_keys_are_those_of_pywb(url: str) -> None:
     assert searchable_url(url, keep_slash=False) == surt(url)
 
 
-def validated(path: Path) -> str:
-    """What `wacz validate` says."""
-    with warnings.catch_warnings(), redirect_stdout(io.StringIO()) as said:
-        warnings.simplefilter("ignore")
-        from wacz.main import main
-
-        code = main(["validate", "-f", str(path)])
-    return f"{code} {said.getvalue().splitlines()[-1]}"
-
-
 def test_wacz_is_valid(crawl: Path, tmp_path: Path) -> None:
     ori.export(crawl, "wacz", tmp_path / "all.wacz")
     assert validated(tmp_path / "all.wacz") == "0 Validation succeeded, the passed WACZ is valid"
@@ -164,7 +154,7 @@ def test_wacz_is_valid(crawl: Path, tmp_path: Path) -> None:
 
 
 def indexed(package: zipfile.ZipFile) -> list[dict[str, Any]]:
-    """The entries of the index in a WACZ, read by way of the index of the index, as a reader does."""
+    """Return the entries of the index in a WACZ, read through the secondary index, as a reader does."""
     head, *members = package.read("indexes/index.idx").decode().splitlines()
     assert json.loads(head.split(" ", 2)[2]) == {"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"}
     packed = package.read("indexes/index.cdx.gz")
@@ -199,57 +189,57 @@ def test_the_index_of_a_wacz_leads_to_the_records(
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A crawl with what its pages are shown with, and what a browser made of one; `copy.png` is as `a.png` is."""
+def rendered_crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A crawl with assets, and one rendered page; `copy.png` equals `a.png`."""
     folder = plain_crawl(tmp_path_factory.mktemp("shown") / "crawl", n_pages=2).path
     images = {"http://xyz.zz/a.png": b"a", "http://xyz.zz/copy.png": b"a", "http://xyz.zz/b/": b"b"}
-    keep_parts(folder, {url: Answer(body, content_type="image/png") for url, body in images.items()})
-    keep_parts(folder, {"http://xyz.zz/b/": Answer(b"newer", content_type="image/png")})
-    keep_shown(folder, "http://a.org/0")
+    add_assets(folder, {url: FakeResponse(body, content_type="image/png") for url, body in images.items()})
+    add_assets(folder, {"http://xyz.zz/b/": FakeResponse(b"newer", content_type="image/png")})
+    add_rendering(folder, "http://a.org/0")
     return folder
 
 
-SHOWN = {"urn:dom:http://a.org/0", "urn:view:http://a.org/0"}
-PARTS = {"http://xyz.zz/a.png", "http://xyz.zz/copy.png", "http://xyz.zz/b/"}
+RENDERINGS = {"urn:dom:http://a.org/0", "urn:view:http://a.org/0"}
+ASSETS = {"http://xyz.zz/a.png", "http://xyz.zz/copy.png", "http://xyz.zz/b/"}
 
 
 def targets(path: Path) -> list[tuple[str, str]]:
-    """Kind and URI of the records in a file, as warcio reads them."""
+    """Return kind and URI of the records in a file, read by warcio."""
     with path.open("rb") as stream:
         found = [(record.rec_type, record.rec_headers) for record in ArchiveIterator(stream)]
     return [(kind, headers.get_header("WARC-Target-URI")) for kind, headers in found if kind != "warcinfo"]
 
 
-def test_what_pages_are_shown_with_is_exported_once(shown: Path, tmp_path: Path) -> None:
-    ori.export(shown, "warc", tmp_path / "all.warc.gz")
+def test_assets_are_exported_once(rendered_crawl: Path, tmp_path: Path) -> None:
+    ori.export(rendered_crawl, "warc", tmp_path / "all.warc.gz")
     found = targets(tmp_path / "all.warc.gz")
-    assert sorted(uri for _, uri in found) == sorted({"http://a.org/0", "http://a.org/1"} | SHOWN | PARTS)
+    assert sorted(uri for _, uri in found) == sorted({"http://a.org/0", "http://a.org/1"} | RENDERINGS | ASSETS)
     assert {uri for kind, uri in found if kind == "revisit"} == {"http://xyz.zz/copy.png"}
     assert gzip.decompress((tmp_path / "all.warc.gz").read_bytes()).count(b"\r\n\r\nnewer\r\n") == 1
-    ori.export(shown, "warc", tmp_path / "pages.warc.gz", requisites=False)
-    assert {uri for _, uri in targets(tmp_path / "pages.warc.gz")} == {"http://a.org/0", "http://a.org/1"} | SHOWN
+    ori.export(rendered_crawl, "warc", tmp_path / "pages.warc.gz", assets=False)
+    assert {uri for _, uri in targets(tmp_path / "pages.warc.gz")} == {"http://a.org/0", "http://a.org/1"} | RENDERINGS
 
 
-def test_what_a_part_repeats_comes_with_it(tmp_path: Path) -> None:
-    """The newest of each part is exported; what it is a revisit of may be an older one."""
+def test_the_original_of_a_revisited_asset_is_exported(tmp_path: Path) -> None:
+    """The latest record of each asset is exported; the record that it revisits may be an older one."""
     folder = plain_crawl(tmp_path / "crawl", n_pages=1).path
     a, b = "http://xyz.zz/a.png", "http://xyz.zz/b.png"
-    keep_parts(folder, {a: Answer(b"same"), b: Answer(b"same")})
-    keep_parts(folder, {a: Answer(b"other")})
+    add_assets(folder, {a: FakeResponse(b"same"), b: FakeResponse(b"same")})
+    add_assets(folder, {a: FakeResponse(b"other")})
     ori.export(folder, "warc", tmp_path / "all.warc.gz")
     assert sorted(targets(tmp_path / "all.warc.gz"))[1:] == [("response", a), ("response", a), ("revisit", b)]
 
 
-def test_indexes_of_what_pages_are_shown_with(shown: Path, tmp_path: Path) -> None:
-    ori.export(shown, "cdxj", tmp_path / "index.cdxj")
+def test_assets_are_indexed(rendered_crawl: Path, tmp_path: Path) -> None:
+    ori.export(rendered_crawl, "cdxj", tmp_path / "index.cdxj")
     lines = (tmp_path / "index.cdxj").read_text().splitlines()
-    assert set(lines) <= cdxj_of(*sorted((shown / "archive").iterdir()))
-    assert {json.loads(line.split(" ", 2)[2])["url"] for line in lines} >= SHOWN | PARTS
-    ori.export(shown, "wacz", tmp_path / "all.wacz", hosts="a.org")
+    assert set(lines) <= cdxj_of(*sorted((rendered_crawl / "archive").iterdir()))
+    assert {json.loads(line.split(" ", 2)[2])["url"] for line in lines} >= RENDERINGS | ASSETS
+    ori.export(rendered_crawl, "wacz", tmp_path / "all.wacz", hosts="a.org")
     with zipfile.ZipFile(tmp_path / "all.wacz") as package:
         entries = indexed(package)
         heads = package.read("indexes/index.idx").decode().splitlines()[1:]
-    assert {entry["url"] for entry in entries} >= SHOWN | PARTS
+    assert {entry["url"] for entry in entries} >= RENDERINGS | ASSETS
     assert [head.split(":")[0] == "urn" for head in heads] == [False, True, False]
     assert validated(tmp_path / "all.wacz").startswith("0 ")
 
@@ -260,7 +250,7 @@ def test_hostile_pages_in_a_wacz(tmp_path: Path) -> None:
     assert validated(tmp_path / "rude.wacz").startswith("0 ")
 
 
-def test_a_damaged_record_is_not_passed_on(tmp_path: Path) -> None:
+def test_a_damaged_record_is_not_exported(tmp_path: Path) -> None:
     crawl = plain_crawl(tmp_path / "crawl")
     (archive,) = (crawl.path / "archive").iterdir()
     content = bytearray(archive.read_bytes())
@@ -273,7 +263,7 @@ def test_a_damaged_record_is_not_passed_on(tmp_path: Path) -> None:
 
 
 @given(lines=st.lists(st.binary(max_size=20)), max_bytes=st.integers(0, 100))
-def test_lines_come_out_sorted(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], max_bytes: int) -> None:
+def test_sorted_lines(tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], max_bytes: int) -> None:
     whole = [line.replace(b"\n", b"") + b"\n" for line in lines]
     with SortedLines(tmp_path_factory.getbasetemp(), max_bytes) as in_order:
         for line in whole:

@@ -1,4 +1,4 @@
-"""Feeds of what was new, changed and gone."""
+"""Feeds of new, changed and gone pages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ URN = re.compile(r"urn:uuid:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def entries(path: Path) -> list[ET.Element]:
-    """The entries of a feed, after a look at all that RFC 4287 demands of them and of the feed."""
+    """Return the entries of a feed, after checking the requirements of RFC 4287."""
     root = ET.parse(path).getroot()
     assert root.tag == SPACE + "feed"
     for element in (root, *root.iter(SPACE + "entry")):
@@ -48,15 +48,16 @@ def link(entry: ET.Element) -> str:
     return found.get("href") or ""
 
 
-def test_a_feed_tells_what_changed(changed: Path, tmp_path: Path) -> None:
+def test_a_feed_lists_changes(changed: Path, tmp_path: Path) -> None:
     out = tmp_path / "feed.atom"
     report = ori.export(changed, "atom", out, base="https://example.org/feed.atom")
     found = entries(out)
-    assert report.n_pages == len(found) == 7
+    assert report.n_pages == len(found) == 8
     assert (link(found[0]), text(found[0], "title")) == (GONE, f"Gone: {GONE}")
     assert text(found[0], "summary") == "The page is gone (http 404)."
     by_title = {text(entry, "title"): entry for entry in found}
     assert link(by_title["New: New"]) == NEW
+    assert link(by_title[f"Missing: {GONE}"]) == GONE
     assert link(by_title["Changed: X2"]) == EDITED
     assert text(by_title["Changed: X2"], "summary").endswith(
         "1 line added, 1 removed. It says now: Another line & more. new"
@@ -67,16 +68,16 @@ def test_a_feed_tells_what_changed(changed: Path, tmp_path: Path) -> None:
     assert [one.attrib["href"] for one in root.findall(SPACE + "link")] == ["https://example.org/feed.atom"]
 
 
-def test_ids_stay_and_the_newest_come_first(changed: Path, tmp_path: Path) -> None:
+def test_ids_are_stable_and_the_newest_come_first(changed: Path, tmp_path: Path) -> None:
     ori.export(changed, "atom", tmp_path / "all.atom")
     ori.export(changed, "atom", tmp_path / "few.atom", limit=2)
     everything, few = ([text(entry, "id") for entry in entries(tmp_path / name)] for name in ("all.atom", "few.atom"))
     assert few == everything[:2]
 
 
-def test_hosts_are_filtered_also_for_what_is_gone(changed: Path, tmp_path: Path) -> None:
+def test_gone_pages_are_filtered_by_host(changed: Path, tmp_path: Path) -> None:
     report = ori.export(changed, "atom", tmp_path / "a.atom", hosts="a.test")
-    assert report.n_pages == 7
+    assert report.n_pages == 8
     with pytest.raises(ori.InputError, match="on other hosts"):
         ori.export(changed, "atom", tmp_path / "b.atom", hosts="b.test")
 
@@ -89,8 +90,8 @@ def test_hostile_pages_make_a_valid_feed(tmp_path: Path) -> None:
     assert {link(entry) for entry in found} == set(RUDE_URLS)
 
 
-def test_settings_that_cannot_be(changed: Path, tmp_path: Path) -> None:
+def test_invalid_settings(changed: Path, tmp_path: Path) -> None:
     with pytest.raises(ori.InputError, match=r"^limit is 0; a feed has at least one entry$"):
         ori.export(changed, "atom", tmp_path / "x.atom", limit=0)
-    with pytest.raises(ori.InputError, match=r"^base is 'http://\['; it must be the URL at which the feed will"):
+    with pytest.raises(ori.InputError, match=r"^base is 'http://\['; it must be the URL of the feed"):
         ori.export(changed, "atom", tmp_path / "x.atom", base="http://[")

@@ -1,4 +1,4 @@
-"""Chunks: parts of one section each, within a size, with code that is never cut."""
+"""Chunks: each of one section, of limited size, with code that is never split."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_tables_are_cut_between_rows_and_keep_their_headers():
     assert sum(chunk.text.count("\n") - 1 for chunk in found) == 8
 
 
-def test_a_chunk_that_begins_in_a_list_stands_by_itself():
+def test_a_chunk_that_begins_in_a_list_is_complete():
     found = chunks(f"<dl><dt>term<dd><p>{words(12)}<p>{words(12, 'x')}<dt>next<dd>{words(12, 'y')}</dl>")
     assert [chunk.text for chunk in found] == [
         f"- **term**\n\n  {words(12)}",

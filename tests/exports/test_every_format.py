@@ -1,4 +1,4 @@
-"""What every format promises: a file is there whole or not at all, and what goes wrong is one line."""
+"""The contract of every format: a file is complete or missing, and errors are one line."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ import pytest
 import orienteer as ori
 from orienteer.exports import all_exporters
 from orienteer.exports.exporter import EXPORTERS
-from orienteer.exports.staging import MARK
+from orienteer.exports.staging import MARKER
 from orienteer.store.archive import Archive
 from orienteer.store.database_view import DatabaseView
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_row import PageRow
+from tests.disk_limits import small_disk_at
 from tests.exports.crawls import hostile_crawl, plain_crawl
-from tests.ready_process import PATIENCE_S, ReadyPopen
+from tests.ready_process import TEST_TIMEOUT_S, ReadyPopen
 from tests.search.small_webs import SETTINGS, HandmadeCrawl
-from tests.small_disk import small_disk_at
 
 pytestmark = pytest.mark.long
 
@@ -38,7 +38,7 @@ def out_of(format: str, folder: Path) -> Path:
 
 
 def everything_in(folder: Path) -> dict[str, bytes]:
-    """All files, hidden ones too, by their paths."""
+    """Return all files, hidden ones too, by path."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -48,7 +48,7 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_the_name_is_that_of_the_folder(
+def test_the_default_name_is_that_of_the_folder(
     format: str, crawl: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -60,18 +60,18 @@ def test_the_name_is_that_of_the_folder(
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_hostile_pages_do_no_harm(format: str, tmp_path: Path) -> None:
+def test_hostile_pages(format: str, tmp_path: Path) -> None:
     crawl = hostile_crawl(tmp_path / "crawl")
     report = ori.export(crawl.path, format, out_of(format, tmp_path))
     assert {path.name for path in tmp_path.iterdir()} == {"crawl", *(path.name for path in report.files)}
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_what_is_there_is_replaced_only_if_that_is_said(format: str, crawl: Path, tmp_path: Path) -> None:
+def test_an_existing_export_is_replaced_only_with_force(format: str, crawl: Path, tmp_path: Path) -> None:
     out = out_of(format, tmp_path)
     ori.export(crawl, format, out)
     before = everything_in(tmp_path)
-    with pytest.raises(ori.ExportError, match=r"^[^\n]* is there already; --force replaces it$"):
+    with pytest.raises(ori.ExportError, match=r"^[^\n]* exists already; --force replaces it$"):
         ori.export(crawl, format, out)
     assert everything_in(tmp_path) == before
     ori.export(crawl, format, out, force=True)
@@ -79,7 +79,7 @@ def test_what_is_there_is_replaced_only_if_that_is_said(format: str, crawl: Path
 
 
 def interrupt(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
-    """Whatever is read of pages, records or titles ends in this, after some of them."""
+    """Make every read of pages, records or titles raise this error, after some of them."""
 
     def spoilt(function: Any) -> Any:
         n_calls = 0
@@ -99,7 +99,7 @@ def interrupt(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device"), MemoryError()])
 @pytest.mark.parametrize("format", FORMATS)
-def test_an_export_that_ends_too_early_leaves_what_was_there(
+def test_a_failed_export_keeps_the_previous_one(
     format: str, error: BaseException, crawl: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = out_of(format, tmp_path)
@@ -118,9 +118,9 @@ def test_an_export_that_ends_too_early_leaves_what_was_there(
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_crawl_that_has_fetched_nothing(format: str, tmp_path: Path) -> None:
+def test_a_crawl_without_fetched_pages(format: str, tmp_path: Path) -> None:
     CrawlFolder.create(tmp_path / "crawl", SETTINGS).close()
-    with pytest.raises(ori.InputError, match=r"^[^\n]*the crawl has fetched no page yet, so there is nothing to ex"):
+    with pytest.raises(ori.InputError, match=r"^[^\n]*the crawl has not fetched any page yet; there is nothing to ex"):
         ori.export(tmp_path / "crawl", format, out_of(format, tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["crawl"]
 
@@ -130,7 +130,7 @@ def test_a_crawl_with_failures_only(format: str, tmp_path: Path) -> None:
     crawl = plain_crawl(tmp_path / "crawl", 2)
     for url in list(crawl.ids):
         crawl.remove(url)
-    with pytest.raises(ori.InputError, match="the crawl has fetched no page yet"):
+    with pytest.raises(ori.InputError, match="the crawl has not fetched any page yet"):
         ori.export(crawl.path, format, out_of(format, tmp_path))
 
 
@@ -145,15 +145,15 @@ def test_a_crawl_without_an_archive(format: str, tmp_path: Path) -> None:
     try:
         n_pages = ori.export(tmp_path / "crawl", format, out_of(format, tmp_path)).n_pages
     except ori.InputError as error:
-        assert "the crawl kept no archive" in str(error)
+        assert "the crawl has no archive" in str(error)
         n_pages = 0
     allowed = {2} if format in NEEDS_NO_ARCHIVE else {0} if format in EXPORTERS.own() else {0, 2}
     assert n_pages in allowed
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_beside_a_crawl_that_goes_on(format: str, tmp_path: Path) -> None:
-    """Another process holds the folder, and has written what it has not acknowledged."""
+def test_export_of_a_running_crawl(format: str, tmp_path: Path) -> None:
+    """Another process has the lock of the folder, and unacknowledged writes."""
     crawl = plain_crawl(tmp_path / "crawl", 5)
     with CrawlFolder.open(crawl.path) as folder:
         folder.database.add_urls(5, ["http://a.org/new"])
@@ -164,7 +164,7 @@ def test_beside_a_crawl_that_goes_on(format: str, tmp_path: Path) -> None:
         assert folder.database.next_position() == 6
 
 
-def test_places_that_cannot_be_written_to(crawl: Path, tmp_path: Path) -> None:
+def test_invalid_targets(crawl: Path, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "mine.txt").write_text("mine")
     (tmp_path / "file").write_text("mine")
@@ -173,12 +173,12 @@ def test_places_that_cannot_be_written_to(crawl: Path, tmp_path: Path) -> None:
         ("jsonl", tmp_path / "no" / "x.jsonl"): r"the folder .*no does not exist$",
         ("jsonl", tmp_path / "x.txt"): r"the name of a jsonl export must end in \.jsonl, \.jsonl\.gz, \.jsonl\.zst$",
         ("wacz", tmp_path / "x.zip"): r"the name of a wacz export must end in \.wacz$",
-        ("jsonl", tmp_path / "dir.jsonl"): "there is a folder of that name, or no ordinary file; choose another name$",
-        ("jsonl", crawl / "x.jsonl"): "in the crawl folder, or around it; choose a place outside of",
-        ("markdown", crawl): "in the crawl folder, or around it",
-        ("markdown", crawl.parent): "in the crawl folder, or around it",
-        ("markdown", tmp_path / "folder"): rf"a folder that is no export \(no {MARK} in it\); it is left as it is$",
-        ("markdown", tmp_path / "file"): "a file, where a folder is to be written; choose another name$",
+        ("jsonl", tmp_path / "dir.jsonl"): "exists and is no regular file; choose another name$",
+        ("jsonl", crawl / "x.jsonl"): "inside the crawl folder, or contains it; choose a path outside of",
+        ("markdown", crawl): "inside the crawl folder, or contains it",
+        ("markdown", crawl.parent): "inside the crawl folder, or contains it",
+        ("markdown", tmp_path / "folder"): rf"a folder that is no export \(no {MARKER} in it\); it is not replaced$",
+        ("markdown", tmp_path / "file"): "a file, not a folder; choose another name$",
     }
     for (format, out), message in refusals.items():
         with pytest.raises(ori.ExportError, match=message) as refused:
@@ -188,13 +188,13 @@ def test_places_that_cannot_be_written_to(crawl: Path, tmp_path: Path) -> None:
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_a_side_file_that_is_there_already(crawl: Path, tmp_path: Path) -> None:
+def test_an_existing_side_file(crawl: Path, tmp_path: Path) -> None:
     (tmp_path / "x.links.parquet").write_text("mine")
-    with pytest.raises(ori.ExportError, match=r"x\.links\.parquet is there already"):
+    with pytest.raises(ori.ExportError, match=r"x\.links\.parquet exists already"):
         ori.export(crawl, "parquet", tmp_path / "x.parquet")
 
 
-def test_names_that_are_unknown(crawl: Path, tmp_path: Path) -> None:
+def test_unknown_names(crawl: Path, tmp_path: Path) -> None:
     with pytest.raises(ori.InputError, match=r"no export format named 'parqet'; did you mean 'parquet'\? \(choices: a"):
         ori.export(crawl, "parqet", tmp_path / "x.parquet")
     with pytest.raises(ori.InputError, match="no setting of jsonl named 'base'"):
@@ -205,10 +205,10 @@ def test_names_that_are_unknown(crawl: Path, tmp_path: Path) -> None:
         ori.export(crawl, "jsonl", tmp_path / "x.jsonl", hosts="http://[")
 
 
-def test_an_empty_folder_may_be_taken(crawl: Path, tmp_path: Path) -> None:
+def test_an_empty_folder_is_replaced(crawl: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     assert ori.export(crawl, "markdown", tmp_path / "out").n_pages == 12
-    assert (tmp_path / "out" / MARK).is_file()
+    assert (tmp_path / "out" / MARKER).is_file()
 
 
 # -- disks ------------------------------------------------------------------------------------------------------
@@ -216,14 +216,14 @@ def test_an_empty_folder_may_be_taken(crawl: Path, tmp_path: Path) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of so few bytes that nothing fits, in memory; or a skip that says what is missing."""
+    """A tiny disk in memory, on which no export fits; skips with the reason if it cannot be mounted."""
     with small_disk_at(tmp_path / "disk", "40k") as disk:
         yield disk
 
 
 @pytest.fixture(scope="module")
 def large_crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Larger than that disk in every format."""
+    """A crawl that is larger than that disk in every format."""
     crawl = HandmadeCrawl(tmp_path_factory.mktemp("large") / "crawl")
     name = "x" * 500
     urls = [f"http://a.org/{name}/{k}" for k in range(100)]
@@ -235,7 +235,7 @@ def large_crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("format", sorted(set(FORMATS) - {"parquet"}))
 def test_a_full_disk(format: str, small_disk: Path, large_crawl: Path) -> None:
     out = out_of(format, small_disk)
-    message = r"^the disk is full: [^\n]* cannot be written; nothing of it is left behind$"
+    message = r"^the disk is full: [^\n]* cannot be written; no partial files are left$"
     with pytest.raises(ori.ExportError, match=message):
         ori.export(large_crawl, format, out)
     assert list(small_disk.iterdir()) == []
@@ -244,7 +244,7 @@ def test_a_full_disk(format: str, small_disk: Path, large_crawl: Path) -> None:
 
 
 def test_a_full_disk_and_parquet(small_disk: Path, large_crawl: Path) -> None:
-    """What is left of an earlier export stays."""
+    """The previous export stays."""
     (small_disk / "x.parquet").write_bytes(b"old")
     (small_disk / "filler").write_bytes(bytes(30_000))
     with pytest.raises(ori.ExportError, match=r"^the disk is full: [^\n]*x.parquet cannot be written"):
@@ -260,14 +260,14 @@ def test_a_read_only_disk(small_disk: Path, crawl: Path) -> None:
 
 
 def test_a_process_that_is_killed(tmp_path: Path, large_crawl: Path) -> None:
-    """What was there before is there still, or all of the new one."""
+    """The previous export is unchanged, or the new one is complete."""
     ori.export(large_crawl, "jsonl", tmp_path / "whole.jsonl")
     out = tmp_path / "x.jsonl"
     for wait_s in (0.0, 0.02, 0.05):
         out.write_text("old")
         command = [sys.executable, "-m", "orienteer", "export", large_crawl, "-f", "jsonl", "-o", out, "--force"]
         with ReadyPopen(command, stdout=subprocess.DEVNULL) as process:
-            until = time.monotonic() + PATIENCE_S
+            until = time.monotonic() + TEST_TIMEOUT_S
             while process.poll() is None and not list(tmp_path.glob(".new-*")) and time.monotonic() < until:
                 time.sleep(0.001)
             time.sleep(wait_s)

@@ -1,4 +1,4 @@
-"""What pages say of themselves in exports, and which of pages that say the same is exported, and found."""
+"""Metadata of pages in exports, and the canonical one of duplicates in exports and searches."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import yaml
 
 import orienteer as ori
 from orienteer.exports.markdown import file_name
-from orienteer.fake_web.answers import Answer
+from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from tests.live.live_crawls import Told, crawled
+from tests.live.live_crawls import StoredCrawl, crawled
 
 HOST = "http://a.test"
 TEXTS = {name: " ".join(f"{name}{k}" for k in range(60)) for name in ("article", "loop", "lie", "lost", "far", "other")}
@@ -32,7 +32,7 @@ MARKED = (
     "<meta property=article:published_time content=2025-03-01T10:00Z><meta property=og:site_name content=Site>"
     '<meta property=og:image content=/i.png><script type=application/ld+json>{"@type": "Article"}</script><p>text'
 )
-SITE: dict[str, str | Answer] = {
+SITE: dict[str, str | FakeResponse] = {
     f"{HOST}/": "<title>Home</title>" + "".join(f"<a href={path}>{path}</a> " for path in LINKS),
     f"{HOST}/print": page("article", "/article", "printed"),
     f"{HOST}/article": page("article", "/article"),
@@ -40,9 +40,9 @@ SITE: dict[str, str | Answer] = {
     f"{HOST}/loop1": page("loop", "/loop2", "one"),
     f"{HOST}/loop2": page("loop", "/loop1", "two"),
     f"{HOST}/lost": page("lost", "/missing"),
-    f"{HOST}/far": page("far", "http://elsewhere.test/"),
+    f"{HOST}/far": page("far", "http://other.test/"),
     f"{HOST}/self": page("other", "/self"),
-    f"{HOST}/marked": Answer(MARKED, headers=(("Last-Modified", "Tue, 01 Apr 2025 10:00:00 GMT"),)),
+    f"{HOST}/marked": FakeResponse(MARKED, headers=(("Last-Modified", "Tue, 01 Apr 2025 10:00:00 GMT"),)),
 }  # fmt: skip
 
 
@@ -61,9 +61,9 @@ def jsonl(folder: Path) -> dict[str, dict[str, Any]]:
     return {page["url"].removeprefix(HOST): page for page in pages}
 
 
-def test_of_pages_that_say_the_same_the_canonical_one_is_exported(crawl: Path) -> None:
-    told = Told(crawl)
-    order = [told.urls[page] for page in told.order]
+def test_of_duplicates_the_canonical_one_is_exported(crawl: Path) -> None:
+    stored = StoredCrawl(crawl)
+    order = [stored.urls[page] for page in stored.order]
     assert order.index(f"{HOST}/print") < order.index(f"{HOST}/article"), "else there is nothing to see here"
     pages = jsonl(crawl)
     assert "/article" in pages
@@ -80,14 +80,14 @@ def test_a_search_shows_the_canonical_one_too(crawl: Path) -> None:
         assert f"{HOST}/liar" in {hit.url for hit in index.search("lie7").hits}
 
 
-def test_a_page_that_says_something_else_stays_whatever_it_names(crawl: Path) -> None:
+def test_a_page_with_other_content_ignores_its_canonical(crawl: Path) -> None:
     pages = jsonl(crawl)
     assert pages.keys() >= {"/liar", "/lost", "/far", "/self"}
     assert len({"/loop1", "/loop2"} & pages.keys()) == 1, "each names the other: they are one all the same"
 
 
-def test_to_the_certificate_a_canonical_is_a_link(crawl: Path) -> None:
-    rows = Told(crawl).rows
+def test_a_canonical_is_a_link_for_the_certificate(crawl: Path) -> None:
+    rows = StoredCrawl(crawl).rows
     assert all(row is None or row.redirect_to is None for row in rows.values())
 
 

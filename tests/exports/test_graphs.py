@@ -1,4 +1,4 @@
-"""Graphs with URLs and ranks, opened by NetworkX, pandas, DuckDB, and by us."""
+"""Graphs with URLs and ranks, read by NetworkX, pandas, DuckDB, and Orienteer."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def links(web: nx.DiGraph) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("format", NAMES)
-def test_networkx_opens_it(format: str, crawl: Path, tmp_path: Path) -> None:
+def test_networkx_reads_it(format: str, crawl: Path, tmp_path: Path) -> None:
     web = exported(crawl, format, tmp_path)
     by_url = {values["url"]: values for _, values in web.nodes(data=True)}
     assert set(by_url) == PAGES
@@ -73,7 +73,7 @@ def test_hostile_titles_and_urls(format: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format", NAMES)
-def test_a_part_of_the_pages(format: str, crawl: Path, tmp_path: Path) -> None:
+def test_a_selection_of_pages(format: str, crawl: Path, tmp_path: Path) -> None:
     web = exported(crawl, format, tmp_path, sites="a.test")
     assert {values["url"] for _, values in web.nodes(data=True)} == PAGES - {VISIT}
     assert (NEWS, HOME) in links(web)
@@ -88,7 +88,7 @@ def graph_links(web: ori.LinkGraph) -> set[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("format", "name"), [("graphml", "web.graphml.gz"), ("edges", "web.csv"), ("edges", "web.tsv.zst")]
 )
-def test_it_goes_round(format: str, name: str, crawl: Path, tmp_path: Path) -> None:
+def test_it_round_trips(format: str, name: str, crawl: Path, tmp_path: Path) -> None:
     truth = links(exported(crawl, "networkx", tmp_path))
     ori.export(crawl, format, tmp_path / name)
     web = ori.LinkGraph.load(tmp_path / name)
@@ -113,7 +113,7 @@ def test_edges_in_pandas_and_duckdb(crawl: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["web.csv", "web.tsv"])
 def test_hostile_edges(name: str, tmp_path: Path) -> None:
-    """A URL never holds a tab or a line end; commas and quotes it may."""
+    """A URL never contains a tab or a line end, but may contain commas and quotes."""
     import pandas as pd
 
     crawl = hostile_crawl(tmp_path / "crawl")
@@ -123,5 +123,5 @@ def test_hostile_edges(name: str, tmp_path: Path) -> None:
     assert len(table) == ori.LinkGraph.load(tmp_path / name).n_links
 
 
-def test_a_page_that_repeats_another_is_a_page_of_the_graph(crawl: Path, tmp_path: Path) -> None:
+def test_a_duplicate_is_a_page_of_the_graph(crawl: Path, tmp_path: Path) -> None:
     assert {NEWS, TWIN} <= {values["url"] for _, values in exported(crawl, "gexf", tmp_path).nodes(data=True)}

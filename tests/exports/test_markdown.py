@@ -1,4 +1,4 @@
-"""Markdown of pages: what has a structure keeps it, and what is text stays text."""
+"""Markdown of pages: structure is preserved, and text is escaped."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def markdown(html: str) -> str:
 
 
 @pytest.mark.parametrize("template", ["{body}", TEMPLATE], ids=["alone", "in a page"])
-def test_documents_go_round(template):
+def test_documents_round_trip(template):
     n_all: Counter[str] = Counter()
     n_found: Counter[str] = Counter()
     for document in documents(N_DOCUMENTS):
@@ -97,19 +97,19 @@ AWKWARD = st.text("ab1 *_`~[]()<>&#;.-+!|:=\\\"'\té\n", max_size=40)
 
 
 @given(AWKWARD, st.sampled_from(["p", "li", "td", "h2", "b", "a", "i", "dt"]))
-def test_text_is_never_obeyed(text, tag):
-    """Text of a page, wherever it stands, makes no element that was not there, and is shown as it is."""
+def test_text_is_escaped(text, tag):
+    """Text of a page creates no new elements anywhere, and is rendered unchanged."""
     said = text.replace("&", "&amp;").replace("<", "&lt;")
     html = f"<p>x<{tag} href=y>{said}</{tag}>z<br>{said}<table><tr><td>1<td>{said}<tr><td>2<td>3</table>"
     page = extract_page(html.encode(), URL, with_blocks=True)
-    shown = MarkdownIt("gfm-like", {"html": True, "linkify": False}).render(markdown_of(page.blocks, page.base))
+    rendered = MarkdownIt("gfm-like", {"html": True, "linkify": False}).render(markdown_of(page.blocks, page.base))
     known = {"p", "li", "ul", "h2", "a", "strong", "em", "table", "thead", "tbody", "tr", "td", "th", "br"}
-    assert set(re.findall(r"<(\w+)", shown)) <= known
-    assert unescape(re.sub(r"<[^>]*>", "", shown)).split() == page.text.split()
+    assert set(re.findall(r"<(\w+)", rendered)) <= known
+    assert unescape(re.sub(r"<[^>]*>", "", rendered)).split() == page.text.split()
 
 
 @given(st.text(max_size=60))
-def test_targets_lead_to_the_web_and_cannot_end_early(reference):
+def test_link_targets_are_web_urls_and_escaped(reference):
     target = target_of(reference, URL)
     if target:
         assert target.strip("<>").startswith(("http://", "https://", "mailto:"))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import orienteer as ori
-from orienteer.answers.sitemaps import sitemap_urls
 from orienteer.exports import sitemap
+from orienteer.responses.sitemaps import sitemap_urls
 from orienteer.url import canonical_url
 from tests.exports.crawls import HIDDEN, NEWS, PAGES, RUDE_URLS, TWIN, hostile_crawl, plain_crawl, site_crawl
 
@@ -17,7 +17,7 @@ SPACE = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
 
 
 def named(path: Path) -> list[str]:
-    """The URLs that a sitemap names, after a look at its elements, as its schema wants them."""
+    """Return the URLs of a sitemap, after checking its elements against the schema."""
     root = ET.parse(path).getroot()
     assert root.tag == SPACE + "urlset"
     for entry in root:
@@ -47,18 +47,18 @@ def test_many_pages_are_split(base: str | None, limit: str, tmp_path: Path, monk
         monkeypatch.setattr(sitemap, "MAX_BYTES", 600)
     crawl = plain_crawl(tmp_path / "crawl", 12)
     report = ori.export(crawl.path, "sitemap", tmp_path / "my map.xml", **({} if base is None else {"base": base}))
-    index, *parts = report.files
+    index, *files = report.files
     assert index == tmp_path / "my map.xml"
     assert re.match(rb'<\?xml version="1.0" encoding="UTF-8"\?>\n<sitemapindex', index.read_bytes())
-    places = sitemap_urls(index.read_bytes(), "http://elsewhere.org/").sitemaps
-    assert places == [f"{base or 'http://a.org/'}my%20map-{k + 1}.xml" for k in range(len(parts))]
-    found = [named(tmp_path / place.rpartition("/")[2].replace("%20", " ")) for place in places]
-    assert [url for part in found for url in part] == [f"http://a.org/{k}" for k in range(12)]
+    urls = sitemap_urls(index.read_bytes(), "http://other.org/").sitemaps
+    assert urls == [f"{base or 'http://a.org/'}my%20map-{k + 1}.xml" for k in range(len(files))]
+    found = [named(tmp_path / place.rpartition("/")[2].replace("%20", " ")) for place in urls]
+    assert [url for file in found for url in file] == [f"http://a.org/{k}" for k in range(12)]
     if limit == "urls":
-        assert [len(part) for part in found] == [5, 5, 2]
+        assert [len(file) for file in found] == [5, 5, 2]
     else:
-        assert len(parts) == 2
-        assert all(part.stat().st_size <= 600 for part in parts)
+        assert len(files) == 2
+        assert all(file.stat().st_size <= 600 for file in files)
 
 
 def test_hostile_urls(tmp_path: Path) -> None:
@@ -69,5 +69,5 @@ def test_hostile_urls(tmp_path: Path) -> None:
 
 def test_a_base_that_is_no_url(tmp_path: Path) -> None:
     crawl = plain_crawl(tmp_path / "crawl", 1)
-    with pytest.raises(ori.InputError, match="^base is 'nowhere'; it must be the URL at which the sitemap will be"):
+    with pytest.raises(ori.InputError, match="^base is 'nowhere'; it must be the URL of the sitemap"):
         ori.export(crawl.path, "sitemap", tmp_path / "sitemap.xml", base="nowhere")

@@ -1,4 +1,4 @@
-"""Texts that several processes read are exported as if one had read them, byte for byte."""
+"""Exports of texts do not depend on the number of processes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import orienteer as ori
 from orienteer.errors import SkippedPageWarning
 from orienteer.exports import page_texts
 from tests.exports.crawls import hostile_crawl
-from tests.processes.readings import children
+from tests.processes.jobs import children
 from tests.search.deadly import deadly
 from tests.search.small_webs import HandmadeCrawl, page
 from tests.search.test_index_processes import filled
@@ -29,14 +29,14 @@ def crawls(tmp_path_factory: pytest.TempPathFactory) -> list[HandmadeCrawl]:
 
 
 def exported(crawl: HandmadeCrawl, format: str, out: Path, n_processes: int) -> dict[str, bytes]:
-    """All files that an export consists of."""
+    """Return all files of an export."""
     report = ori.export(crawl.path, format, out, processes=n_processes, all_pages=True)
     files = [path for path in report.files if path.is_file()] or sorted(out.rglob("*.*"))
     return {str(path.relative_to(out.parent))[1:]: path.read_bytes() for path in files if path.is_file()}
 
 
 @pytest.mark.parametrize("format", ["jsonl", "markdown", "chunks", "parquet"])
-def test_however_many_read_it_is_the_same_export(crawls: list[HandmadeCrawl], format: str, tmp_path: Path) -> None:
+def test_the_export_does_not_depend_on_processes(crawls: list[HandmadeCrawl], format: str, tmp_path: Path) -> None:
     suffix = {"markdown": "", "chunks": ".jsonl"}.get(format, f".{format}")
     for crawl in crawls:
         one, *others = (
@@ -47,12 +47,14 @@ def test_however_many_read_it_is_the_same_export(crawls: list[HandmadeCrawl], fo
     assert not children(os.getpid())
 
 
-def test_a_page_that_kills_says_nothing_and_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_crashes_its_reader_is_empty_and_warned_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     crawl = HandmadeCrawl(tmp_path / "crawl")
     urls = [f"http://a.org/{k}" for k in range(30)]
     urls[11] = "http://a.org/deadly"
     crawl.add({url: page(f"Title {k}", f"word{k}") for k, url in enumerate(urls)})
-    monkeypatch.setattr(page_texts, "content_reading", partial(deadly, "orienteer.exports.page_texts:content_reading"))
+    monkeypatch.setattr(page_texts, "content_reader", partial(deadly, "orienteer.exports.page_texts:content_reader"))
     with pytest.warns(SkippedPageWarning, match=r"^http://a\.org/deadly: skipped, .*killed by SIGKILL"):
         report = ori.export(crawl.path, "jsonl", tmp_path / "x.jsonl", processes=2)
     pages: list[dict[str, Any]] = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text().splitlines()]

@@ -58,7 +58,7 @@ def one_of(pages: set[str], *others: str) -> bool:
     return len(pages.intersection(others)) == 1
 
 
-def test_json_lines_say_what_is_known(crawl: Path) -> None:
+def test_fields_of_json_lines(crawl: Path) -> None:
     pages = jsonl(crawl)
     home = pages[HOME]
     assert home["title"] == "Home"
@@ -80,7 +80,7 @@ def test_a_page_of_plain_text(tmp_path: Path) -> None:
     assert jsonl(crawl.path)["http://a.org/a.txt"]["text"] == "Just <text>,\nin two lines."
 
 
-def test_of_pages_that_say_the_same_one_is_there_and_none_that_asks_not_to_be(crawl: Path) -> None:
+def test_one_of_each_group_of_duplicates_without_noindex(crawl: Path) -> None:
     some, everything = jsonl(crawl), jsonl(crawl, all_pages=True)
     assert set(everything) == PAGES
     assert one_of(set(some), NEWS, TWIN)
@@ -128,8 +128,8 @@ def test_the_rank_in_the_whole_web(tmp_path: Path) -> None:
     assert [found.get("global_rank") for found in pages.values()] == [0.75, None, 0.25]
 
 
-def test_pages_that_repeat_one_another_in_a_circle(tmp_path: Path) -> None:
-    """As it comes about when pages change: each was once found to repeat the other."""
+def test_circular_duplicates(tmp_path: Path) -> None:
+    """This happens when pages change: each was found to be a duplicate of the other at some time."""
     crawl = HandmadeCrawl(tmp_path / "crawl")
     one, two, three = "http://a.org/1", "http://a.org/2", "http://a.org/3"
     crawl.add({one: page("One", "same"), two: page("Two", "same"), three: page("Three", "other")})
@@ -138,7 +138,7 @@ def test_pages_that_repeat_one_another_in_a_circle(tmp_path: Path) -> None:
     assert set(jsonl(crawl.path)) == {one, three}
 
 
-def test_what_stands_for_the_others_is_one_that_is_wanted(tmp_path: Path) -> None:
+def test_the_representative_passes_the_filters(tmp_path: Path) -> None:
     crawl = HandmadeCrawl(tmp_path / "crawl")
     crawl.add({"http://a.org/": page("A", "same")})
     crawl.add({"http://b.org/": page("B", "same")}, near_duplicate_of="http://a.org/")
@@ -162,7 +162,7 @@ def test_hostile_pages_are_a_line_each(tmp_path: Path) -> None:
 
 
 def read_markdown(path: Path) -> tuple[dict[str, Any], str]:
-    """Front matter and body of a file, as YAML and Markdown."""
+    """Return front matter and body of a file, parsed as YAML and Markdown."""
     text = path.read_text(encoding="utf-8")
     opening, head, body = re.split(r"^---$\n?", text, maxsplit=2, flags=re.MULTILINE)
     assert opening == ""
@@ -185,7 +185,7 @@ def test_markdown_is_a_file_a_page(crawl: Path, tmp_path: Path) -> None:
 
 
 def test_hostile_pages_are_text_in_markdown(tmp_path: Path) -> None:
-    """No tag comes out but paragraphs, headings and links, and what they hold is what the page says."""
+    """Only paragraphs, headings and links are rendered, and their text is that of the page."""
     crawl = hostile_crawl(tmp_path / "crawl")
     ori.export(crawl.path, "markdown", tmp_path / "out")
     files = list((tmp_path / "out").rglob("*"))
@@ -197,10 +197,10 @@ def test_hostile_pages_are_text_in_markdown(tmp_path: Path) -> None:
         head, body = read_markdown(path)
         known = texts[head["url"]]
         assert head["title"] == known["title"]
-        shown = MarkdownIt("gfm-like", {"html": True, "linkify": False}).render(body)
-        shown = re.sub(r'</?a(?: href="https?://[^"]*")?>', "", shown)  # the links of the page
-        assert set(re.findall(r"</?(\w+)", shown)) <= {"p", "h1", "h2"}
-        assert [line for line in _plain(shown) if line != _words(known["title"])] == [
+        rendered = MarkdownIt("gfm-like", {"html": True, "linkify": False}).render(body)
+        rendered = re.sub(r'</?a(?: href="https?://[^"]*")?>', "", rendered)  # the links of the page
+        assert set(re.findall(r"</?(\w+)", rendered)) <= {"p", "h1", "h2"}
+        assert [line for line in _plain(rendered) if line != _words(known["title"])] == [
             words for line in known["text"].split("\n") if (words := _words(line)) and words != _words(known["title"])
         ]
 
@@ -216,7 +216,7 @@ def _plain(html: str) -> list[str]:
 
 
 @given(url=TEXTS)
-def test_file_names_stay_where_they_are(url: str) -> None:
+def test_file_names_stay_inside_the_folder(url: str) -> None:
     for name in (file_name(url), file_name(f"http://{url}"), file_name(f"http://a.org/{url}")):
         assert len(name.parts) == 2
         for part in name.parts:
@@ -224,7 +224,7 @@ def test_file_names_stay_where_they_are(url: str) -> None:
             assert len(part) < 110
 
 
-def test_file_names_tell_urls_apart() -> None:
+def test_file_names_are_distinct() -> None:
     assert len({str(file_name(url)).lower() for url in RUDE_URLS}) == len(RUDE_URLS)
     assert str(file_name("http://a.org/visit/us.html")).startswith("a.org/visit-us-")
 
@@ -236,11 +236,11 @@ def test_yaml_reads_back_what_was_written(value: Any) -> None:
 
 
 @given(text=st.text("ab1 *_`~[]()<>&#;.-+!|:=\\\"'>\té", max_size=30))
-def test_markdown_shows_text_as_it_is(text: str) -> None:
+def test_markdown_renders_escaped_text(text: str) -> None:
     for mark, tag in (("", "p"), ("## ", "h2")):
-        shown = MarkdownIt("gfm-like", {"html": True, "linkify": False}).render(mark + escaped(text))
-        assert _plain(shown) == ([_words(text)] if text.split() else [""] * bool(mark))
-        assert set(re.findall(r"</?(\w+)", shown)) <= {tag}
+        rendered = MarkdownIt("gfm-like", {"html": True, "linkify": False}).render(mark + escaped(text))
+        assert _plain(rendered) == ([_words(text)] if text.split() else [""] * bool(mark))
+        assert set(re.findall(r"</?(\w+)", rendered)) <= {tag}
 
 
 # -- Parquet ----------------------------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ def test_parquet_in_duckdb_and_pandas(
     assert {url for (url,) in joined} == {HOME, news}, "a link to another name of a page is a link to the page"
 
 
-def test_parquet_goes_round(crawl: Path, tmp_path: Path) -> None:
+def test_parquet_round_trips(crawl: Path, tmp_path: Path) -> None:
     import pandas as pd
 
     report = ori.export(crawl, "parquet", tmp_path / "site.parquet", all_pages=True)
@@ -298,7 +298,7 @@ def test_hostile_pages_in_parquet(tmp_path: Path) -> None:
     assert table["text"].tolist() == [found["text"] for found in jsonl(crawl.path).values()]
 
 
-def test_texts_are_main_text_and_the_full_text_can_be_had(tmp_path: Path) -> None:
+def test_main_text_and_full_text(tmp_path: Path) -> None:
     menu = "<nav><ul><li><a href=/>Start</a><li><a href=/shop>Shop</a></ul></nav>"
     crawl = HandmadeCrawl(tmp_path / "crawl")
     said = "The bridge of {} was closed in March, and the council wants to build it again before the summer ends. "

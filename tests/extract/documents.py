@@ -1,4 +1,4 @@
-"""Documents at random in which what a tag means depends on where it stands: drawings, formulas, templates, tables."""
+"""Random documents in which the meaning of a tag depends on its context: SVG, MathML, templates, tables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ODD = (
 
 
 def random_document(rng: random.Random, n_pieces: int = 24) -> str:
-    """A document of tags, most of them of containers, with links that are numbered."""
+    """Return a document of tags, most of them of containers, with numbered links."""
     pieces, opened = [], []
     if rng.random() < 0.5:
         pieces.append("<!doctype html>")

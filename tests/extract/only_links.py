@@ -1,4 +1,4 @@
-"""The links of a page, for tests that want nothing else of it."""
+"""The links of a page, for tests that need nothing else."""
 
 from __future__ import annotations
 

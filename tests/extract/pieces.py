@@ -1,4 +1,4 @@
-"""Pieces of HTML, for pages made at random: what is common, what is rare, and what is broken."""
+"""Pieces of HTML for random pages: common, rare, and broken ones."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ MARKUP = [
 
 
 def random_page(rng: random.Random, n_pieces: int = 30) -> str:
-    """A page of random pieces: mostly well-formed tags and text, with something strange now and then."""
+    """Return a page of random pieces: mostly well-formed tags and text."""
     return "".join(_piece(rng) for _ in range(rng.randrange(n_pieces)))
 
 
 def mutated(rng: random.Random, page: str) -> str:
-    """A page with a few pieces cut out, doubled, moved or put in anywhere, also inside tags and words."""
+    """Return a page with random deletions, duplications and insertions, also inside tags and words."""
     for _ in range(rng.randrange(1, 6)):
         at, to = sorted((rng.randrange(len(page) + 1), rng.randrange(len(page) + 1)))
         to = min(to, at + rng.choice((1, 5, 50)))

@@ -1,4 +1,4 @@
-"""Pages as blocks: what each line is and where it stands, and that the lines are those of the text."""
+"""Pages as blocks: the kind and the context of each line, and that the lines are those of the text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ N_RANDOM_PAGES = 600  # 20,000 take ten seconds
 
 
 def read(html: str | bytes) -> Page:
-    """A page with its blocks; it says besides what it says without them."""
+    """Read a page with its blocks, and check that everything else is the same without them."""
     content = html.encode("utf-8", "replace") if isinstance(html, str) else html
     page, without = extract_page(content, URL, with_blocks=True), extract_page(content, URL)
     assert text_of(page.blocks) == page.text == without.text
@@ -72,7 +72,7 @@ def test_levels_depths_and_numbers():
     assert [(item.list.is_ordered, item.number) for item in items] == [(True, 3), (False, 1), (True, 9), (True, 10)]
 
 
-def test_cells_know_their_places():
+def test_rows_and_columns_of_cells():
     page = read("<table><thead><tr><td>A<td colspan=2>B<tbody><tr><td rowspan=2>1<td><td>2<tr><td>3</table>")
     cells = [block.container for block in page.blocks]
     assert all(isinstance(cell, Cell) for cell in cells)
@@ -94,11 +94,11 @@ def test_spans_are_those_of_the_collapsed_text():
     assert block.n_linked == len("the next page")
 
 
-def test_a_decoration_is_no_image():
+def test_decorative_images_are_omitted():
     assert read("<p><img src=x alt=''>word").blocks[0].spans == ()
 
 
-def test_code_is_kept_as_it_is_written():
+def test_code_is_unchanged():
     page = read("<div class='highlight-python notranslate'><pre>\n<b>def</b> f():\n\n    return  1\n\n</pre></div>")
     (block,) = page.blocks
     assert block.code is not None
@@ -111,7 +111,7 @@ def test_code_is_kept_as_it_is_written():
     ["<pre>a<br><br>  b</pre>", "<pre>a\r\n\r\n  b</pre>", "<pre><div>a</div>\n<div>\n  b</div></pre>",
      "<pre>a\n<div>\n  b</div></pre>"],
 )  # fmt: skip
-def test_what_breaks_lines_in_code(html):
+def test_line_breaks_in_code(html):
     (code,) = {block.code for block in read(html).blocks}
     assert code is not None
     assert code.text == "a\n\n  b"
@@ -129,7 +129,7 @@ def test_languages_of_code(words, language):
     assert language_of(words, {}) == language
 
 
-def test_numbers_of_lines_are_told():
+def test_line_numbers_of_code():
     html = "<table><tr><td class=linenos><pre>1\n2</pre><td class=code><pre>a\nb</pre></table>"
     assert [block.code is not None and block.code.is_numbering for block in read(html).blocks] == [True, False]
 
@@ -150,31 +150,31 @@ def test_anchors_of_headings(html, anchor):
     assert (heading.kind, heading.text, heading.anchor) == ("heading", "x", anchor)
 
 
-def test_links_of_headings_to_themselves_say_nothing():
+def test_permalinks_of_headings_are_dropped():
     page = read("<h1>Install<a class=headerlink href=#install>¶</a></h1><p>See <a href=#x>§</a> or <a href=#y># 5</a>")
     assert page.headings == ["Install"]
     assert page.text == "Install\nSee or # 5"
 
 
-def test_the_elements_around_a_block_and_their_words():
+def test_ancestors_of_a_block_and_their_words():
     block = one("<nav class='Menu top' id=N role=navigation><div><p><a href=x>Home</a></p></div></nav>")
     assert block.element.path() == ["html", "nav", "div", "p"]
     assert [element.words for element in block.element.chain()] == ["", "", "menu top n navigation", ""]
 
 
-def test_ends_that_are_left_out_or_wrong():
+def test_missing_and_wrong_end_tags():
     page = read("<ul><li>a<ul><li>b</ul>c<li>d</ul><p>e<table><tr><td>f<p>g</table>h</div></b>i")
     assert [(block.text, block.list_depth) for block in page.blocks] == [
         ("a", 1), ("b", 2), ("c", 1), ("d", 1), ("e", 0), ("f", 0), ("g", 0), ("h", 0), ("i", 0),
     ]  # fmt: skip
 
 
-def test_what_is_hidden_is_no_block():
+def test_hidden_text_is_no_block():
     page = read("<title>T</title>a<noscript><p>b<img src=x alt=y></noscript><template><p>c</template><p>d")
     assert [block.text for block in page.blocks] == ["a", "d"]
 
 
-def test_a_text_beyond_the_limit_ends_the_blocks():
+def test_blocks_end_at_the_limit_of_the_text():
     page = read(("<p>" + "<b>bold</b>" + " word" * 200) * (MAX_TEXT_CHARS // 1000 + 1))
     assert MAX_TEXT_CHARS - 10 <= len(page.text) <= MAX_TEXT_CHARS
 

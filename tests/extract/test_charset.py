@@ -1,4 +1,4 @@
-"""Which encoding a page is in."""
+"""The encodings of pages."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from orienteer.extract.charset import as_utf8, charset_of, decoded
         (b"", "", "utf-8"),
     ],
 )
-def test_a_mark_goes_before_the_header_before_the_page_before_a_guess(html, charset, found):
+def test_order_of_sources_of_the_charset(html, charset, found):
     assert charset_of(html, charset) == found
 
 
-def test_what_cannot_be_decoded_is_replaced():
+def test_invalid_bytes_are_replaced():
     assert decoded(b"a\xffb", "utf-8") == "a\ufffdb"
     assert as_utf8(b"a\xe2\x82", "utf-8") == "a\ufffd".encode()
     assert as_utf8(b"\xef\xbb\xbfa", "utf-8") == b"a"
@@ -55,7 +55,7 @@ def test_any_bytes_become_utf_8(html, charset):
 
 
 @pytest.mark.parametrize("n_before", range((1 << 20) - 4, (1 << 20) + 1))
-def test_a_letter_between_two_pieces_is_valid(n_before):
+def test_a_character_across_two_pieces_is_valid(n_before):
     html = b"x" * n_before + "🧭".encode()
     assert as_utf8(html, "utf-8") == html
     assert as_utf8(html[:-1], "utf-8") == html[:-4] + "\ufffd".encode()

@@ -1,4 +1,4 @@
-"""Dates as pages write them."""
+"""Dates in the formats of pages."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ from orienteer.extract.dates import iso_date
         ("", ""),
     ],
 )
-def test_dates_are_as_precise_as_what_is_known(text: str, date: str) -> None:
+def test_dates_are_as_precise_as_known(text: str, date: str) -> None:
     assert iso_date(text) == date
 
 
 @given(st.text(st.sampled_from("0123456789-/.: TZjanmarfeb,"), max_size=40))
-def test_whatever_is_there_is_a_date_or_none(text: str) -> None:
+def test_any_text_is_a_date_or_none(text: str) -> None:
     found = iso_date(text)
     assert found == "" or (len(found) in (4, 7, 10) and iso_date(found) == found)

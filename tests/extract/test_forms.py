@@ -1,4 +1,4 @@
-"""The forms of a page, as a browser would send them."""
+"""The forms of a page, with the values that a browser would send."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ one <input name=inside></textarea><select name=s><option value=1><option value=2
 """
 
 
-def test_what_a_browser_would_send() -> None:
+def test_values_that_a_browser_would_send() -> None:
     search, login = forms_of(PAGE, "https://a.test/x/y")
     assert (search.method, search.action, search.names) == ("get", "https://a.test/app/", {"q"})
     assert (login.id, login.method, login.action) == ("in", "post", "https://a.test/app/go?a=1&b")
@@ -33,11 +33,11 @@ def test_what_a_browser_would_send() -> None:
     assert (login.passwords, login.submit) == ({"pass"}, ("do", "login"))
 
 
-def test_an_action_that_is_no_url_is_none() -> None:
+def test_an_invalid_action_is_none() -> None:
     assert [form.action for form in forms_of(b"<form action='mailto:a@b.test'></form>", "http://a.test/")] == [None]
 
 
-def test_hostile_pages_have_few_forms() -> None:
+def test_the_number_of_forms_is_bounded() -> None:
     assert len(forms_of(b"<form></form>" * 5_000, "http://a.test/")) == 100
     assert (
         len(forms_of(b"<form>" + b"".join(b"<input name=%d>" % k for k in range(5_000)), "http://a.test/")[0].fields)

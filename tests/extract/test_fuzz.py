@@ -1,4 +1,4 @@
-"""Pages at random, with broken markup and broken bytes: extraction never raises, and what it gives is bounded."""
+"""Random pages, with broken markup and broken bytes: extraction never raises, and its results are bounded."""
 
 from __future__ import annotations
 

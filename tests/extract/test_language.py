@@ -37,10 +37,10 @@ def test_a_tag_is_cut_to_its_language(tag, language):
         ("Робот читает страницы, следует по ссылкам и решает, какую страницу загрузить следующей.", "ru"),
     ],
 )
-def test_a_text_tells_its_language(text, language):
+def test_detection(text, language):
     assert detected(text) == language
     assert detected(text * 1000) == language
 
 
-def test_a_short_text_tells_nothing():
+def test_short_texts_are_not_detected():
     assert detected("") == detected("x" * (MIN_DETECTION_CHARS - 1)) == ""

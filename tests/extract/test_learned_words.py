@@ -1,4 +1,4 @@
-"""What was learned of words: kernels find the words that Python's regular expressions find."""
+"""Learned words: kernels find the same words as regular expressions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LINES = st.lists(st.lists(_PIECES, min_size=1, max_size=24).map("".join), min_s
 
 
 def _places(words: list[str]) -> Places:
-    """Elements that are called so; nothing stands in them."""
+    """Return empty elements with these classes."""
     encoded = [one.encode() for one in words]
     ends = np.cumsum([len(one) for one in encoded])
     nothing = np.zeros(len(words), np.int64)
@@ -38,14 +38,14 @@ def _n_words(lines: list[str]) -> np.ndarray:
 
 
 @given(st.lists(st.lists(_PIECES, max_size=12).map(lambda pieces: "".join(pieces).lower()), min_size=1, max_size=6))
-def test_elements_have_what_was_learned_of_their_words(words: list[str]):
+def test_element_scores(words: list[str]):
     for row, said in zip(_LEARNED.element_scores(_places(words)).tolist(), words, strict=True):
         own = [_KNOWN[word] for word in element_words(said) if word in _KNOWN]
         assert row == pytest.approx([min([0.0, *own]), max([0.0, *own]), sum(own)])
 
 
 @given(_LINES)
-def test_short_lines_have_what_was_learned_of_their_words(lines: list[str]):
+def test_line_scores(lines: list[str]):
     n_words = _n_words(lines)
     for row, line, n in zip(
         _LEARNED.line_scores(lowered("\n".join(lines)), n_words).tolist(), lines, n_words, strict=True
@@ -71,9 +71,9 @@ def test_shares_of_the_title(lines: list[str], title: str):
 
 
 @given(_LINES)
-def test_a_short_line_has_no_more_words_to_tell_apart_than_it_is_long(lines: list[str]):
+def test_the_number_of_words_of_a_short_line_is_bounded(lines: list[str]):
     assert all(len(line_words(line)) <= n for line, n in zip(lines, _n_words(lines), strict=True))
 
 
-def test_nothing_learned_says_nothing():
+def test_no_learned_words_have_no_scores():
     assert not LearnedWords({}, {}).line_scores(lowered("Share"), np.ones(1)).any()

@@ -1,4 +1,4 @@
-"""The links of HTML pages, kind and hostile."""
+"""The links of HTML pages, well-formed and hostile."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGE = "http://example.org/dir/page.html"
 
 
 def links(html: str | bytes, **more) -> list[str]:
-    """The links of a page in http://example.org/dir/, short: without that prefix."""
+    """Return the links of a page in http://example.org/dir/, without that prefix."""
     html = html.encode() if isinstance(html, str) else html
     return [link.removeprefix("http://example.org/dir/") for link in extract_links(html, PAGE, **more)]
 
@@ -84,7 +84,7 @@ def test_a_base_holds_for_all_links_even_those_before_it():
 
 
 @pytest.mark.parametrize("base", ["http://[", "data:,", "javascript:x"])
-def test_a_base_that_is_none_is_ignored(base):
+def test_an_invalid_base_is_ignored(base):
     assert links(f"<base href='{base}'><a href=x>") == ["x"]
     assert links("<base target=_top><a href=x>") == ["x"]
 
@@ -123,7 +123,7 @@ def test_a_refresh_is_a_link(content, found):
     assert links(f"<meta http-equiv=Refresh content='{content.replace(chr(39), '&#39;')}'>") == found
 
 
-def test_nofollow_links_are_left_out():
+def test_nofollow_links_are_excluded():
     html = "<a href=x rel=nofollow><a href=y rel='ugc NoFollow'><a href=z rel=noopener><area href=w rel=nofollow>"
     assert links(html) == ["z"]
     assert links("<link rel='next nofollow' href=x>") == []
@@ -134,7 +134,7 @@ def test_robots_of_the_page_can_forbid_all_links(content):
     assert links(f"<a href=x><meta name=Robots content='{content}'><a href=y>") == []
 
 
-def test_robots_that_allow_links_or_mean_others_forbid_none():
+def test_rules_that_allow_links_or_name_others_forbid_none():
     html = "<meta name=robots content='noindex, nosnippet'><meta name=description content=nofollow><a href=x>"
     assert links(html) == ["x"]
 
@@ -169,7 +169,7 @@ def test_a_page_has_no_more_links_than_the_limit():
         ("<div>" * 10_000 + "</x>" * 10_000 + "<a href=x>", ()),
     ],
 )
-def test_a_page_says_why_links_are_missing(html, unknown):
+def test_reasons_for_missing_links(html, unknown):
     for with_text in (False, True):
         page = extract_page(html.encode(), PAGE, with_text=with_text)
         assert page.unknown_links == unknown
@@ -177,7 +177,7 @@ def test_a_page_says_why_links_are_missing(html, unknown):
             assert page.links == ["http://example.org/dir/x"]
 
 
-def test_references_beyond_a_limit_are_not_kept_and_that_is_said():
+def test_references_beyond_the_limit_are_dropped_and_reported():
     html = "".join(f"<a href=mailto:{k}>" for k in range(MAX_REFERENCES)) + "<a href=mailto:1>"
     page = extract_page(html.encode(), PAGE)
     assert (page.links, page.unknown_links) == ([], ())
@@ -185,7 +185,7 @@ def test_references_beyond_a_limit_are_not_kept_and_that_is_said():
     assert (page.links, page.unknown_links) == ([], (TOO_MANY_LINKS,))
 
 
-def test_links_beyond_the_text_that_is_kept_are_found():
+def test_links_beyond_the_limit_of_text_are_found():
     for text in ("ä" * MAX_TEXT_BYTES, "word <b>x</b>" * (MAX_TEXT_BYTES // 4), "x" + "日" * MAX_TEXT_BYTES):
         page = extract_page(f"{text}<a href=x>after</a>".encode(), PAGE)
         assert page.links == ["http://example.org/dir/x"]
@@ -194,7 +194,7 @@ def test_links_beyond_the_text_that_is_kept_are_found():
         assert page.anchors == []
 
 
-def test_nofollow_links_are_told_apart():
+def test_nofollow_links_are_separate():
     page = extract_page(b"<a href=x><a href=x rel=nofollow><a href=y rel=nofollow>", PAGE)
     assert (page.links, page.nofollow_links) == (["http://example.org/dir/x"], ("http://example.org/dir/y",))
     assert page.unknown_links == ()
@@ -231,7 +231,7 @@ def test_a_query_is_in_the_encoding_of_the_page():
         (b"<a href=a\x00b>", None, "a%EF%BF%BDb"),
     ],
 )
-def test_a_page_is_decoded_by_its_mark_then_the_header_then_what_it_says_or_looks_like(html, charset, found):
+def test_order_of_sources_of_the_encoding(html, charset, found):
     assert links(html, charset=charset) == [found]
 
 

@@ -1,4 +1,4 @@
-"""Main text: which lines a reader came for."""
+"""Main text detection."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orienteer.extract.learned_words import element_words
 from orienteer.extract.line_counts import CHARS, ENDS_SENTENCE, FIGURES, SENTENCES, WORDS, line_counts
 from orienteer.extract.line_places import places_of
 from orienteer.extract.line_reader import read_with_lines
-from orienteer.extract.main_text import MAIN, arrays_of, as_bytes, judge, judge_of
+from orienteer.extract.main_text import MAIN, arrays_of, as_bytes, load_model, model_of
 from orienteer.extract.page import extract_page
 from orienteer.extract.reader import read
 
@@ -37,24 +37,24 @@ def _page(html: bytes, **asked: bool):
 def test_the_article_is_main_text_and_menus_are_not():
     main = _page(_ARTICLE).main_text
     assert main.count("The council decided") == 10
-    for furniture in ("Sport", "cookies", "Related", "Copyright"):
-        assert furniture not in main
+    for boilerplate in ("Sport", "cookies", "Related", "Copyright"):
+        assert boilerplate not in main
 
 
 def test_a_score_for_each_line_of_the_text():
     page = _page(_ARTICLE)
     assert len(page.line_scores) == len(page.text.split("\n"))
-    shown = [line for line, score in zip(page.text.split("\n"), page.line_scores, strict=True) if score >= MAIN]
-    assert "\n".join(shown) == page.main_text
+    main = [line for line, score in zip(page.text.split("\n"), page.line_scores, strict=True) if score >= MAIN]
+    assert "\n".join(main) == page.main_text
 
 
-def test_blocks_and_lines_are_judged_alike():
+def test_blocks_and_lines_have_the_same_scores():
     one, other = _page(_ARTICLE), _page(_ARTICLE, with_blocks=True)
     assert one.text == other.text
     assert one.main_text == other.main_text
 
 
-def test_nobody_pays_who_does_not_ask():
+def test_scores_only_on_request():
     page = extract_page(_ARTICLE, _URL)
     assert page.line_scores == b""
     assert page.main_text == page.text
@@ -70,20 +70,20 @@ def test_an_empty_page_has_none():
     assert (page.line_scores, page.main_text) == (b"", "")
 
 
-def test_what_a_page_repeats_is_main_text_once():
+def test_repeated_lines_are_main_text_once():
     twice = _ARTICLE.replace(b"</article>", f"<p>{_SENTENCE * 3}</p></article>".encode())
     assert _page(twice).main_text.count(_SENTENCE.strip()) == _page(_ARTICLE).main_text.count(_SENTENCE.strip())
 
 
-def test_a_page_of_unsure_lines_has_a_low_border():
+def test_a_page_with_uncertain_lines_has_a_low_threshold():
     scores = np.array([0.45, 0.4, 0.42, 0.01])
     assert list(np.frombuffer(as_bytes(scores, np.full(4, 10.0)), np.uint8) >= MAIN) == [True, True, True, False]
 
 
-def test_what_was_learned_survives_its_file():
-    again = judge_of(arrays_of(judge()))
-    assert again.words == judge().words
-    for one, other in ((again.first, judge().first), (again.second, judge().second)):
+def test_the_model_round_trips():
+    again = model_of(arrays_of(load_model()))
+    assert again.words == load_model().words
+    for one, other in ((again.first, load_model().first), (again.second, load_model().second)):
         assert all(
             np.array_equal(a, b)
             for x, y in zip(one.layers, other.layers, strict=True)

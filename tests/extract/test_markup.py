@@ -1,4 +1,4 @@
-"""A page without its markup, and that what is left of it is what a tree of the page holds."""
+"""Filtered pages have the same content as the trees of the pages."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def links_in_the_tree(html: str) -> list[str]:
 def links_read(html: str, with_text: bool) -> list[str]:
     reader = read(html.encode(), with_text)
     return sorted(
-        {*reader.references, *reader.nofollow_references} - _elsewhere(reader.canonical) if reader.is_understood else ()
+        {*reader.references, *reader.nofollow_references} - _canonical(reader.canonical) if reader.is_understood else ()
     )
 
 
-def _elsewhere(canonical: str | None) -> set[str]:
+def _canonical(canonical: str | None) -> set[str]:
     return set() if canonical is None else {canonical.partition("#")[0]}
 
 
 @pytest.mark.parametrize(
-    ("html", "light"),
+    ("html", "filtered"),
     [
         ("<p>a <b>bold</b> word</p>", "\x1ea bold word\x1e"),
         ("<A HREF=x>a</A>", "<A HREF=x>a</A>"),
@@ -70,20 +70,20 @@ def _elsewhere(canonical: str | None) -> set[str]:
         ("", ""),
     ],
 )
-def test_what_is_left_of_a_page(html, light):
-    assert _WITH_TEXT.lightened(html.encode())[:2] == (light, True)
+def test_filtered_pages(html, filtered):
+    assert _WITH_TEXT.apply(html.encode())[:2] == (filtered, True)
     assert links_read(html, True) == links_read(html, False) == links_in_the_tree(html)
 
 
-def test_links_alone_leave_little_of_a_page():
+def test_filter_for_links_only():
     html = b"<title>T</title><p>text &am<b>p;</b> <a href=x>a</a><img src=y><textarea><a href=z></textarea></p>"
-    assert _LINKS_ONLY.lightened(html)[:2] == ("<title>T</title><a href=x>", True)
+    assert _LINKS_ONLY.apply(html)[:2] == ("<title>T</title><a href=x>", True)
 
 
-def test_a_light_page_never_outgrows_its_room():
+def test_a_filtered_page_fits_its_buffer():
     for piece in ("<noscript>", "&<b>", "<<b>", "<svg><a href=x>", "<li>"):
-        light = _WITH_TEXT.lightened(piece.encode() * 1000).page
-        assert len(light) <= len(piece) * 1000
+        filtered = _WITH_TEXT.apply(piece.encode() * 1000).page
+        assert len(filtered) <= len(piece) * 1000
 
 
 tags = st.tuples(
@@ -112,7 +112,7 @@ def test_random_documents_have_the_links_of_their_trees():
         else:
             n_unknown += 1
         n_links += len(links_in_the_tree(html))
-    assert n_links > N_RANDOM_PAGES  # else nothing was compared
+    assert n_links > N_RANDOM_PAGES  # the comparison is not trivial
     assert n_unknown < 0.02 * N_RANDOM_PAGES
 
 

@@ -1,4 +1,4 @@
-"""Near duplicates: what signatures estimate, and which pairs the bands find."""
+"""Near duplicates: estimates by signatures, and pairs found by bands."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def signature_of(words: list[str]) -> bytes:
 
 
 def pair(rng: np.random.Generator, n_words: int, target: float) -> tuple[list[str], list[str], float]:
-    """Two texts of words that never repeat, of which the second ends in other words; and their true similarity."""
+    """Return two texts of distinct words, with different ends, and their true similarity."""
     one = [f"w{k}" for k in rng.integers(0, 2**60, n_words)]
     n_shingles = n_words - SHINGLE_WORDS + 1
     n_shared = round(2 * n_shingles * target / (1 + target))
@@ -129,7 +129,7 @@ def test_thai_and_khmer_need_no_spaces(one, other):
 
 
 def test_a_signature_does_not_change_between_runs():
-    # Signatures are kept in crawl folders: should this fail with a new version of rensa, they must be made anew.
+    # Signatures are stored in crawl folders: if a new version of rensa changes them, they must be computed again.
     found = signature(" ".join(f"word{k}" for k in range(100)))
     assert found is not None
     assert hashlib.sha1(found).hexdigest() == "9e7d7699c0060d268b44397f6d10505cfa972cfe"

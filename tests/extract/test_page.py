@@ -1,4 +1,4 @@
-"""What a page says, besides its links."""
+"""The content of a page other than its links."""
 
 from __future__ import annotations
 
@@ -66,15 +66,15 @@ def test_the_title_is_the_first_one(html, title, with_text):
         ("", ""),
     ],
 )
-def test_the_text_is_what_a_reader_sees(html, text):
+def test_the_visible_text(html, text):
     assert page(html).text == text
 
 
-def test_headings_of_three_levels_are_kept():
+def test_headings_of_three_levels():
     html = "<h1>One <i>and</i><br>more</h1><h2>Two<h3>Three&nbsp;</h3><h4>Four</h4><h2> </h2>"
     html += "<h3>Five<a href=#5>¶</a></h3><h2>Open"
     assert page(html).headings == ["One and more", "Two", "Three", "Five", "Open"]
-    assert page("<template><h1>unseen</h1></template><h1>seen</h1>").headings == ["seen"]
+    assert page("<template><h1>hidden</h1></template><h1>seen</h1>").headings == ["seen"]
 
 
 @pytest.mark.parametrize(
@@ -93,12 +93,12 @@ def test_headings_of_three_levels_are_kept():
         ("<a href=x>left open<script>no", [("x", "left open")]),
     ],
 )
-def test_anchors_say_what_links_are_called(html, anchors):
+def test_anchors_have_the_texts_of_links(html, anchors):
     prefix = "http://example.org/dir/"
     assert page(html).anchors == [(prefix + link, text) for link, text in anchors]
 
 
-def test_without_text_the_rest_is_the_same():
+def test_everything_else_is_the_same_without_text():
     html = (
         "<html lang=en><title>T</title><meta name=description content=d><link rel=canonical href=c>"
         "<h1>H</h1><a href=x>a</a> text"
@@ -148,7 +148,7 @@ def test_description_and_canonical_url():
         ("", "otherbot: none", False, False),
     ],
 )
-def test_robots_are_told_by_the_page_or_by_its_header(html, header, noindex, nofollow):
+def test_rules_in_the_page_or_the_header(html, header, noindex, nofollow):
     found = page("<a href=x>x</a><link rel=canonical href=c>" + html, robots_header=header)
     assert (found.noindex, found.nofollow) == (noindex, nofollow)
     assert len(found.links) == (0 if nofollow else 2)
@@ -169,11 +169,11 @@ def test_robots_are_told_by_the_page_or_by_its_header(html, header, noindex, nof
         ("x".encode("utf-16"), None, "utf-16le"),
     ],
 )
-def test_a_page_says_which_charset_was_used(html, charset, used):
+def test_the_charset_that_was_used(html, charset, used):
     assert page(html, charset=charset).charset == used
 
 
-def test_what_a_page_gives_is_bounded():
+def test_results_are_bounded():
     found = page("".join(f"<a href={k}>word{k}</a> <p>" for k in range(MAX_LINKS + 5)) + "<a href=0>again</a>")
     assert len(found.links) == MAX_LINKS
     assert found.unknown_links == ("too many links",)

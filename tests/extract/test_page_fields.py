@@ -1,4 +1,4 @@
-"""What pages say of themselves for machines, and that nothing there does harm."""
+"""The metadata of pages, and that hostile data is harmless."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orienteer.answers.reading import read_page
 from orienteer.extract.linked_data import LinkedData, linked_data
 from orienteer.extract.markup import MAX_LINKED_DATA_BYTES
 from orienteer.extract.page import extract_page
 from orienteer.extract.page_fields import MAX_FIELD_CHARS, NO_FIELDS, PageFields
+from orienteer.responses.reading import read_page
 
 PAGE = "http://example.org/dir/page"
 
@@ -26,7 +26,7 @@ def script(data: Any) -> str:
     return f"<script type='application/ld+json'>{json.dumps(data)}</script>"
 
 
-def test_only_where_they_are_asked_for() -> None:
+def test_only_on_request() -> None:
     html = b"<meta name=author content=A>"
     assert extract_page(html, PAGE).fields is NO_FIELDS
     assert extract_page(html, PAGE, with_fields=True, with_text=False).fields.author == "A"
@@ -43,7 +43,7 @@ def test_open_graph() -> None:
     )
 
 
-def test_the_description_of_the_page_counts_before_that_of_networks() -> None:
+def test_the_description_comes_before_open_graph() -> None:
     html = "<meta property=og:description content=b><meta name=Description content=' a  a '>"
     assert fields(html).description == "a a"
 
@@ -70,7 +70,7 @@ def test_dates(html: str, published: str, changed: str) -> None:
     assert (found.published, found.changed) == (published, changed)
 
 
-def test_what_the_server_says_is_the_last_resort() -> None:
+def test_last_modified_is_the_last_resort() -> None:
     def changed(html: bytes, last_modified: str) -> str:
         page = read_page(html, PAGE, "text/html", with_fields=True, last_modified=last_modified)
         return page.fields.changed
@@ -152,14 +152,14 @@ def test_feeds() -> None:
         "nonsense", "", "null", "3", '"text"', "\ufeff{}", "{'@type': 'Article'}", "\x00",
     ],
 )  # fmt: skip
-def test_hostile_linked_data_says_nothing_of_the_page(data: str) -> None:
+def test_hostile_linked_data_is_ignored(data: str) -> None:
     found = linked_data([data])
     assert found._replace(types=()) == LinkedData()
     html = f"<script type=application/ld+json>{data}</script><meta name=author content=A>"
     assert fields(html).author == "A"
 
 
-def test_what_is_too_large_is_left_out() -> None:
+def test_large_values_are_dropped() -> None:
     big = script({"@type": "Article", "author": "A", "text": "x" * MAX_LINKED_DATA_BYTES})
     assert fields(big).author == ""
     assert len(fields(f"<meta name=description content='{'a ' * 100_000}'>").description) <= MAX_FIELD_CHARS

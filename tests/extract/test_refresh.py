@@ -1,4 +1,4 @@
-"""Where a page leads by itself: the header and the element, as browsers read them."""
+"""Refreshes: the header and the element, as browsers read them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_first_valid_one_counts_and_the_header_is_before_the_page():
     assert extract_page(two, PAGE, refresh_header="never").refresh == TO_X
 
 
-def test_a_base_counts_from_where_it_stands():
+def test_a_base_counts_from_its_position():
     html = "<base href=/b/><meta http-equiv=refresh content='0;x'>"
     assert extract_page(html.encode(), PAGE).links == ["http://example.org/b/x"]
     html = "<meta http-equiv=refresh content='0;x'><base href=/b/>"
@@ -77,6 +77,6 @@ def test_a_refresh_in_a_template_is_none_and_one_in_noscript_is():
     assert extract_page(f"<noscript>{meta}</noscript>".encode(), PAGE).refresh == TO_X
 
 
-def test_a_refresh_is_not_followed_where_no_link_is():
+def test_a_refresh_of_a_nofollow_page_is_not_followed():
     page = extract_page(b"", PAGE, robots_header="nofollow", refresh_header="0;x")
     assert (page.links, page.nofollow_links, page.unknown_links) == ([], (TO_X.url,), ("nofollow",))

@@ -1,4 +1,4 @@
-"""Rules for robots in headers."""
+"""Rules for robots in headers and elements."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_noarchive(text: str, noarchive: bool) -> None:
     assert rules_of_header(text).noarchive == noarchive
 
 
-def test_rules_are_for_the_robot_that_asks() -> None:
+def test_rules_for_our_robot() -> None:
     text = "orienteer: noindex, my-bot: nofollow"
     assert rules_of_header(text, robot="my-bot") == (False, True, False)
     assert rules_of_header(text, robot="third") == (False, False, False)

@@ -1,11 +1,10 @@
-"""Which pages are suspect: scripts may make them."""
+"""Suspect pages, which scripts may make."""
 
 from __future__ import annotations
 
 import io
 import json
 import tarfile
-from pathlib import Path
 
 import pytest
 
@@ -13,9 +12,9 @@ from orienteer.extract.links import SCRIPTED
 from orienteer.extract.page import Page, extract_page
 from orienteer.extract.script_signs import FEW_WORDS
 from orienteer.files.compressed import zstd
+from tests.conftest import shared_file
 
 PAGE = "http://example.org/"
-SHARED = Path(__file__).parents[3] / "shared" / "data"
 APP = "<div id=root></div><script type=module src=/app.js></script>"
 WORDS = "word " * (FEW_WORDS + 1)
 LINKS = "".join(f"<a href=/{k}>{k}</a>" for k in range(5))
@@ -49,6 +48,7 @@ def read(html: str) -> Page:
         WORDS + "<a href='javascript:go(1)'>go</a>",
         WORDS + "<a href=# onclick=go()>go</a>",
         f"<noscript>{WORDS}</noscript>" + APP,
+        WORDS + "<script type=text/javascript>toc()</script>",
     ],
 )
 def test_suspects(html: str) -> None:
@@ -83,7 +83,64 @@ def test_no_suspects(html: str) -> None:
     assert read(html).unknown_links == ()
 
 
-def test_what_stands_in_noscript_is_read_where_there_is_little_else() -> None:
+# The JavaScript MIME type essence strings of https://mimesniff.spec.whatwg.org/
+JAVASCRIPT_TYPES = (
+    "application/ecmascript", "application/javascript", "application/x-ecmascript", "application/x-javascript",
+    "text/ecmascript", "text/javascript", "text/javascript1.0", "text/javascript1.1", "text/javascript1.2",
+    "text/javascript1.3", "text/javascript1.4", "text/javascript1.5", "text/jscript", "text/livescript",
+    "text/x-ecmascript", "text/x-javascript",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        "",
+        "type",
+        "type=''",
+        "type=module",
+        "type=' Module '",
+        "async type = TEXT/JavaScript",
+        *(f"type='{name}'" for name in JAVASCRIPT_TYPES),
+        "language=JavaScript",
+        "language=javascript1.2",
+        "language=''",
+        "type=text/javascript language=vbscript",
+    ],
+)
+def test_a_script_that_browsers_run_is_code(attributes: str) -> None:
+    assert read(f"<a href=/a>a</a><script {attributes}>go()</script>").has_code
+    assert read(f"<a href=/a>a</a><script {attributes} src=/a.js></script>").has_code
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        "type=text/template",
+        "type=text/x-template",
+        "type=text/html",
+        "type=text/x-tex",
+        "type='math/tex; mode=display'",
+        "type=text/plain",
+        "type=application/json",
+        "type=application/ld+json",
+        "type=importmap",
+        "type=speculationrules",
+        "type='text/javascript; charset=utf-8'",  # with a parameter: browsers do not run it
+        "type=text/javascript2",
+        "type=' '",
+        "type=javascript",
+        "type=text/x-handlebars language=javascript",
+        "language=vbscript",
+        "language=text/javascript",
+    ],
+)
+def test_a_script_that_browsers_do_not_run_is_data(attributes: str) -> None:
+    assert not read(f"<script {attributes}>go()</script>").has_code
+    assert not read(f"<script {attributes} src=/a.js></script>").has_code
+
+
+def test_noscript_is_read_if_there_is_little_other_text() -> None:
     forum = f"<title>T</title><div>Forum</div><noscript><h2>Topic</h2><p>{WORDS}<a href=/t>t</a></noscript>" + APP
     page = read(forum)
     assert page.text.startswith("Forum\nTopic\nword word")
@@ -93,17 +150,15 @@ def test_what_stands_in_noscript_is_read_where_there_is_little_else() -> None:
     assert read("<p>a</p><noscript>Please enable scripts.</noscript>").text == "a"
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data is not here")
 def test_applications_are_found() -> None:
-    with tarfile.open(fileobj=io.BytesIO(zstd.decompress((SHARED / "spas.tar.zst").read_bytes()))) as files:
+    with tarfile.open(fileobj=io.BytesIO(zstd.decompress(shared_file("spas.tar.zst").read_bytes()))) as files:
         pages = {file.name: files.extractfile(file).read() for file in files if file.name.endswith("index.html")}  # type: ignore[union-attr]
     assert len(pages) == 4
     assert all(extract_page(html, PAGE).is_suspect for html in pages.values())
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data is not here")
-def test_of_real_pages_those_are_suspect_that_say_nothing_without_scripts() -> None:
-    text = zstd.decompress((SHARED / "wcxb-dev.jsonl.zst").read_bytes()).decode()
+def test_suspect_real_pages_are_empty_without_scripts() -> None:
+    text = zstd.decompress(shared_file("wcxb-dev.jsonl.zst").read_bytes()).decode()
     rows = [json.loads(line) for line in text.split("\n")[::4] if line]
     suspects = [
         row for row in rows if extract_page(row["html"].encode(), row["url"] or PAGE, with_text=False).is_suspect

@@ -1,4 +1,4 @@
-"""Words become the same buckets everywhere."""
+"""Words have the same buckets in all processes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_folder_is_another_word_than_an_anchor() -> None:
 
 
 @given(st.text(), st.text())
-def test_any_text_will_do(anchor: str, url: str) -> None:
+def test_any_text_has_tokens(anchor: str, url: str) -> None:
     words = link_tokens(anchor, url)
     assert words.dtype == np.uint32
     assert len(words) <= 2 * MAX_LINK_WORDS

@@ -1,4 +1,4 @@
-"""White space collapsed by the kernel, against words split and joined."""
+"""White space collapsed by the kernel, compared with splitting and joining."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_lines_hold_words_and_single_spaces(text):
 
 
 @given(_TEXTS)
-def test_zeros_stay_and_change_nothing_beside_them(text):
+def test_zeros_stay_and_change_nothing_else(text):
     with_zeros = collapsed(text).tobytes().decode()
     assert with_zeros.count("\0") == text.count("\0")
     assert with_zeros.replace("\0", "").strip() == reference(text)

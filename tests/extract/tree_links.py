@@ -1,4 +1,4 @@
-"""The links of a page from a tree that is built as the HTML standard says: slow and obvious, for comparison."""
+"""The links of a page from a standard HTML tree, as a reference."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from turbohtml import Element, Namespace, Node, parse
 
 
 def tree_links(html: str) -> list[str]:
-    """The targets of links as they are written, in the order of the document, with repeats."""
+    """Return the targets of links as written, in document order, with repeats."""
     return [target for element in _on_page(parse(html)) for target in _targets(element)]
 
 
 def _on_page(node: Node) -> Iterator[Element]:
-    """The elements on a page: those in a template are not, those in a shadow are."""
+    """Yield the elements on a page, without those in templates, but with those in shadow trees."""
     for child in node.children:
         if isinstance(child, Element):
             yield child

@@ -1,15 +1,15 @@
-"""What a hostile case is. The cases stand in hostile_pages, hostile_codings, hostile_wire and hostile_places."""
+"""The class of hostile cases, which are in hostile_pages, hostile_codings, hostile_wire and hostile_places."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from orienteer.fake_web.answers import Answer
+from orienteer.fake_web.fake_response import FakeResponse
 
 HOST = "hostile.test"
 
-# What may come of a fetch, as in orienteer.answers.answer.
+# Outcomes of a fetch, as in orienteer.pages.outcome.
 OUTCOMES = frozenset(
     (
         "ok",
@@ -34,28 +34,28 @@ OUTCOMES = frozenset(
 
 @dataclass(frozen=True)
 class HostileCase:
-    """An answer that would hurt a careless crawler, the outcomes a careful one may report, and what must not happen.
+    """A response that can harm a crawler, the permitted outcomes, and a note on what must not happen.
 
-    The answer is made anew whenever it is asked for, so that the corpus takes no memory.
+    The response is generated for each request, so that the corpus takes no memory.
     """
 
     name: str
-    make: Callable[[], Answer]
+    make: Callable[[], FakeResponse]
     outcome: tuple[str, ...]
     note: str
-    place: str = ""  # where it stands, if not at http://hostile.test/<name>
-    any_type: bool = False  # to be asked for as robots.txt and sitemaps are: whatever their type
-    never_ends: bool = False  # only the client's patience ends it
+    place: str = ""  # its URL, if not http://hostile.test/<name>
+    any_type: bool = False  # requested like robots.txt and sitemaps, with any content type
+    never_ends: bool = False  # ends only by a timeout of the client
 
     @property
     def url(self) -> str:
         return self.place or f"http://{HOST}/{self.name}"
 
     @property
-    def answer(self) -> Answer:
+    def response(self) -> FakeResponse:
         return self.make()
 
 
 def outcomes(text: str) -> tuple[str, ...]:
-    """`"ok | too large"` as a tuple."""
-    return tuple(part.strip() for part in text.split("|"))
+    """Split `"ok | too large"` into a tuple."""
+    return tuple(name.strip() for name in text.split("|"))

@@ -9,7 +9,7 @@ from functools import cache
 
 import brotli
 
-from orienteer.fake_web.answers import Answer
+from orienteer.fake_web.fake_response import FakeResponse
 from tests.fake_web.hostile_case import HostileCase, outcomes
 
 PAGE = b"<!DOCTYPE html><title>Coded</title><a href=/found>found</a>" + b"<p>text</p>" * 200
@@ -21,25 +21,25 @@ _N_BLOCKS = 600  # 10 GB, in less than 10 MiB
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
-def _case(name: str, outcome: str, note: str, make: Callable[[], Answer]) -> HostileCase:
+def _case(name: str, outcome: str, note: str, make: Callable[[], FakeResponse]) -> HostileCase:
     return HostileCase(name, make, outcomes(outcome), note)
 
 
-def _coded(coding: str, body: bytes) -> Answer:
-    return Answer(body, headers=(("Content-Encoding", coding),))
+def _coded(coding: str, body: bytes) -> FakeResponse:
+    return FakeResponse(body, headers=(("Content-Encoding", coding),))
 
 
 @cache
 def repeatable_block(text: bytes, n_bytes: int = _BLOCK_BYTES) -> bytes:
-    """A piece of a deflate stream that inflates to `text` repeated; it can stand any number of times in a row."""
+    """Return a piece of a deflate stream that inflates to `text` repeated; pieces can be concatenated."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     return packer.compress(text * (n_bytes // len(text))) + packer.flush(zlib.Z_FULL_FLUSH)
 
 
-def _gzip_bomb() -> Answer:
+def _gzip_bomb() -> FakeResponse:
     block = repeatable_block(b"\0")
     limit = len(block) * _N_BLOCKS
-    return Answer(_GZIP_HEAD, headers=(("Content-Encoding", "gzip"),), endless=block, endless_limit=limit)
+    return FakeResponse(_GZIP_HEAD, headers=(("Content-Encoding", "gzip"),), endless=block, endless_limit=limit)
 
 
 @cache
@@ -52,8 +52,8 @@ def _gzip_bomb_in_gzip() -> bytes:
 def _brotli_bomb() -> bytes:
     packer = brotli.Compressor(quality=1)
     zeros = bytes(8 << 20)
-    parts = [packer.process(zeros) for _ in range(64)]  # 512 MB
-    return b"".join([*parts, packer.finish()])
+    pieces = [packer.process(zeros) for _ in range(64)]  # 512 MB
+    return b"".join([*pieces, packer.finish()])
 
 
 def _zstd_bomb() -> bytes:
@@ -97,7 +97,7 @@ CODINGS = [
     _case(
         "gzip-bomb-in-gzip",
         "too large | broken answer",
-        "a few kB that stand for 10 GB must not be inflated",
+        "a few kB that inflate to 10 GB must not be inflated",
         lambda: _coded("gzip, gzip", _gzip_bomb_in_gzip()),
     ),
     _case("brotli-bomb", "too large", "half a GB from a few kB", lambda: _coded("br", _brotli_bomb())),
@@ -142,7 +142,7 @@ CODINGS = [
     _case(
         "gzip-and-rubbish",
         "ok | broken answer",
-        "what stands behind the end is no part of the page",
+        "bytes after the end do not belong to the page",
         lambda: _coded("gzip", _gzip_times(1) + b"rubbish" * 100),
     ),
     _case(
@@ -154,7 +154,7 @@ CODINGS = [
     _case(
         "gzip-long-name",
         "ok | broken answer",
-        "a name of 5 MB in the gzip header must not be kept",
+        "a name of 5 MB in the gzip header must not be stored",
         lambda: _coded("gzip", _gzip_with_long_name()),
     ),
     _case("gzip-empty", "ok | broken answer", "nothing at all called gzip", lambda: _coded("gzip", b"")),
@@ -171,7 +171,7 @@ CODINGS = [
     _case(
         "unknown-coding",
         "broken answer | ok | unwanted type",
-        "a coding nobody knows must not raise",
+        "an unknown coding must not raise",
         lambda: _coded("x-rot13", PAGE),
     ),
 ]

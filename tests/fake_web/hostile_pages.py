@@ -1,12 +1,12 @@
-"""HTML that is ugly or malicious. It is a page all the same: the outcome of the fetch is "ok", and the parser has to
-cope. Where the markup lets it, a link to /found is in it."""
+"""Ugly or malicious HTML. The outcome of the fetch is still "ok", and the parser must handle it. If the markup permits,
+it contains a link to /found."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
 
-from orienteer.fake_web.answers import Answer
+from orienteer.fake_web.fake_response import FakeResponse
 from tests.fake_web.hostile_case import HostileCase
 
 MEGABYTE = 1_000_000
@@ -14,7 +14,7 @@ FOUND = "<a href=/found>found</a>"
 
 
 def _page(name: str, html: Callable[[], str | bytes], note: str, content_type: str = "text/html") -> HostileCase:
-    return HostileCase(name, lambda: Answer(html(), content_type=content_type), ("ok",), note)
+    return HostileCase(name, lambda: FakeResponse(html(), content_type=content_type), ("ok",), note)
 
 
 def _links(*hrefs: str) -> str:
@@ -69,7 +69,7 @@ STRUCTURE = [
     _page(
         "giant-tag-name",
         lambda: "<" + "x" * 5 * MEGABYTE + ">" + FOUND,
-        "a tag name of 5 MB must not be kept for ever",
+        "a tag name of 5 MB must not be stored for ever",
     ),
     _page(
         "giant-title",
@@ -84,7 +84,7 @@ STRUCTURE = [
     _page(
         "comment-starts",
         lambda: FOUND + "<!--<!-" * 500_000,
-        "comments that seem to start anew must not take quadratic time",
+        "comments that seem to start again must not take quadratic time",
     ),
     _page(
         "script-never-closed",
@@ -182,9 +182,7 @@ LINKS = [
     ),
     _page("base-javascript", lambda: "<base href='javascript:alert(1)//'>" + FOUND, "no link may become javascript:"),
     _page("base-data", lambda: "<base href='data:text/html,'>" + FOUND, "no link may become data:"),
-    _page(
-        "base-other-host", lambda: "<base href='http://elsewhere.test/'>" + FOUND, "links leave the host: scope decides"
-    ),
+    _page("base-other-host", lambda: "<base href='http://other.test/'>" + FOUND, "links leave the host: scope decides"),
     _page(
         "base-private",
         lambda: "<base href='http://127.0.0.1/'>" + FOUND,
@@ -196,7 +194,7 @@ LINKS = [
     _page(
         "many-links",
         lambda: "".join([f"<a href=/many/{k}>{k}</a>\n" for k in range(200_000)]),
-        "the links kept of a page are bounded",
+        "the number of links per page is bounded",
     ),
     _page("same-link-often", lambda: FOUND * 200_000, "a link 200,000 times is one link"),
     _page(
@@ -237,10 +235,8 @@ LINKS = [
     ),
     _page(
         "credentials",
-        lambda: _links(
-            "http://user:secret@hostile.test/found", "http://hostile.test@elsewhere.test/", "http://a:b@c@d/"
-        ),
-        "no password is sent or stored; the host is what stands behind the last @",
+        lambda: _links("http://user:secret@hostile.test/found", "http://hostile.test@other.test/", "http://a:b@c@d/"),
+        "no password is sent or stored; the host is the text after the last @",
     ),
     _page(
         "international-names",
@@ -266,8 +262,8 @@ LINKS = [
     ),
     _page(
         "backslashes",
-        lambda: _links("\\\\elsewhere.test\\x", "http:\\\\elsewhere.test\\x", "/\\elsewhere.test", "..\\..\\found"),
-        "a backslash is a slash, so these hosts are elsewhere",
+        lambda: _links("\\\\other.test\\x", "http:\\\\other.test\\x", "/\\other.test", "..\\..\\found"),
+        "a backslash is a slash, so these are other hosts",
     ),
     _page(
         "percent-encoded-paths",
@@ -297,7 +293,7 @@ LINKS = [
     _page(
         "script-in-texts",
         lambda: "<title><script>alert(1)</script></title><a href=/found>&lt;img src=x onerror=alert(1)></a>",
-        "nothing a page says may run when it is shown",
+        "no content of a page may run when it is displayed",
     ),
     _page(
         "terminal-escapes",
@@ -307,7 +303,7 @@ LINKS = [
     _page(
         "formulas",
         lambda: "<title>=cmd|'/c calc'!A0</title><meta name=description content='@SUM(1)'>" + FOUND,
-        "exports must not hand formulas to a spreadsheet unseen",
+        "exports must not hand formulas to a spreadsheet unescaped",
     ),
 ]
 

@@ -1,57 +1,61 @@
-"""Hostile robots.txt files and sitemaps; each stands where such a file is looked for, on a host of its own."""
+"""Hostile robots.txt files and sitemaps, each at its usual URL on a separate host."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from orienteer.fake_web.answers import Answer, redirect_to
+from orienteer.fake_web.fake_response import FakeResponse, redirect_to
 from tests.fake_web.hostile_case import HostileCase, outcomes
 from tests.fake_web.hostile_codings import repeatable_block
 
 MEGABYTE = 1_000_000
 
 
-def _robots(name: str, outcome: str, note: str, make: Callable[[], Answer], never_ends: bool = False) -> HostileCase:
+def _robots(
+    name: str, outcome: str, note: str, make: Callable[[], FakeResponse], never_ends: bool = False
+) -> HostileCase:
     place = f"http://{name}.test/robots.txt"
     return HostileCase(name, make, outcomes(outcome), note, place, any_type=True, never_ends=never_ends)
 
 
-def _sitemap(name: str, outcome: str, note: str, make: Callable[[], Answer], file: str = "sitemap.xml") -> HostileCase:
+def _sitemap(
+    name: str, outcome: str, note: str, make: Callable[[], FakeResponse], file: str = "sitemap.xml"
+) -> HostileCase:
     return HostileCase(name, make, outcomes(outcome), note, f"http://{name}.test/{file}", any_type=True)
 
 
-def _text(text: str | bytes) -> Callable[[], Answer]:
-    return lambda: Answer(text, content_type="text/plain")
+def _text(text: str | bytes) -> Callable[[], FakeResponse]:
+    return lambda: FakeResponse(text, content_type="text/plain")
 
 
-def _entity_bomb() -> Answer:
+def _entity_bomb() -> FakeResponse:
     entities = "".join(f"<!ENTITY l{k} '{f'&l{k - 1};' * 10}'>" for k in range(1, 10))
-    return Answer(
+    return FakeResponse(
         f"<?xml version='1.0'?><!DOCTYPE urlset [<!ENTITY l0 'ha'>{entities}]>"
         "<urlset><url><loc>http://sitemap-entities.test/&l9;</loc></url></urlset>",
         content_type="application/xml",
     )
 
 
-def _outside_entity() -> Answer:
-    return Answer(
+def _outside_entity() -> FakeResponse:
+    return FakeResponse(
         "<?xml version='1.0'?><!DOCTYPE urlset [<!ENTITY secret SYSTEM 'file:///etc/hostname'>]>"
         "<urlset><url><loc>http://sitemap-outside.test/&secret;</loc></url></urlset>",
         content_type="application/xml",
     )
 
 
-def _gzip_sitemap() -> Answer:
+def _gzip_sitemap() -> FakeResponse:
     """Gigabytes of <url> elements in 8 MB."""
     block = repeatable_block(b"<url><loc>http://sitemap-gzip.test/page</loc></url>\n")
-    return Answer(
+    return FakeResponse(
         b"\x1f\x8b\x08\0\0\0\0\0\0\xff", content_type="application/gzip", endless=block, endless_limit=8 << 20
     )
 
 
-def _long_index(name: str, n: int) -> Answer:
-    parts = "".join([f"<sitemap><loc>http://{name}.test/part/{k}.xml</loc></sitemap>\n" for k in range(n)])
-    return Answer(f"<sitemapindex>{parts}</sitemapindex>", content_type="application/xml")
+def _long_index(name: str, n: int) -> FakeResponse:
+    entries = "".join([f"<sitemap><loc>http://{name}.test/part/{k}.xml</loc></sitemap>\n" for k in range(n)])
+    return FakeResponse(f"<sitemapindex>{entries}</sitemapindex>", content_type="application/xml")
 
 
 ROBOTS = [
@@ -59,13 +63,13 @@ ROBOTS = [
         "robots-huge",
         "too large | ok",
         "10 MB of rules must not take minutes; the first 500 KiB count",
-        lambda: Answer(b"User-agent: *\n" + b"Disallow: /private/\n" * 500_000, content_type="text/plain"),
+        lambda: FakeResponse(b"User-agent: *\n" + b"Disallow: /private/\n" * 500_000, content_type="text/plain"),
     ),
     _robots(
         "robots-endless",
         "too large | ok",
         "rules without end must not fill memory",
-        lambda: Answer(b"User-agent: *\n", content_type="text/plain", endless=b"Disallow: /private/\n" * 50),
+        lambda: FakeResponse(b"User-agent: *\n", content_type="text/plain", endless=b"Disallow: /private/\n" * 50),
     ),
     _robots(
         "robots-patterns",
@@ -77,7 +81,10 @@ ROBOTS = [
         "robots-star-bomb", "ok", "must not take exponential time", _text("User-agent: *\nDisallow: /" + "*" * 100_000)
     ),
     _robots(
-        "robots-html", "ok", "a page is no set of rules: all is allowed", lambda: Answer("<h1>Not found</h1>" * 999)
+        "robots-html",
+        "ok",
+        "a page is no set of rules: all is allowed",
+        lambda: FakeResponse("<h1>Not found</h1>" * 999),
     ),
     _robots("robots-nul", "ok", "must not raise", _text(b"\0\xff\xfeUser-agent: *\0\nDisallow\0: /\n" * 99)),
     _robots("robots-utf-16", "ok", "must not raise", _text("User-agent: *\nDisallow: /\n".encode("utf-16"))),
@@ -107,7 +114,9 @@ ROBOTS = [
         "10,000 sitemaps are not all fetched at once, nor those at private addresses",
         _text("".join(f"Sitemap: http://10.0.{k // 250}.{k % 250}/s{k}.xml\n" for k in range(10_000))),
     ),
-    _robots("robots-error", "server error", "the host counts as closed, for a time", lambda: Answer("sorry", 500)),
+    _robots(
+        "robots-error", "server error", "the host counts as closed, for a time", lambda: FakeResponse("sorry", 500)
+    ),
     _robots("robots-loop", "redirect", "must end: the host counts as closed", lambda: redirect_to("/robots.txt")),
     _robots(
         "robots-to-private",
@@ -115,15 +124,19 @@ ROBOTS = [
         "must not lead the crawler to a private address",
         lambda: redirect_to("http://192.168.0.1/robots.txt"),
     ),
-    _robots("robots-reset", "broken answer | no connection", "the host counts as closed", lambda: Answer(reset=True)),
+    _robots(
+        "robots-reset", "broken answer | no connection", "the host counts as closed", lambda: FakeResponse(reset=True)
+    ),
     _robots(
         "robots-slow",
         "timed out",
         "a host must not be waited for without end",
-        lambda: Answer("User-agent: *\nDisallow:\n" * 99, content_type="text/plain", bytes_per_s=5),
+        lambda: FakeResponse("User-agent: *\nDisallow:\n" * 99, content_type="text/plain", bytes_per_s=5),
         never_ends=True,
     ),
-    _robots("robots-forbidden", "client error", "all is allowed, as the standard has it", lambda: Answer("no", 403)),
+    _robots(
+        "robots-forbidden", "client error", "all is allowed, as the standard has it", lambda: FakeResponse("no", 403)
+    ),
 ]
 
 SITEMAPS = [
@@ -136,13 +149,13 @@ SITEMAPS = [
         "sitemap-nested",
         "ok",
         "elements 100,000 deep must not overflow the stack",
-        lambda: Answer("<urlset>" + "<url>" * 100_000, content_type="application/xml"),
+        lambda: FakeResponse("<urlset>" + "<url>" * 100_000, content_type="application/xml"),
     ),
     _sitemap(
         "sitemap-of-itself",
         "ok",
         "an index of itself must end",
-        lambda: Answer(
+        lambda: FakeResponse(
             "<sitemapindex><sitemap><loc>http://sitemap-of-itself.test/sitemap.xml</loc></sitemap></sitemapindex>",
             content_type="application/xml",
         ),
@@ -150,22 +163,25 @@ SITEMAPS = [
     _sitemap(
         "sitemap-index-long",
         "ok",
-        "50,000 parts are not all fetched",
+        "not all of 50,000 sitemaps are fetched",
         lambda: _long_index("sitemap-index-long", 50_000),
     ),
     _sitemap(
         "sitemap-abroad",
         "ok",
         "a sitemap speaks for its own host only, and for no private address",
-        lambda: Answer(
-            "<urlset><url><loc>http://elsewhere.test/</loc></url><url><loc>http://127.0.0.1/</loc></url>"
+        lambda: FakeResponse(
+            "<urlset><url><loc>http://other.test/</loc></url><url><loc>http://127.0.0.1/</loc></url>"
             "<url><loc>file:///etc/passwd</loc></url><url><loc>" + "x" * MEGABYTE + "</loc></url></urlset>",
             content_type="application/xml",
         ),
     ),
-    _sitemap("sitemap-html", "ok", "a page is no sitemap", lambda: Answer("<title>Oops</title><p>" * 999)),
+    _sitemap("sitemap-html", "ok", "a page is no sitemap", lambda: FakeResponse("<title>Oops</title><p>" * 999)),
     _sitemap(
-        "sitemap-rubbish", "ok", "must not raise", lambda: Answer(b"\x1f\x8b\xff<?xml\0" * 999, content_type="text/xml")
+        "sitemap-rubbish",
+        "ok",
+        "must not raise",
+        lambda: FakeResponse(b"\x1f\x8b\xff<?xml\0" * 999, content_type="text/xml"),
     ),
 ]
 

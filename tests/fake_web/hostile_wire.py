@@ -1,10 +1,10 @@
-"""Answers that break HTTP: lengths, chunks, headers, status lines, redirects, and connections that end badly."""
+"""Responses that violate HTTP: lengths, chunks, headers, status lines, redirects, and broken connections."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from orienteer.fake_web.answers import Answer, redirect_to
+from orienteer.fake_web.fake_response import FakeResponse, redirect_to
 from tests.fake_web.hostile_case import HOST, HostileCase, outcomes
 
 PAGE = b"<!DOCTYPE html><title>Wire</title><a href=/found>found</a>\n"
@@ -16,16 +16,18 @@ _PLAIN = OK + _LENGTH + PAGE
 _CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 
 
-def _case(name: str, outcome: str, note: str, make: Callable[[], Answer], never_ends: bool = False) -> HostileCase:
+def _case(
+    name: str, outcome: str, note: str, make: Callable[[], FakeResponse], never_ends: bool = False
+) -> HostileCase:
     return HostileCase(name, make, outcomes(outcome), note, never_ends=never_ends)
 
 
 def _raw(name: str, outcome: str, note: str, data: bytes) -> HostileCase:
-    return _case(name, outcome, note, lambda: Answer(raw=data))
+    return _case(name, outcome, note, lambda: FakeResponse(raw=data))
 
 
-def _with_headers(*headers: tuple[str, str], status: int = 200) -> Callable[[], Answer]:
-    return lambda: Answer(PAGE, status, headers)
+def _with_headers(*headers: tuple[str, str], status: int = 200) -> Callable[[], FakeResponse]:
+    return lambda: FakeResponse(PAGE, status, headers)
 
 
 LENGTHS = [
@@ -39,7 +41,7 @@ LENGTHS = [
         "length-too-long-held",
         "timed out",
         "waiting for what never comes must end",
-        lambda: Answer(raw=OK + b"Content-Length: 5000\r\n\r\n" + PAGE, hold=True),
+        lambda: FakeResponse(raw=OK + b"Content-Length: 5000\r\n\r\n" + PAGE, hold=True),
         never_ends=True,
     ),
     _raw(
@@ -59,7 +61,7 @@ LENGTHS = [
     _raw(
         "length-overflows",
         "broken answer | too large",
-        "must not wrap around to a small number",
+        "must not overflow to a small number",
         OK + b"Content-Length: " + b"9" * 40 + b"\r\n\r\n" + PAGE,
     ),
     _raw(
@@ -71,7 +73,7 @@ LENGTHS = [
     _raw(
         "length-and-chunks",
         "ok | broken answer",
-        "a length beside chunks smuggles a second answer",
+        "a length together with chunks smuggles a second response",
         OK + b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n" % len(PAGE) + PAGE + b"\r\n0\r\n\r\n",
     ),
     _raw("no-length", "ok", "the end of the connection is the end of the page", OK + b"\r\n" + PAGE),
@@ -80,7 +82,7 @@ LENGTHS = [
 CHUNKS = [
     _raw("chunk-size-is-no-number", "broken answer", "must not raise", _CHUNKED + b"xyz\r\n" + PAGE + b"\r\n0\r\n\r\n"),
     _raw("chunk-size-negative", "broken answer", "must not be used as a size", _CHUNKED + b"-5\r\n" + PAGE),
-    _raw("chunk-size-overflows", "broken answer", "must not wrap around", _CHUNKED + b"f" * 40 + b"\r\n" + PAGE),
+    _raw("chunk-size-overflows", "broken answer", "must not overflow", _CHUNKED + b"f" * 40 + b"\r\n" + PAGE),
     _raw(
         "chunk-too-short",
         "broken answer",
@@ -92,44 +94,44 @@ CHUNKS = [
         "chunk-never-ends",
         "timed out",
         "waiting for the next chunk must end",
-        lambda: Answer(raw=_CHUNKED + b"5\r\n<p>ab\r\n", hold=True),
+        lambda: FakeResponse(raw=_CHUNKED + b"5\r\n<p>ab\r\n", hold=True),
         never_ends=True,
     ),
     _case(
         "chunks-of-one-byte",
         "ok | too large | broken answer",
         "100,000 chunks of a byte must not take quadratic time",
-        lambda: Answer(raw=_CHUNKED + b"1\r\nx\r\n" * 100_000 + b"0\r\n\r\n"),
+        lambda: FakeResponse(raw=_CHUNKED + b"1\r\nx\r\n" * 100_000 + b"0\r\n\r\n"),
     ),
     _case(
         "chunk-extension-endless",
         "too large | broken answer | timed out",
         "what is not body counts too",
-        lambda: Answer(raw=_CHUNKED + b"5;", endless=b"extension=" * 100),
+        lambda: FakeResponse(raw=_CHUNKED + b"5;", endless=b"extension=" * 100),
     ),
     _case(
         "trailers-endless",
         "too large | broken answer | timed out | ok",
         "headers after the body are bounded too",
-        lambda: Answer(raw=_CHUNKED + b"5\r\n<p>ab\r\n0\r\n", endless=b"X-Trailer: again\r\n" * 50),
+        lambda: FakeResponse(raw=_CHUNKED + b"5\r\n<p>ab\r\n0\r\n", endless=b"X-Trailer: again\r\n" * 50),
     ),
     _case(
         "body-endless",
         "too large",
         "a page without end must not fill memory or disk",
-        lambda: Answer(b"<!DOCTYPE html>", endless=b"<p>and so on</p>\n" * 100),
+        lambda: FakeResponse(b"<!DOCTYPE html>", endless=b"<p>and so on</p>\n" * 100),
     ),
     _case(
         "chunks-endless",
         "too large",
         "a page without end must not fill memory or disk",
-        lambda: Answer(b"<!DOCTYPE html>", chunked=True, endless=b"<a href=/found>again</a>\n" * 100),
+        lambda: FakeResponse(b"<!DOCTYPE html>", chunked=True, endless=b"<a href=/found>again</a>\n" * 100),
     ),
     _case(
         "multipart-endless",
         "unwanted type | too large",
         "a stream of pictures has no end",
-        lambda: Answer(
+        lambda: FakeResponse(
             content_type="multipart/x-mixed-replace; boundary=next",
             endless=b"--next\r\nContent-Type: image/jpeg\r\n\r\n" + bytes(1000),
         ),
@@ -138,7 +140,7 @@ CHUNKS = [
         "event-stream-held",
         "unwanted type | timed out",
         "a stream of events says nothing for hours",
-        lambda: Answer(raw=b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n:\n\n", hold=True),
+        lambda: FakeResponse(raw=b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n:\n\n", hold=True),
         never_ends=True,
     ),
     _raw(
@@ -154,37 +156,37 @@ HEADERS = [
         "headers-endless",
         "too large | broken answer",
         "headers without end must not fill memory",
-        lambda: Answer(raw=b"HTTP/1.1 200 OK\r\n", endless=b"X-Again: and again\r\n" * 50),
+        lambda: FakeResponse(raw=b"HTTP/1.1 200 OK\r\n", endless=b"X-Again: and again\r\n" * 50),
     ),
     _case(
         "header-of-a-megabyte",
         "too large | broken answer",
-        "one line of 1 MB must not be kept",
-        lambda: Answer(PAGE, headers=(("X-Long", "x" * MEGABYTE),)),
+        "one line of 1 MB must not be stored",
+        lambda: FakeResponse(PAGE, headers=(("X-Long", "x" * MEGABYTE),)),
     ),
     _case(
         "header-line-endless",
         "too large | broken answer",
         "a line without end must not fill memory",
-        lambda: Answer(raw=b"HTTP/1.1 200 OK\r\nX-Long: ", endless=b"x" * 1000),
+        lambda: FakeResponse(raw=b"HTTP/1.1 200 OK\r\nX-Long: ", endless=b"x" * 1000),
     ),
     _case(
         "ten-thousand-headers",
         "too large | broken answer | ok",
         "many small headers are many bytes too",
-        lambda: Answer(PAGE, headers=tuple((f"X-{k}", "y" * 10) for k in range(10_000))),
+        lambda: FakeResponse(PAGE, headers=tuple((f"X-{k}", "y" * 10) for k in range(10_000))),
     ),
     _case(
         "cookie-of-a-megabyte",
         "too large | broken answer",
-        "no cookie is kept, and none of 1 MB",
-        lambda: Answer(PAGE, headers=(("Set-Cookie", "a=" + "b" * MEGABYTE + "; Domain=.test"),)),
+        "no cookie is stored, and none of 1 MB",
+        lambda: FakeResponse(PAGE, headers=(("Set-Cookie", "a=" + "b" * MEGABYTE + "; Domain=.test"),)),
     ),
     _case(
         "many-cookies",
         "ok | too large",
-        "no cookie comes back unless asked for",
-        lambda: Answer(PAGE, headers=tuple(("Set-Cookie", f"c{k}=1; Domain=test; Path=/") for k in range(500))),
+        "no cookie is sent back unless configured",
+        lambda: FakeResponse(PAGE, headers=tuple(("Set-Cookie", f"c{k}=1; Domain=test; Path=/") for k in range(500))),
     ),
     _raw(
         "header-nul-and-8-bit",
@@ -201,11 +203,14 @@ HEADERS = [
         "type-rubbish",
         "ok | unwanted type",
         "a type is not trusted, and must not raise",
-        lambda: Answer(PAGE, content_type='tex\u00e4t/;;;html, "charset=,=;\t boundary'),
+        lambda: FakeResponse(PAGE, content_type='tex\u00e4t/;;;html, "charset=,=;\t boundary'),
     ),
-    _case("type-missing", "ok | unwanted type", "must not raise", lambda: Answer(PAGE, content_type=None)),
+    _case("type-missing", "ok | unwanted type", "must not raise", lambda: FakeResponse(PAGE, content_type=None)),
     _case(
-        "type-long", "ok | unwanted type", "must be cut", lambda: Answer(PAGE, content_type="text/html;" + "x" * 50_000)
+        "type-long",
+        "ok | unwanted type",
+        "must be cut",
+        lambda: FakeResponse(PAGE, content_type="text/html;" + "x" * 50_000),
     ),
     _raw(
         "two-types",
@@ -217,7 +222,7 @@ HEADERS = [
         "octet-stream",
         "unwanted type",
         "what is no page is not fetched to its end",
-        lambda: Answer(content_type="application/octet-stream", endless=bytes(1000)),
+        lambda: FakeResponse(content_type="application/octet-stream", endless=bytes(1000)),
     ),
     _case(
         "refresh-header", "ok", "must not be followed for ever", _with_headers(("Refresh", "0; url=/refresh-header"))
@@ -254,8 +259,12 @@ STATUSES = [
     _raw("status-without-number", "broken answer", "must not raise", b"HTTP/1.1\r\n\r\n" + PAGE),
     _raw("status-negative", "broken answer", "must not raise", b"HTTP/1.1 -200 OK\r\n\r\n" + PAGE),
     _raw("status-of-four-digits", "broken answer | ok", "must not raise", b"HTTP/1.1 2000 OK\r\n\r\n" + PAGE),
-    _case("status-999", "client error | server error | broken answer", "is none of ours", lambda: Answer(PAGE, 999)),
-    _case("status-600", "client error | server error | broken answer", "is none of ours", lambda: Answer(PAGE, 600)),
+    _case(
+        "status-999", "client error | server error | broken answer", "is none of ours", lambda: FakeResponse(PAGE, 999)
+    ),
+    _case(
+        "status-600", "client error | server error | broken answer", "is none of ours", lambda: FakeResponse(PAGE, 600)
+    ),
     _raw("version-unknown", "broken answer | ok", "must not raise", b"HTTP/9.9 200 OK\r\n" + _LENGTH + PAGE),
     _raw("version-rubbish", "broken answer", "must not raise", b"ICY/x 200 OK\r\n" + _LENGTH + PAGE),
     _raw(
@@ -267,14 +276,14 @@ STATUSES = [
     _raw(
         "switching-protocols",
         "broken answer | timed out | client error",
-        "nobody asked for another protocol",
+        "no other protocol was requested",
         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n\x81\x05hello",
     ),
     _case(
         "continue-endless",
         "too large | broken answer | timed out",
         "answers that only announce the next one must end",
-        lambda: Answer(raw=b"", endless=b"HTTP/1.1 100 Continue\r\n\r\n" * 20),
+        lambda: FakeResponse(raw=b"", endless=b"HTTP/1.1 100 Continue\r\n\r\n" * 20),
     ),
     _raw(
         "early-hints",
@@ -303,9 +312,9 @@ STATUSES = [
     _case(
         "unauthorized", "client error", "no password is sent", _with_headers(("WWW-Authenticate", "Basic"), status=401)
     ),
-    _case("not-found-in-200", "ok", "a soft 404 is a page", lambda: Answer("<title>404 Not Found</title>")),
-    _case("redirect-without-location", "redirect leads nowhere", "must not raise", lambda: Answer(PAGE, 302)),
-    _case("multiple-choices", "redirect leads nowhere", "300 needs no Location", lambda: Answer(PAGE, 300)),
+    _case("not-found-in-200", "ok", "a soft 404 is a page", lambda: FakeResponse("<title>404 Not Found</title>")),
+    _case("redirect-without-location", "redirect leads nowhere", "must not raise", lambda: FakeResponse(PAGE, 302)),
+    _case("multiple-choices", "redirect leads nowhere", "300 needs no Location", lambda: FakeResponse(PAGE, 300)),
 ]
 
 REDIRECTS = [
@@ -322,7 +331,7 @@ REDIRECTS = [
     _case(
         "redirect-to-private",
         "redirect",
-        "the next fetch must be refused: the cloud's secrets stand there",
+        "the next fetch must be refused: it is the cloud's metadata service",
         lambda: redirect_to("http://169.254.169.254/latest/meta-data/"),
     ),
     _case(
@@ -363,7 +372,7 @@ REDIRECTS = [
         "redirect-to-two-places",
         "redirect | redirect leads nowhere | broken answer",
         "one must win and none raise",
-        lambda: Answer(b"", 302, (("Location", "/found"), ("Location", "http://elsewhere.test/"))),
+        lambda: FakeResponse(b"", 302, (("Location", "/found"), ("Location", "http://other.test/"))),
     ),
     _case(
         "redirect-loop-a", "redirect", "two that point at each other must end", lambda: redirect_to("/redirect-loop-b")
@@ -381,8 +390,8 @@ REDIRECTS = [
     _case(
         "redirect-with-endless-body",
         "redirect | too large",
-        "nobody needs the body of a redirect",
-        lambda: Answer(b"", 302, (("Location", f"http://{HOST}/found"),), endless=b"x" * 1000),
+        "the body of a redirect is not needed",
+        lambda: FakeResponse(b"", 302, (("Location", f"http://{HOST}/found"),), endless=b"x" * 1000),
     ),
 ]
 
@@ -391,22 +400,26 @@ CONNECTIONS = [
         "slow-headers",
         "timed out",
         "a header a minute must not hold a connection for hours",
-        lambda: Answer(PAGE * 100, bytes_per_s=5, drips_head=True),
+        lambda: FakeResponse(PAGE * 100, bytes_per_s=5, drips_head=True),
         never_ends=True,
     ),
     _case(
         "slow-body",
         "timed out",
         "a byte a second must not hold a connection for hours",
-        lambda: Answer(PAGE * 100, bytes_per_s=5),
+        lambda: FakeResponse(PAGE * 100, bytes_per_s=5),
         never_ends=True,
     ),
-    _case("silence", "timed out", "waiting must end", lambda: Answer(raw=b"", hold=True), never_ends=True),
-    _case("closed-at-once", "broken answer | no connection", "must not raise", lambda: Answer(raw=b"")),
-    _case("closed-in-headers", "broken answer", "half an answer is none", lambda: Answer(raw=_PLAIN, cut_after=30)),
-    _case("closed-in-body", "broken answer", "half a page is not a page", lambda: Answer(PAGE, cut_after=10)),
-    _case("reset-at-once", "broken answer | no connection", "must not raise", lambda: Answer(reset=True)),
-    _case("reset-in-body", "broken answer", "must not raise", lambda: Answer(PAGE * 100, cut_after=100, reset=True)),
+    _case("silence", "timed out", "waiting must end", lambda: FakeResponse(raw=b"", hold=True), never_ends=True),
+    _case("closed-at-once", "broken answer | no connection", "must not raise", lambda: FakeResponse(raw=b"")),
+    _case(
+        "closed-in-headers", "broken answer", "half an answer is none", lambda: FakeResponse(raw=_PLAIN, cut_after=30)
+    ),
+    _case("closed-in-body", "broken answer", "half a page is not a page", lambda: FakeResponse(PAGE, cut_after=10)),
+    _case("reset-at-once", "broken answer | no connection", "must not raise", lambda: FakeResponse(reset=True)),
+    _case(
+        "reset-in-body", "broken answer", "must not raise", lambda: FakeResponse(PAGE * 100, cut_after=100, reset=True)
+    ),
     _raw(
         "tls-on-http",
         "broken answer",
@@ -417,7 +430,7 @@ CONNECTIONS = [
     _raw(
         "http-2-preface",
         "broken answer",
-        "nobody asked for HTTP/2",
+        "HTTP/2 was not requested",
         b"\0\0\x12\x04\0\0\0\0\0\0\x03\0\0\0d\0\x04\0\0\xff\xff",
     ),
     _raw(

@@ -1,4 +1,4 @@
-"""Sites that change: what is asked again is answered 304, unless it is not what it was."""
+"""Sites that change: conditional requests get a 304, unless the page has changed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.fake_web.answers import Answer
-from orienteer.fake_web.changing import MAINTENANCE, Changes, ChangingSite, next_epoch
+from orienteer.fake_web.changing import MAINTENANCE, ChangingSite, SiteChanges, next_epoch
+from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.faults import Faulty
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.page_site import PageSite
 from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite, RequestHeaders, Site, place_of
+from orienteer.fake_web.site import MadeSite, RequestHeaders, Site, host_and_target
 from orienteer.graph.shapes import clique
 from tests.conftest import random_web
 from tests.extract.only_links import extract_links
@@ -25,7 +25,7 @@ from tests.fake_web.client import CLOSE, exchange, fetch, request_for
 
 HELLO = "http://a.test/hello"
 OTHER = "http://a.test/other"
-PAGES = {HELLO: "<p>hello", OTHER: "<p>other", "http://a.test/x.png": Answer(b"PNG", content_type="image/png")}
+PAGES = {HELLO: "<p>hello", OTHER: "<p>other", "http://a.test/x.png": FakeResponse(b"PNG", content_type="image/png")}
 FIRST_DATE = "Wed, 01 Jan 2020 00:00:00 GMT"
 
 
@@ -42,7 +42,7 @@ def web(site: ChangingSite) -> Iterator[FakeWeb]:
 
 def ask(web: FakeWeb, url: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
     """Status, headers and body; underscores in names of headers are hyphens."""
-    host, target = place_of(url)
+    host, target = host_and_target(url)
     connection = http.client.HTTPConnection("127.0.0.1", web.port, timeout=300)
     try:
         more = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -127,7 +127,9 @@ def test_if_none_match_wins(web: FakeWeb) -> None:
 def test_a_condition_that_the_site_has_no_validator_for_is_not_met() -> None:
     for validators in ("etag", "modified", "none"):
         with FakeWeb(ChangingSite(MadeSite(PAGES), validators)) as web:
-            tag_of_both = ChangingSite(MadeSite(PAGES)).answer(*place_of(HELLO), RequestHeaders(b"")).headers[0][1]
+            tag_of_both = (
+                ChangingSite(MadeSite(PAGES)).response(*host_and_target(HELLO), RequestHeaders(b"")).headers[0][1]
+            )
             if validators != "etag":
                 assert ask(web, HELLO, If_None_Match=tag_of_both)[0] == 200
             if validators != "modified":
@@ -147,7 +149,7 @@ def test_other_sites_can_be_wrapped(tmp_path: Path) -> None:
     sites: dict[str, Site] = {
         "http://p.test/": PageSite(tmp_path),
         "http://h0.test/p1": GraphSite(clique(3)),
-        HELLO: Faulty(MadeSite({HELLO: Answer("<p>hello", gzip=True, chunked=True)}), latency_s=(0.001, 0.001)),
+        HELLO: Faulty(MadeSite({HELLO: FakeResponse("<p>hello", gzip=True, chunked=True)}), latency_s=(0.001, 0.001)),
     }
     for url, wrapped in sites.items():
         with FakeWeb(ChangingSite(wrapped)) as web:
@@ -181,9 +183,9 @@ def test_a_page_that_is_written_anew_with_the_same_words_has_new_validators(site
 
 
 def test_an_edited_page_is_sent_the_way_it_was() -> None:
-    site = ChangingSite(MadeSite({HELLO: Answer("<p>hello", headers=(("X", "y"),), gzip=True)}))
+    site = ChangingSite(MadeSite({HELLO: FakeResponse("<p>hello", headers=(("X", "y"),), gzip=True)}))
     site.edit(HELLO, b"<p>more")
-    answer = site.answer(*place_of(HELLO), RequestHeaders(b""))
+    answer = site.response(*host_and_target(HELLO), RequestHeaders(b""))
     assert (answer.gzip, answer.headers[0], answer.body) == (True, ("X", "y"), b"<p>more")
 
 
@@ -204,15 +206,15 @@ def test_pages_come_and_go(site: ChangingSite, web: FakeWeb) -> None:
     assert ask(web, new)[2] == b"<p>newer"
 
 
-def test_what_cannot_be_changed_is_told(site: ChangingSite) -> None:
+def test_invalid_changes_are_refused(site: ChangingSite) -> None:
     none = "http://a.test/none"
     site.delete(OTHER)
     for change in (lambda: site.edit(none, ""), lambda: site.delete(none), lambda: site.body_of(none)):
-        with pytest.raises(InputError, match="http://a.test/none: there is no page, but 404"):
+        with pytest.raises(InputError, match="http://a.test/none: no page here; the status is 404"):
             change()
-    with pytest.raises(InputError, match="other: there is no page"):
+    with pytest.raises(InputError, match="other: no page here"):
         site.edit(OTHER, "")
-    with pytest.raises(InputError, match="hello: there is a page already"):
+    with pytest.raises(InputError, match="hello: the page exists already"):
         site.add(HELLO, "")
     with pytest.raises(InputError, match="hello: it is not deleted"):
         site.restore(HELLO)
@@ -266,9 +268,9 @@ def test_a_host_that_is_out_of_order_answers_so_to_everything(
 @pytest.mark.parametrize(("kind", "end"), [("refuse", "reset"), ("timeout", "silence")])
 def test_a_host_that_says_nothing(kind: str, end: str, site: ChangingSite, web: FakeWeb) -> None:
     site.outage("a.test", kind)
-    received = exchange(web.port, request_for(HELLO), patience_at_first_s=0.3)
+    received = exchange(web.port, request_for(HELLO), first_timeout_s=0.3)
     assert (received.data, received.end) == (b"", end)
-    assert site.traffic.asked == {(HELLO, 0): 1}
+    assert site.traffic.requests == {(HELLO, 0): 1}
     assert site.traffic.bytes_sent == 0
     site.end_outage("a.test")
     assert ask(web, HELLO)[0] == 200
@@ -278,7 +280,7 @@ def test_faults_go_around_it(site: ChangingSite) -> None:
     with FakeWeb(Faulty(site, server_error=1.0, n_failures=1)) as web:
         assert ask(web, HELLO)[0] >= 500
         assert ask(web, HELLO, If_None_Match="*")[0] == 304
-    assert site.traffic.asked == {(HELLO, 304): 1}
+    assert site.traffic.requests == {(HELLO, 304): 1}
 
 
 # -- counts -----------------------------------------------------------------------------------------------------
@@ -294,9 +296,9 @@ def test_every_epoch_is_counted_by_itself(site: ChangingSite, web: FakeWeb) -> N
     ask(web, HELLO, **had)
     site.edit(HELLO, "<p>goodbye")
     sent = exchange(web.port, request_for(HELLO, more=CLOSE))
-    assert first.asked == {(HELLO, 200): 1, (OTHER, 200): 1, ("http://a.test/none", 404): 1}
+    assert first.requests == {(HELLO, 200): 1, (OTHER, 200): 1, ("http://a.test/none", 404): 1}
     assert (first.n_requests, first.n_not_modified) == (3, 0)
-    assert site.traffic.asked == {(HELLO, 304): 2, (HELLO, 200): 1}
+    assert site.traffic.requests == {(HELLO, 304): 2, (HELLO, 200): 1}
     assert (site.traffic.n_requests, site.traffic.n_not_modified) == (3, 2)
     assert site.epochs == [first, site.traffic]
     site.begin_epoch()
@@ -400,7 +402,7 @@ def test_a_new_page_needs_an_edited_one(rng: np.random.Generator) -> None:
     site = changing_web(rng)
     changes = next_epoch(rng, site, share_new=0.01)
     assert [len(urls) for urls in changes] == [2, 1, 0]
-    assert next_epoch(rng, site) == Changes(frozenset(), frozenset(), frozenset())
+    assert next_epoch(rng, site) == SiteChanges(frozenset(), frozenset(), frozenset())
 
 
 def test_changes_that_cannot_be(rng: np.random.Generator) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from orienteer.extract import near_duplicates
 from orienteer.extract.page import Page, extract_page
-from orienteer.fake_web.answers import Answer
 from orienteer.fake_web.changing import ChangingSite
 from orienteer.fake_web.community import events
 from orienteer.fake_web.community.addresses import (
@@ -29,11 +28,12 @@ from orienteer.fake_web.community.addresses import (
     VISIT,
     at,
 )  # fmt: skip
-from orienteer.fake_web.community.site import CommunitySite, is_of_town, seen_at
+from orienteer.fake_web.community.site import CommunitySite, is_of_town, url_at_port
+from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import RequestHeaders, place_of
+from orienteer.fake_web.site import RequestHeaders, host_and_target
 from tests.fake_web.client import fetch
-from tests.live.live_crawls import Told, crawled
+from tests.live.live_crawls import StoredCrawl, crawled
 
 NO_HEADERS = RequestHeaders(b"")
 NOT_FOR_ROBOTS = (at(HALL, "/internal/"), at(LIBRARY, "/catalogue/"), at(SCHOOL, "/marks/"))
@@ -56,12 +56,12 @@ def links(pages: dict[str, Page]) -> dict[str, list[str]]:
     return {url: page.links for url, page in pages.items()}
 
 
-def answer(site: CommunitySite, url: str) -> Answer:
-    return site.answer(*place_of(url), NO_HEADERS)
+def response(site: CommunitySite, url: str) -> FakeResponse:
+    return site.response(*host_and_target(url), NO_HEADERS)
 
 
 def read(site: CommunitySite, url: str) -> Page:
-    answered = answer(site, url)
+    answered = response(site, url)
     assert answered.status == 200, url
     assert isinstance(answered.body, str)
     return extract_page(answered.body.encode(), url)
@@ -79,7 +79,7 @@ def depths(site: CommunitySite, links: dict[str, list[str]]) -> dict[str, int]:
 
 
 def moved_to(site: CommunitySite, url: str) -> list[str]:
-    return [value for name, value in answer(site, url).headers if name == "Location"]
+    return [value for name, value in response(site, url).headers if name == "Location"]
 
 
 def linking(links: dict[str, list[str]], target: str, in_town: bool) -> int:
@@ -89,14 +89,14 @@ def linking(links: dict[str, list[str]], target: str, in_town: bool) -> int:
 def test_it_is_the_same_every_time_and_another_for_another_rng(site: CommunitySite) -> None:
     again, other = CommunitySite(), CommunitySite(rng=1)
     assert site.urls() == again.urls()
-    assert all(answer(site, url) == answer(again, url) for url in site.urls())
-    assert answer(site, HOME) != answer(other, HOME)
+    assert all(response(site, url) == response(again, url) for url in site.urls())
+    assert response(site, HOME) != response(other, HOME)
 
 
 def test_its_size_and_its_hosts(site: CommunitySite) -> None:
     assert 1500 <= len(site.town_urls()) < len(site.urls()) <= 3100
-    assert len({place_of(url)[0] for url in site.town_urls()}) == 12
-    assert len({place_of(url)[0] for url in site.urls()}) == 22
+    assert len({host_and_target(url)[0] for url in site.town_urls()}) == 12
+    assert len({host_and_target(url)[0] for url in site.urls()}) == 22
 
 
 def test_pages_have_titles_texts_and_languages(pages: dict[str, Page]) -> None:
@@ -117,20 +117,20 @@ def test_every_page_of_the_town_can_be_reached_some_by_many_links(
 
 def test_some_links_are_dead_some_have_moved_some_are_files(site: CommunitySite, links: dict[str, list[str]]) -> None:
     targets = {target for found in links.values() for target in found} - links.keys()
-    statuses = {url: answer(site, url).status for url in targets if not url.startswith(CALENDAR)}
+    statuses = {url: response(site, url).status for url in targets if not url.startswith(CALENDAR)}
     assert sum(status == 404 for status in statuses.values()) >= 5
     assert sum(status in (301, 302) for status in statuses.values()) >= 4
-    types = [answer(site, url).content_type for url, status in statuses.items() if status == 200]
+    types = [response(site, url).content_type for url, status in statuses.items() if status == 200]
     assert types.count("application/pdf") > 50
     assert types.count("image/png") > 10
     assert set(types) == {"application/pdf", "image/png"}
 
 
 def test_files_can_be_opened(site: CommunitySite) -> None:
-    drawing = answer(site, at(VISIT, "/lanterns.png")).body
+    drawing = response(site, at(VISIT, "/lanterns.png")).body
     assert isinstance(drawing, bytes)
     assert drawing.startswith(b"\x89PNG\r\n\x1a\n")
-    document = answer(site, at(HALL, "/services/council-tax/form.pdf")).body
+    document = response(site, at(HALL, "/services/council-tax/form.pdf")).body
     assert isinstance(document, bytes)
     assert document.startswith(b"%PDF-1.4\n")
     assert int(document.split(b"startxref\n")[1].split()[0]) == document.index(b"xref\n0 6")
@@ -146,14 +146,14 @@ def test_the_calendar_has_no_end(site: CommunitySite) -> None:
     far = read(site, at(HALL, "/calendar/99999-12-31"))
     assert at(HALL, "/calendar/100000-01-01") in far.links
     for never in ("2026-02", "2027-13", "2027-02-30", "2027-02-00", "soon"):
-        assert answer(site, at(HALL, f"/calendar/{never}")).status == 404
+        assert response(site, at(HALL, f"/calendar/{never}")).status == 404
 
 
 def test_what_is_not_for_robots_is_linked_and_forbidden(site: CommunitySite, links: dict[str, list[str]]) -> None:
     for place in NOT_FOR_ROBOTS:
         assert any(target.startswith(place) for found in links.values() for target in found)
-        host, path = place_of(place)
-        assert f"Disallow: {path}" in str(answer(site, at(host, "/robots.txt")).body)
+        host, path = host_and_target(place)
+        assert f"Disallow: {path}" in str(response(site, at(host, "/robots.txt")).body)
 
 
 def test_the_world_links_to_other_pages_than_the_town(links: dict[str, list[str]]) -> None:
@@ -163,7 +163,7 @@ def test_the_world_links_to_other_pages_than_the_town(links: dict[str, list[str]
     assert linking(links, CAR_PARK, in_town=True) > 500
     assert linking(links, CAR_PARK, in_town=False) == 0
     abroad = {target for url, found in links.items() if is_of_town(url) for target in found if not is_of_town(target)}
-    assert len({place_of(url)[0] for url in abroad}) == 10
+    assert len({host_and_target(url)[0] for url in abroad}) == 10
 
 
 def test_print_versions_repeat_their_articles_and_articles_do_not_repeat_each_other(site: CommunitySite) -> None:
@@ -178,18 +178,18 @@ def test_print_versions_repeat_their_articles_and_articles_do_not_repeat_each_ot
 
 
 def test_addresses_have_the_port_of_the_request(site: CommunitySite) -> None:
-    answered = site.answer(f"{HALL}:8000", "/", NO_HEADERS)
-    page = extract_page(str(answered.body).encode(), seen_at(HOME, 8000))
-    assert seen_at(at(COURIER), 8000) in page.links
+    answered = site.response(f"{HALL}:8000", "/", NO_HEADERS)
+    page = extract_page(str(answered.body).encode(), url_at_port(HOME, 8000))
+    assert url_at_port(at(COURIER), 8000) in page.links
     assert all(":8000/" in link for link in page.links)
-    moved = site.answer(f"{TOWN}:8000", "/", NO_HEADERS)
-    assert ("Location", seen_at(HOME, 8000)) in moved.headers
+    moved = site.response(f"{TOWN}:8000", "/", NO_HEADERS)
+    assert ("Location", url_at_port(HOME, 8000)) in moved.headers
     assert moved_to(site, at(TOWN)) == [HOME]
 
 
 def test_hosts_that_do_not_exist_and_what_is_not_there(site: CommunitySite) -> None:
-    assert answer(site, "http://elsewhere.localhost/").status == 404
-    nothing = answer(site, at(MARKET, "/nothing"))
+    assert response(site, "http://unknown.localhost/").status == 404
+    nothing = response(site, at(MARKET, "/nothing"))
     assert nothing.status == 404
     assert "Quillhaven Market" in str(nothing.body)
 
@@ -201,29 +201,29 @@ def test_a_week_passes() -> None:
     assert min(map(len, changes)) > 5
     assert changes.new == set(site.urls()) - set(before.urls())
     assert changes.deleted == set(before.urls()) - set(site.urls())
-    assert all(answer(site, url).status == 404 for url in changes.deleted)
+    assert all(response(site, url).status == 404 for url in changes.deleted)
     for url in set(site.urls()) & set(before.urls()):
-        assert (answer(site, url) != answer(before, url)) == (url in changes.edited)
+        assert (response(site, url) != response(before, url)) == (url in changes.edited)
     assert {HOME, at(COURIER), at(MARKET)} <= changes.edited
     assert len(changes.edited) < 0.05 * len(site.urls())
 
 
 def test_a_crawl_proves_enough_without_staying_in_the_calendar(tmp_path: Path) -> None:
     with FakeWeb(ChangingSite(CommunitySite(), "etag")) as web:
-        home = seen_at(HOME, web.port)
+        home = url_at_port(HOME, web.port)
         settings = {"crawl": {"robots": True}}
         report = crawled(web, home, tmp_path / "c", scope="site", until=0.98, budget=4000, settings=settings)
-        asked = [f"http://{host.partition(':')[0]}{target}" for _, host, target in web.requests]
+        requested = [f"http://{host.partition(':')[0]}{target}" for _, host, target in web.requests]
     assert report.goal_reached
     assert report.stopped_because == "coverage"
     proved = report.figures.certificate
     assert 0.98 <= proved.lower <= proved.upper < 1
     assert 0 < proved.blocked < 0.02
-    assert 0 < sum(url.startswith(CALENDAR) for url in asked) < 200
-    assert not any(url.startswith(NOT_FOR_ROBOTS) for url in asked)
-    told = Told(tmp_path / "c")
-    assert all(is_of_town(url) for url in told.fetched_urls())
-    assert {told.outcome(url) for url in told.urls} >= {"ok", "http 404", "redirect", "robots.txt", "unwanted type"}
+    assert 0 < sum(url.startswith(CALENDAR) for url in requested) < 200
+    assert not any(url.startswith(NOT_FOR_ROBOTS) for url in requested)
+    stored = StoredCrawl(tmp_path / "c")
+    assert all(is_of_town(url) for url in stored.fetched_urls())
+    assert {stored.outcome(url) for url in stored.urls} >= {"ok", "http 404", "redirect", "robots.txt", "unwanted type"}
 
 
 def test_from_the_shell() -> None:
@@ -231,11 +231,11 @@ def test_from_the_shell() -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         port = int(process.stdout.readline().split(";")[0].rpartition(":")[2])
-        status, _, body = fetch(port, seen_at(HOME, port))
+        status, _, body = fetch(port, url_at_port(HOME, port))
         assert status == 200
-        assert seen_at(at(COURIER), port).encode() in body
+        assert url_at_port(at(COURIER), port).encode() in body
         process.send_signal(signal.SIGINT)
-        assert f"In a browser: {seen_at(HOME, port)}" in process.stdout.read()
+        assert f"In a browser: {url_at_port(HOME, port)}" in process.stdout.read()
         assert process.wait(300) == 0
 
 

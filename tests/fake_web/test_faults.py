@@ -7,11 +7,11 @@ from collections import Counter
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.fake_web.answers import Answer
+from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.faults import Faulty
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite, RequestHeaders, Site, place_of
+from orienteer.fake_web.site import MadeSite, RequestHeaders, Site, host_and_target
 from orienteer.fake_web.traps import ENTRANCE, with_traps
 from orienteer.graph.shapes import clique
 from tests.extract.only_links import extract_links
@@ -22,8 +22,8 @@ SITE = GraphSite(clique(400), page_bytes=0)
 URLS = SITE.urls()
 
 
-def ask(site: Site, url: str) -> Answer:
-    return site.answer(*place_of(url), NO_HEADERS)
+def ask(site: Site, url: str) -> FakeResponse:
+    return site.response(*host_and_target(url), NO_HEADERS)
 
 
 def test_fates_have_their_shares_and_stay_the_same():
@@ -60,9 +60,9 @@ def test_a_page_that_moved_is_found_at_its_new_place():
     site = Faulty(SITE, redirects=1.0)
     statuses = set()
     for url in URLS[:30]:
-        answer = ask(site, url)
-        statuses.add(answer.status)
-        location = dict(answer.headers)["Location"]
+        response = ask(site, url)
+        statuses.add(response.status)
+        location = dict(response.headers)["Location"]
         moved = "http://h0.test" + location
         assert site.fate(moved) == "fine"
         assert ask(site, moved).body == ask(SITE, url).body
@@ -84,7 +84,7 @@ def test_latency_is_in_its_range_and_adds_to_delays():
     assert 0.1 <= min(delays) < 0.12
     assert 0.28 < max(delays) <= 0.3
     assert ask(site, URLS[5]).delay_s == delays[5]
-    late = Faulty(MadeSite({URLS[0]: Answer("x", delay_s=1)}), latency_s=(0.5, 0.5))
+    late = Faulty(MadeSite({URLS[0]: FakeResponse("x", delay_s=1)}), latency_s=(0.5, 0.5))
     assert ask(late, URLS[0]).delay_s == 1.5
 
 
@@ -110,9 +110,9 @@ TRAPPED = with_traps(MadeSite({"http://a.test/": "<p>home", "http://a.test/p": "
 
 
 def links(site: Site, url: str) -> list[str]:
-    answer = ask(site, url)
-    assert answer.status == 200
-    body = answer.body.encode() if isinstance(answer.body, str) else answer.body
+    response = ask(site, url)
+    assert response.status == 200
+    body = response.body.encode() if isinstance(response.body, str) else response.body
     return extract_links(body, url)
 
 

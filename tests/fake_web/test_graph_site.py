@@ -8,14 +8,14 @@ import pytest
 from orienteer.errors import InputError
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.opening import graph_site_at, site_at
-from orienteer.fake_web.process import served_elsewhere
+from orienteer.fake_web.process import FakeWebProcess
 from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import RequestHeaders, place_of
+from orienteer.fake_web.site import RequestHeaders, host_and_target
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.shapes import clique
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.url import canonical_url
-from tests.conftest import random_web
+from tests.conftest import random_web, shared_file
 from tests.extract.only_links import extract_links
 from tests.fake_web.client import fetch
 
@@ -124,8 +124,8 @@ def test_what_is_kept_is_bounded():
     with FakeWeb(site) as web:
         bodies = [fetch(web.port, site.url_of(page))[2] for page in range(20)]
         assert [fetch(web.port, site.url_of(page))[2] for page in range(20)] == bodies
-    assert sum(len(answer.body) for answer in site._cache.values()) == site._cached_bytes <= 30_000
-    assert len(GraphSite(clique(2), cache_bytes=0).answer("h0.test", "/", RequestHeaders(b"")).body) > 0
+    assert sum(len(response.body) for response in site._cache.values()) == site._cached_bytes <= 30_000
+    assert len(GraphSite(clique(2), cache_bytes=0).response("h0.test", "/", RequestHeaders(b"")).body) > 0
 
 
 def test_robots():
@@ -145,7 +145,7 @@ def test_from_a_file_in_a_process_of_its_own(tmp_path, rng):
     graph.save(tmp_path / "web.npz")
     graph.save(tmp_path / "web")
     site = GraphSite(graph, page_bytes=2000)
-    with served_elsewhere(graph_site_at, tmp_path / "web.npz", page_bytes=2000) as web:
+    with FakeWebProcess(graph_site_at, tmp_path / "web.npz", page_bytes=2000) as web:
         for page in range(30):
             assert fetch(web.port, site.url_of(page))[2] == site.html(page).encode()
     folder = site_at(tmp_path / "web")
@@ -160,8 +160,8 @@ def test_an_empty_graph():
     assert GraphSite(LinkGraph.from_links(0, [], [])).page_of("http://h0.test/") is None
 
 
-def test_a_real_graph_with_urls_that_nobody_could_fetch(shared_graphs):
-    graph = LinkGraph.load(shared_graphs / "webkb-dev.npz")
+def test_a_real_graph_with_urls_that_nobody_could_fetch():
+    graph = LinkGraph.load(shared_file("graphs/webkb-dev.npz"))
     site = GraphSite(graph)
     urls = site.urls()
     assert all(url.startswith("http://") for url in urls)
@@ -171,4 +171,4 @@ def test_a_real_graph_with_urls_that_nobody_could_fetch(shared_graphs):
         assert found is not None
         assert urls[found] == urls[page]
         assert found == first_with[urls[page]] or urls.count(urls[page]) > 1
-        assert site.answer(*place_of(urls[page]), RequestHeaders(b"")).status == 200
+        assert site.response(*host_and_target(urls[page]), RequestHeaders(b"")).status == 200

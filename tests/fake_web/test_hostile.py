@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from orienteer.fake_web.answers import Answer, chunk
+from orienteer.fake_web.fake_response import FakeResponse, chunk
 from orienteer.fake_web.server import FakeWeb
 from tests.extract.only_links import extract_links
 from tests.fake_web.client import CLOSE, exchange, fetch, request_for
@@ -21,31 +21,31 @@ def web() -> Iterator[FakeWeb]:
         yield web
 
 
-def meant(answer: Answer) -> bytes:
+def meant(response: FakeResponse) -> bytes:
     """The first MAX_BYTES that the answer is meant to be on the wire."""
-    if answer.reset and answer.cut_after is None:
+    if response.reset and response.cut_after is None:
         return b""
-    head, body = answer.parts()
-    data = head + body[: answer.cut_after]
-    again = chunk(answer.endless) if answer.chunked else answer.endless
+    head, body = response.encode()
+    data = head + body[: response.cut_after]
+    again = chunk(response.endless) if response.chunked else response.endless
     if again:
-        data += again * (1 + min(MAX_BYTES, answer.endless_limit) // len(again))
+        data += again * (1 + min(MAX_BYTES, response.endless_limit) // len(again))
     return data[:MAX_BYTES]
 
 
 @pytest.mark.parametrize("case", HOSTILE, ids=lambda case: case.name)
 def test_every_case_is_served_as_intended(web, case):
-    answer = case.answer
+    response = case.response
     request = request_for(case.url, more=CLOSE)
-    if answer.bytes_per_s is not None:
-        n_bytes = 2 if answer.drips_head else len(answer.parts()[0]) + 2
-        assert exchange(web.port, request, n_bytes).data == meant(answer)[:n_bytes]
+    if response.bytes_per_s is not None:
+        n_bytes = 2 if response.drips_head else len(response.encode()[0]) + 2
+        assert exchange(web.port, request, n_bytes).data == meant(response)[:n_bytes]
         return
-    silent = {"patience_s": 0.3, "patience_at_first_s": 300.0 if meant(answer) else 0.3} if answer.hold else {}
+    silent = {"timeout_s": 0.3, "first_timeout_s": 300.0 if meant(response) else 0.3} if response.hold else {}
     received = exchange(web.port, request, MAX_BYTES, **silent)
-    assert received.data == meant(answer)
+    assert received.data == meant(response)
     if len(received.data) < MAX_BYTES:
-        assert received.end == ("reset" if answer.reset else "silence" if answer.hold else "closed")
+        assert received.end == ("reset" if response.reset else "silence" if response.hold else "closed")
 
 
 def test_the_corpus_is_large_and_its_names_are_unique():

@@ -12,10 +12,10 @@ from orienteer.errors import InputError
 from orienteer.fake_web.opening import site_at
 from orienteer.fake_web.page_site import PageSite
 from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import RequestHeaders, place_of
+from orienteer.fake_web.site import RequestHeaders, host_and_target
 from orienteer.files.compressed import byte_writer
 from orienteer.graph.link_graph import LinkGraph
-from tests.conftest import SHARED_DATA
+from tests.conftest import shared_file
 from tests.extract.only_links import extract_links
 from tests.fake_web.client import fetch
 
@@ -120,7 +120,7 @@ def test_urls_and_hosts(site):
     urls = {url for url in site.urls() if not url.endswith(("again.html", "more.html", "hard.html"))}
     assert urls == {"http://" + name.replace(" ", "%20") for name in FILES if name != "README"}
     for url in urls:
-        assert site.answer(*place_of(url), RequestHeaders(b"")).status == 200
+        assert site.response(*host_and_target(url), RequestHeaders(b"")).status == 200
 
 
 def test_links_in_an_archive_are_followed_inside_it(tmp_path):
@@ -145,8 +145,8 @@ def test_links_out_of_a_folder_are_not_followed(tmp_path):
 def test_robots_that_are_given_come_before_those_in_the_archive(tmp_path):
     folder_of(FILES, tmp_path)
     site = PageSite(tmp_path, robots={"b.test": "# b\n"})
-    assert site.answer("a.test", "/robots.txt", RequestHeaders(b"")).body == FILES["a.test/robots.txt"]
-    assert site.answer("b.test", "/robots.txt", RequestHeaders(b"")).body == "# b\n"
+    assert site.response("a.test", "/robots.txt", RequestHeaders(b"")).body == FILES["a.test/robots.txt"]
+    assert site.response("b.test", "/robots.txt", RequestHeaders(b"")).body == "# b\n"
 
 
 def test_what_is_no_site_is_refused_in_one_line(tmp_path):
@@ -169,33 +169,26 @@ def test_what_is_no_site_is_refused_in_one_line(tmp_path):
         PageSite(tmp_path / "cut.tar.gz")
 
 
-def archive_named(name: str) -> Path:
-    path = SHARED_DATA / name
-    if not path.is_file():
-        pytest.skip(f"the real pages are not here: {path}")
-    return path
-
-
 def final_url(site: PageSite, url: str) -> str | None:
     """Where a URL ends up, an index as the file it is; None if nowhere."""
-    answer = site.answer(*place_of(url), RequestHeaders(b""))
-    if answer.status == 301:
-        return final_url(site, "/".join(url.split("/")[:3]) + dict(answer.headers)["Location"])
+    response = site.response(*host_and_target(url), RequestHeaders(b""))
+    if response.status == 301:
+        return final_url(site, "/".join(url.split("/")[:3]) + dict(response.headers)["Location"])
     url = url.partition("?")[0]
-    return None if answer.status != 200 else url + "index.html" if url.endswith("/") else url
+    return None if response.status != 200 else url + "index.html" if url.endswith("/") else url
 
 
 def test_the_real_documentation_web_is_its_graph():
-    site = PageSite(archive_named("dev-docs-web.tar.zst"))
-    graph = LinkGraph.load(archive_named("graphs/docs-web-dev.npz"))
+    site = PageSite(shared_file("dev-docs-web.tar.zst"))
+    graph = LinkGraph.load(shared_file("graphs/docs-web-dev.npz"))
     assert graph.urls is not None
     assert sorted(site.urls()) == sorted(graph.urls)
     n_links = n_served = 0
     for page in range(0, graph.n_pages, 101):
         url = graph.urls[page]
-        answer = site.answer(*place_of(url), RequestHeaders(b""))
-        assert isinstance(answer.body, bytes)
-        found = {final_url(site, link) for link in extract_links(answer.body, url)}
+        response = site.response(*host_and_target(url), RequestHeaders(b""))
+        assert isinstance(response.body, bytes)
+        found = {final_url(site, link) for link in extract_links(response.body, url)}
         links = {graph.urls[target] for target in graph.links(page).tolist()}
         assert found - {None, url} <= links
         n_links += len(links)
@@ -205,15 +198,15 @@ def test_the_real_documentation_web_is_its_graph():
 
 
 def test_the_real_school_encyclopedia():
-    site = PageSite(archive_named("schools-wikipedia-articles.tar.zst"))
-    graph = LinkGraph.load(archive_named("graphs/schools-wikipedia-articles.npz"))
+    site = PageSite(shared_file("schools-wikipedia-articles.tar.zst"))
+    graph = LinkGraph.load(shared_file("graphs/schools-wikipedia-articles.npz"))
     assert graph.urls is not None
     assert set(graph.urls) <= set(site.urls())
     for page in range(0, graph.n_pages, 301):
         url = graph.urls[page]
-        answer = site.answer(*place_of(url), RequestHeaders(b""))
-        assert isinstance(answer.body, bytes)
-        if b"nofollow" in answer.body[:2000]:
+        response = site.response(*host_and_target(url), RequestHeaders(b""))
+        assert isinstance(response.body, bytes)
+        if b"nofollow" in response.body[:2000]:
             continue
-        found = {final_url(site, link) for link in extract_links(answer.body, url)}
+        found = {final_url(site, link) for link in extract_links(response.body, url)}
         assert found - {None, url} == {graph.urls[target] for target in graph.links(page).tolist()}

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.fake_web.process import FakeWebProcess, served_elsewhere
+from orienteer.fake_web.process import FakeWebProcess
 from orienteer.fake_web.site import MadeSite
 from tests.fake_web.client import fetch
 
@@ -26,16 +26,16 @@ def no_site() -> MadeSite:
 
 
 def test_in_a_process_of_its_own():
-    with served_elsewhere(made_site, "elsewhere") as web:
-        assert fetch(web.port, HELLO)[2] == b"elsewhere"
+    with FakeWebProcess(made_site, "hello") as web:
+        assert fetch(web.port, HELLO)[2] == b"hello"
         assert web.address.endswith(str(web.port))
     with pytest.raises(ConnectionRefusedError):
         fetch(web.port, HELLO)
 
 
 def test_a_process_that_does_not_listen_to_reason_is_killed(monkeypatch):
-    monkeypatch.setattr("orienteer.fake_web.process._PATIENCE_S", 0.1)
-    with FakeWebProcess(made_site, "elsewhere") as web:
+    monkeypatch.setattr("orienteer.fake_web.process._TIMEOUT_S", 0.1)
+    with FakeWebProcess(made_site, "hello") as web:
         assert web.pid is not None
         os.kill(web.pid, signal.SIGSTOP)
     with pytest.raises(ConnectionRefusedError):

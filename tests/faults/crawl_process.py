@@ -1,12 +1,13 @@
-"""`orienteer crawl` as a process that can be killed, and what its folder says afterwards."""
+"""`orienteer crawl` as a process that can be killed, and the state of its folder afterwards."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,9 +19,9 @@ from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_view import FolderView
 from orienteer.store.history import DonePages
 from orienteer.store.page_row import PageRow
-from tests.ready_process import PATIENCE_S, ReadyPopen
+from tests.ready_process import TEST_TIMEOUT_S, ReadyPopen
 
-# Many acknowledgements in a short time, no waiting for politeness, no browser, and no host is given up for its errors.
+# Frequent commits, no politeness delay, no browser, and no host is abandoned for its errors.
 HASTY: dict[str, dict[str, Any]] = {
     "crawl": {"commit_every_s": 0.05, "workers": 16, "processes": 1},
     "politeness": {"delay_s": 0.0, "connections": 4},
@@ -30,14 +31,19 @@ HASTY: dict[str, dict[str, Any]] = {
 
 
 class CrawlProcess(ReadyPopen):
-    """The command under way. Killed at the end of a with-statement, if it is still there."""
+    """The running command, killed at the end of the `with` block."""
 
-    def __init__(self, arguments: Sequence[object], prefix: Sequence[str] = ()) -> None:
+    def __init__(
+        self, arguments: Sequence[object], prefix: Sequence[str] = (), environment: Mapping[str, str] | None = None
+    ) -> None:
         command = [*prefix, sys.executable, "-m", "orienteer", "crawl", *map(str, arguments)]
-        super().__init__(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        super().__init__(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=os.environ | dict(environment or {}),
+        )  # fmt: skip
 
     def kill(self) -> None:
-        """Kill it, and wait until it is gone."""
+        """Kill it, and wait for its end."""
         super().kill()
         self.wait()
 
@@ -46,15 +52,15 @@ class CrawlProcess(ReadyPopen):
         super().__exit__(*raised)
 
     def ended(self) -> tuple[int, str]:
-        """Exit code and stderr, once it ends by itself."""
-        _, said = self.communicate(timeout=PATIENCE_S)
-        assert "Traceback" not in said, said
-        assert "Exception ignored" not in said, said
-        return self.returncode, said
+        """Wait until it ends by itself; return exit code and stderr."""
+        _, stderr = self.communicate(timeout=TEST_TIMEOUT_S)
+        assert "Traceback" not in stderr, stderr
+        assert "Exception ignored" not in stderr, stderr
+        return self.returncode, stderr
 
 
 class CrawlCommand:
-    """Always the same command, for a crawl of the web at `address` into `folder`."""
+    """A repeatable command that crawls the web at `address` into `folder`."""
 
     def __init__(
         self, address: str | None, seeds: Sequence[str], folder: Path, *options: object, **tables: dict[str, Any]
@@ -65,23 +71,23 @@ class CrawlCommand:
         there = [] if address is None else ["--connect-to", address]
         self.arguments = [*seeds, "-o", folder, "--scope", "web", "--quiet", *there, "--settings", settings, *options]
 
-    def started(self, prefix: Sequence[str] = ()) -> CrawlProcess:
-        """The `prefix` is a command that runs it."""
-        return CrawlProcess(self.arguments, prefix)
+    def started(self, prefix: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> CrawlProcess:
+        """Start it; `prefix` is a command that runs it, `environment` is added to that of this process."""
+        return CrawlProcess(self.arguments, prefix, environment)
 
     def run(self, code: int = 0) -> str:
-        """Run it to its end; what it said to stderr."""
+        """Run it to its end; return its stderr."""
         with self.started() as process:
-            ended_with, said = process.ended()
-        assert ended_with == code, said
-        return said
+            ended_with, stderr = process.ended()
+        assert ended_with == code, stderr
+        return stderr
 
     def refused(self) -> str:
-        """The one line with which it ends in exit code 2."""
-        said = self.run(code=2)
-        assert said.startswith("orienteer: "), said
-        assert said.count("\n") == 1, said
-        return said
+        """Run it; return the line with which it ends with exit code 2."""
+        stderr = self.run(code=2)
+        assert stderr.startswith("orienteer: "), stderr
+        assert stderr.count("\n") == 1, stderr
+        return stderr
 
     def report(self) -> dict[str, Any]:
         report: dict[str, Any] = json.loads((self.folder / "report.json").read_text())
@@ -89,7 +95,7 @@ class CrawlCommand:
 
 
 def acknowledged(folder: Path) -> dict[str, tuple[Any, ...]]:
-    """The rows of all pages that are done, by URL, as another process sees them. Each is read back from the archive."""
+    """Return the rows of all committed pages by URL, as another process reads them; check each in the archive."""
     if not (folder / "crawl.db").exists():
         return {}
     with FolderView.open(folder) as crawl:
@@ -102,11 +108,11 @@ def acknowledged(folder: Path) -> dict[str, tuple[Any, ...]]:
 class Outcome(NamedTuple):
     outcome: str
     status: int
-    links: tuple[str, ...]  # in whichever order
+    links: tuple[str, ...]  # sorted
 
 
 def outcomes(folder: Path) -> dict[str, Outcome]:
-    """What came of each page, in words that do not depend on the order in which pages were found."""
+    """Return the outcome of each page, independent of page ids."""
     with FolderView.open(folder) as crawl:
         return {
             crawl.database.url(row.id): Outcome(row.outcome, row.status, tuple(sorted(crawl.database.urls(row.links))))
@@ -115,20 +121,20 @@ def outcomes(folder: Path) -> dict[str, Outcome]:
 
 
 def order(folder: Path) -> list[str]:
-    """The URLs of the pages in the order they were done."""
+    """Return the URLs of pages in crawl order."""
     with FolderView.open(folder) as crawl:
         return [crawl.database.url(row.id) for row in _rows(crawl)]
 
 
 def log_of(folder: Path) -> list[dict[str, Any]]:
-    """The events in the log. Of a run that was killed, the last ones may be missing."""
+    """Return the events in the log. After a kill, the last ones may be missing."""
     log = folder / "log.jsonl"
     lines = log.read_text().split("\n")[:-1] if log.exists() else []
     return [json.loads(line) for line in lines if line.endswith("}")]
 
 
 def check_archive(folder: Path) -> None:
-    """warcio reads the archive to its end, no page stands in it twice, and each is where its row says."""
+    """Check that warcio reads the whole archive, no page is in it twice, and each is at the position in its row."""
     in_archive = archived_urls(folder)
     assert in_archive
     assert len(set(in_archive)) == len(in_archive)
@@ -139,18 +145,18 @@ def check_archive(folder: Path) -> None:
 
 
 def archived_urls(folder: Path) -> list[str]:
-    """The URL of every response in the archive, in order, as warcio reads them."""
+    """Return the URL of every response in the archive, in order, as read by warcio."""
     return [url for url, kind in archived_records(folder) if kind == "response"]
 
 
 def archived_records(folder: Path) -> list[tuple[str, str]]:
-    """URL and kind (response or revisit) of every record in the archive, in order, as warcio reads them."""
+    """Return URL and type (response or revisit) of every record, in order, as read by warcio."""
     return [pair for path in sorted((folder / "archive").glob("*.warc.gz")) for pair in _records(path)]
 
 
 def _records(path: Path) -> Iterator[tuple[str, str]]:
-    """All is read and the digests are checked, but nothing is unpacked: a hostile body may be one that warcio cannot
-    unpack."""
+    """Read all records and check their digests without decompression, since warcio cannot decompress some hostile
+    bodies."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
         with path.open("rb") as stream:
@@ -164,7 +170,7 @@ def _records(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def _rows(crawl: CrawlFolder) -> list[PageRow]:
-    """In the order in which pages were done."""
+    """Return the page rows in crawl order."""
     done = [events.pages.tolist() for events in crawl.database.pages_after() if isinstance(events, DonePages)]
     rows = [crawl.database.page(page) for pages in done for page in pages]
     return [row for row in rows if row is not None]

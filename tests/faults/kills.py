@@ -1,4 +1,4 @@
-"""Kill a crawl at random moments, run the same command again, and see whether anything acknowledged has suffered."""
+"""Kill a crawl at random moments, run it again, and check that no committed page is lost or changed."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from pathlib import Path
 from typing import Any
 
 from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import place_of
+from orienteer.fake_web.site import host_and_target
 from tests.faults.crawl_process import CrawlCommand, CrawlProcess, acknowledged
 
-_LOOK_EVERY_S = 0.0005
+_POLL_EVERY_S = 0.0005
 
 
 @dataclass
-class Ordeal:
-    """What a crawl went through until it came to its end.
+class KillReport:
+    """The kills of a crawl until its end, and their damage.
 
-    The URL of a page that was acknowledged at a kill stands in `lost` if it was not any more afterwards, in `changed`
-    if its row was another, and in `asked_again` if the page was asked for once more.
+    For pages committed before a kill: `lost` are URLs that are missing afterwards, `changed` those with a different
+    row, `refetched` those that were requested again.
     """
 
     n_runs: int = 0
     kills: Counter[str] = field(default_factory=Counter)  # by moment
     n_acknowledged: list[int] = field(default_factory=list)  # after each run
-    restart_s: list[float] = field(default_factory=list)  # from a command on a folder begun before to its first request
+    restart_s: list[float] = field(default_factory=list)  # from a restart to the first request
     lost: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
-    asked_again: list[str] = field(default_factory=list)
+    refetched: list[str] = field(default_factory=list)
 
     @property
     def n_kills(self) -> int:
@@ -43,39 +43,39 @@ class Ordeal:
 
 
 class Killer:
-    """Runs a command again and again until it comes to its end, and kills it on the way."""
+    """Runs a command repeatedly until it finishes, killing it on the way."""
 
     def __init__(self, command: CrawlCommand, web: FakeWeb, duration_s: float, rng: random.Random) -> None:
-        """`duration_s` is how long the command takes when it is left alone."""
+        """`duration_s` is the duration of the command without kills."""
         self.command = command
         self.web = web
         self.duration_s = duration_s
         self.rng = rng
-        self.ordeal = Ordeal()
-        self._safe: dict[str, tuple[Any, ...]] = {}  # the rows that are acknowledged
+        self.damage = KillReport()
+        self._safe: dict[str, tuple[Any, ...]] = {}  # rows of committed pages
 
-    def run(self, n_kills: int, moments: Sequence[str] = ()) -> Ordeal:
-        """Kill it so many times, unless it ends before; at each of the moments (all, if none are named) in turn."""
+    def run(self, n_kills: int, moments: Sequence[str] = ()) -> KillReport:
+        """Kill it `n_kills` times, unless it ends before, at each of the moments (default: all) in turn."""
         names = moments or list(MOMENTS)
         has_ended = False
         while not has_ended:
-            is_left_alone = self.ordeal.n_kills >= n_kills
-            has_ended = self._run(None if is_left_alone else names[self.ordeal.n_runs % len(names)])
-        return self.ordeal
+            is_left_alone = self.damage.n_kills >= n_kills
+            has_ended = self._run(None if is_left_alone else names[self.damage.n_runs % len(names)])
+        return self.damage
 
     def _run(self, moment: str | None) -> bool:
-        """Run it once; whether it came to its end."""
+        """Run it once; return whether it finished."""
         n_before, started = len(self.web.requests), time.time()
-        self.ordeal.n_runs += 1
+        self.damage.n_runs += 1
         with self.command.started() as process:
             if moment is not None and self._moment(moment)(self, process):
                 process.kill()
-                self.ordeal.kills[moment] += 1
-            code, said = process.ended()
-        assert moment is not None or code == 0, said
+                self.damage.kills[moment] += 1
+            code, stderr = process.ended()
+        assert moment is not None or code == 0, stderr
         requests = self.web.requests[n_before:]
         if self._safe and requests:
-            self.ordeal.restart_s.append(requests[0][0] - started)
+            self.damage.restart_s.append(requests[0][0] - started)
         self._compare({(host, target) for _, host, target in requests})
         return code == 0
 
@@ -84,15 +84,15 @@ class Killer:
         return Killer._among_workers if name == AMONG_WORKERS else MOMENTS[name]
 
     def _compare(self, asked: set[tuple[str, str]]) -> None:
-        """See what has become of the acknowledged pages in a run with these requests."""
-        now, before, ordeal = acknowledged(self.command.folder), self._safe, self.ordeal
-        ordeal.n_acknowledged.append(len(now))
-        ordeal.lost += [url for url in before if url not in now]
-        ordeal.changed += [url for url, row in before.items() if now.get(url, row) != row]
-        ordeal.asked_again += [url for url in before if place_of(url) in asked]
+        """Compare the committed pages before and after a run with these requests."""
+        now, before, damage = acknowledged(self.command.folder), self._safe, self.damage
+        damage.n_acknowledged.append(len(now))
+        damage.lost += [url for url in before if url not in now]
+        damage.changed += [url for url, row in before.items() if now.get(url, row) != row]
+        damage.refetched += [url for url in before if host_and_target(url) in asked]
         self._safe = now
 
-    # -- moments: each waits for one; whether the process lives to see it ----------------------------------------
+    # -- moments: each waits for one, and returns whether the process is still alive ------------------------------
 
     def _any_time(self, process: CrawlProcess) -> bool:
         return _lives_on(process, self.rng.uniform(0, self.duration_s))
@@ -101,7 +101,7 @@ class Killer:
         return until(process, self.command.folder.exists) and _lives_on(process, self.rng.uniform(0, 0.05))
 
     def _acknowledging(self, process: CrawlProcess) -> bool:
-        """The archive has grown: it is made durable next, then the database."""
+        """The archive has grown: it is synced next, then the database is committed."""
         for _ in range(self.rng.randint(1, 30)):
             size_bytes = self._archive_bytes()
             if not until(process, lambda size_bytes=size_bytes: self._archive_bytes() > size_bytes):
@@ -109,7 +109,7 @@ class Killer:
         return _lives_on(process, self.rng.uniform(0, 0.01))
 
     def _ending(self, process: CrawlProcess) -> bool:
-        """It was asked to stop: a checkpoint is written, and the report."""
+        """It is stopping: it writes a checkpoint and the report."""
         n_requests = len(self.web.requests)
         if not until(process, lambda: len(self.web.requests) > n_requests):
             return False
@@ -129,7 +129,7 @@ class Killer:
                 return False
             with suppress(ProcessLookupError, IndexError):
                 os.kill(self.rng.choice(workers_of(process.pid)), signal.SIGKILL)
-                self.ordeal.kills["of a worker"] += 1
+                self.damage.kills["of a worker"] += 1
         return self.rng.random() < 0.5
 
     def _archive_bytes(self) -> int:
@@ -150,7 +150,7 @@ AMONG_WORKERS = "after some of its workers"
 
 
 def workers_of(process: int) -> list[int]:
-    """The processes that a crawl has beside it."""
+    """Return the worker processes of a crawl."""
     with suppress(FileNotFoundError, ProcessLookupError):
         return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
     return []
@@ -164,7 +164,7 @@ def _lives_on(process: CrawlProcess, for_s: float) -> bool:
     return False
 
 
-def until(process: CrawlProcess, happened: Callable[[], object], look_every_s: float = _LOOK_EVERY_S) -> bool:
+def until(process: CrawlProcess, happened: Callable[[], object], look_every_s: float = _POLL_EVERY_S) -> bool:
     """Wait until it has happened; whether the process lives to see it."""
     while process.poll() is None:
         if happened():

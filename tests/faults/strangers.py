@@ -1,7 +1,7 @@
-"""Folders as strangers could send them, with links, settings and damage in any combination, and what is done to them.
+"""Untrusted crawl folders, with links, settings and damage in any combination, and commands to run on them.
 
-`Stranger(rng).spoil(folder)` makes one of a sound folder. Every command must leave what is outside of the folder as it
-is, reach nothing that is private, and say what is wrong in one line.
+`FolderAttacker(rng).spoil(folder)` turns a sound folder into one. No command may change anything outside the folder or
+reach a private address, and errors must be one line.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ import tomli_w
 import orienteer as ori
 from orienteer.cli.main import command_line
 from orienteer.errors import OrienteerError
-from orienteer.library.one_crawl import StartedCrawl
-from tests.imports.collections_made import response, write
+from orienteer.library.single_crawl import ResumedCrawl
+from tests.imports.made_collections import response, write
 from tests.ready_process import ReadyProcess, ready
 
 FILES = (
@@ -43,19 +43,19 @@ FILES = (
 FOLDERS = ("archive", "checkpoints", "index", "outside")
 PRIVATE = ("http://127.0.0.1:{port}/", "http://localhost:{port}/x", "http://[::1]:{port}/", "http://10.1.2.3/")
 GOOD_CODES = (0, 2, 3)
-_PATIENCE_S = 120.0
+_TIMEOUT_S = 120.0
 
 
 @dataclass
 class Tally:
-    """What came of the folders that were tried; `trouble` is a line for each thing that must not happen."""
+    """The results of the folders that were tried; `problems` has a line for each violation."""
 
     n_folders: int = 0
     n_commands: int = 0
     n_refused: int = 0
     n_processes: int = 0
     n_connections: int = 0
-    trouble: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
 
 class Listener:
@@ -103,7 +103,7 @@ def sound_folder(place: Path, port: int) -> Path:
     return place / "sound"
 
 
-class Stranger:
+class FolderAttacker:
     """Spoils folders; `home` is what belongs to the user, `port` that of a private host."""
 
     def __init__(self, rng: random.Random, home: Path, port: int) -> None:
@@ -277,7 +277,7 @@ def _remove(path: Path) -> None:
 
 
 def commands(folder: Path, out: Path) -> list[list[str]]:
-    """What a user may do with a folder that somebody has sent."""
+    """Return the commands that a user may run on an untrusted folder."""
     return [
         ["status", str(folder)],
         ["search", str(folder), "words"],
@@ -307,11 +307,11 @@ def made_home(place: Path) -> Path:
 
 
 def try_folders(
-    place: Path, numbers: Sequence[int], n_commands: int, in_processes_every: int, tell: Callable[[str], None] = print
+    place: Path, numbers: Sequence[int], n_commands: int, in_processes_every: int, report: Callable[[str], None] = print
 ) -> Tally:
     """Spoil a folder for each number, and run commands on it: in this process, or each in one of its own.
 
-    The crawl of every `in_processes_every`-th of them is resumed as in a browser besides.
+    The crawl of every `in_processes_every`-th of them is also resumed as in a browser.
     """
     tally, home = Tally(), made_home(place)
     with listening() as private:
@@ -322,21 +322,21 @@ def try_folders(
             folder, out = place / "sent", place / "out"
             shutil.copytree(sound, folder)
             out.mkdir()
-            done = Stranger(rng, home, private.port).spoil(folder)
-            wanted = sorted(rng.sample(list(enumerate(commands(folder, out))), n_commands))
-            is_apart = position % in_processes_every == 0
-            trouble = _resumed(folder, tally) if is_apart else []
-            for _, command in wanted:
-                trouble += _run_apart(command, tally, ready()) if is_apart else _run_here(command, tally)
+            done = FolderAttacker(rng, home, private.port).spoil(folder)
+            chosen = sorted(rng.sample(list(enumerate(commands(folder, out))), n_commands))
+            in_process = position % in_processes_every == 0
+            problems = _resumed(folder, tally) if in_process else []
+            for _, command in chosen:
+                problems += _run_in_process(command, tally, ready()) if in_process else _run_here(command, tally)
             if snapshot(home) != before:
-                trouble.append(f"home changed: {sorted(snapshot(home).keys() ^ before.keys())}")
+                problems.append(f"home changed: {sorted(snapshot(home).keys() ^ before.keys())}")
             if private.n_connections > tally.n_connections:
-                trouble.append("a private host was reached")
+                problems.append("a private host was reached")
                 tally.n_connections = private.n_connections
             tally.n_folders += 1
-            for one in trouble:
-                tally.trouble.append(f"{number} ({'; '.join(done)}): {one}")
-                tell(tally.trouble[-1])
+            for one in problems:
+                tally.problems.append(f"{number} ({'; '.join(done)}): {one}")
+                report(tally.problems[-1])
             shutil.rmtree(out)
             shutil.rmtree(folder)
     return tally
@@ -346,17 +346,17 @@ def _resumed(folder: Path, tally: Tally) -> list[str]:
     """Go on with the crawl as the button in the browser does."""
     tally.n_processes += 1
     try:
-        started = StartedCrawl(folder, budget=25)
+        started = ResumedCrawl(folder, budget=25)
     except OrienteerError:
         tally.n_refused += 1
         return []
     while not started.has_ended:
         time.sleep(0.01)
-    said = started.trouble() or ""
+    said = started.problem() or ""
     return [f"resume: {said}"] if "killed" in said or "exit code" in said or "Error:" in said else []
 
 
-def _run_apart(command: list[str], tally: Tally, ready: ReadyProcess) -> list[str]:
+def _run_in_process(command: list[str], tally: Tally, ready: ReadyProcess) -> list[str]:
     tally.n_commands += 1
     tally.n_processes += 1
     try:
@@ -379,7 +379,7 @@ def _run_here(command: list[str], tally: Tally) -> list[str]:
         raise TimeoutError
 
     before = signal.signal(signal.SIGALRM, hangs)
-    signal.alarm(int(_PATIENCE_S))
+    signal.alarm(int(_TIMEOUT_S))
     try:
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from orienteer.audit.live_survey import opened_live_survey
+from orienteer.audit.live_survey import open_live_survey
 from orienteer.fake_web.faults import Faulty
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
@@ -21,7 +21,7 @@ from orienteer.graph.synthetic import synthetic_web
 from tests.faults.crawl_process import archived_urls
 from tests.faults.kills import until
 from tests.live.live_crawls import crawled, hub
-from tests.ready_process import PATIENCE_S, ReadyPopen
+from tests.ready_process import TEST_TIMEOUT_S, ReadyPopen
 
 pytestmark = pytest.mark.slow
 
@@ -36,14 +36,14 @@ class SurveyProcess(ReadyPopen):
         super().__init__(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def ended(self) -> dict[str, Any]:
-        said, errors = self.communicate(timeout=PATIENCE_S)
+        said, errors = self.communicate(timeout=TEST_TIMEOUT_S)
         assert (self.returncode, errors) == (0, ""), errors
         report: dict[str, Any] = json.loads(said)
         return report
 
 
 def found(report: dict[str, Any]) -> list[Any]:
-    """What must be the same: not the numbers of pages, nor how many of them the last walks under way have needed."""
+    """Return what must be equal: without page ids, and without the pages of unfinished walks."""
     measured = [report["measured"][key] for key in ("lower", "upper", "estimate", "n_walks")]
     names = ("name", "share", "lower", "upper", "n_walks", "url")
     gaps = [[gap[name] for name in names] for gap in (*report["hosts"], *report["folders"])]
@@ -56,7 +56,7 @@ def test_a_survey_that_is_killed_comes_to_the_same_end(tmp_path: Path, fresh_rng
     with FakeWeb(Faulty(site, 0, (0.002, 0.03), not_found=0.03, redirects=0.05)) as web:
         settings = {"crawl": {"commit_every_s": 0.05, "workers": 6}}
         crawled(web, hub(site), folder, budget=60, policy="breadth-first", settings=settings)
-        with opened_live_survey(folder, SurveyGoal()):
+        with open_live_survey(folder, SurveyGoal()):
             pass  # it has its seed
         shutil.copytree(folder, whole)
         with SurveyProcess(whole) as process:

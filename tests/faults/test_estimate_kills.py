@@ -19,7 +19,7 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.synthetic import synthetic_web
 from tests.faults.kills import until
 from tests.live.live_crawls import crawled
-from tests.ready_process import PATIENCE_S, ReadyPopen
+from tests.ready_process import TEST_TIMEOUT_S, ReadyPopen
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +35,7 @@ class EstimateProcess(ReadyPopen):
         super().__init__([*map(str, command), *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def ended(self) -> tuple[int, dict[str, Any] | None]:
-        said, errors = self.communicate(timeout=PATIENCE_S)
+        said, errors = self.communicate(timeout=TEST_TIMEOUT_S)
         assert "Traceback" not in errors, errors
         return self.returncode, json.loads(said) if self.returncode == 0 else None
 

@@ -4,7 +4,6 @@ acknowledged is lost, and the same command goes on when there is room."""
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -14,16 +13,16 @@ import pytest
 
 from orienteer.errors import CrawlFolderError
 from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import place_of
+from orienteer.fake_web.site import host_and_target
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.live.figures import Watch
-from orienteer.live.session import opened, reported
+from orienteer.live.figures import ProgressWatch
+from orienteer.live.session import open_crawl, write_report
 from orienteer.store.folder import CrawlFolder
+from tests.disk_limits import NO_BYTECODE, limit_files_of, small_disk_at
 from tests.faults.crawl_process import CrawlCommand, acknowledged, check_archive, outcomes
 from tests.faults.kills import until
 from tests.faults.webs import RoughWeb
 from tests.live.live_crawls import crawled
-from tests.small_disk import small_disk_at
 from tests.store.small_crawls import add_pages, check_pages
 
 pytestmark = pytest.mark.long
@@ -75,8 +74,8 @@ class Safe:
     def check(self) -> None:
         now = acknowledged(self._command.folder)
         assert {url: now.get(url) for url in self._rows} == self._rows
-        asked = {(host, target) for _, host, target in self._web.requests[self._n_requests :]}
-        assert asked.isdisjoint(map(place_of, self._rows))
+        requested = {(host, target) for _, host, target in self._web.requests[self._n_requests :]}
+        assert requested.isdisjoint(map(host_and_target, self._rows))
 
 
 def check_whole(command: CrawlCommand, whole: Path) -> None:
@@ -100,7 +99,7 @@ def test_a_disk_that_fills_up(small_disk: Path, web: FakeWeb, whole: Path) -> No
 
 @pytest.mark.parametrize("free_pages", [0, 1, *range(2, 48, 2)])
 def test_a_disk_with_room_for_a_part_of_a_new_folder(small_disk: Path, free_pages: int) -> None:
-    """Whatever is left of it does not stand in the way when there is room."""
+    """Leftovers do no harm once there is space again."""
     leave_free(small_disk, free_pages)
     try:
         CrawlFolder.open_or_create(small_disk / "crawl", "settings").close()
@@ -151,8 +150,8 @@ def test_a_disk_that_is_full_at_the_very_end(small_disk: Path, web: FakeWeb, who
 def test_files_that_may_not_grow(max_file_bytes: int, tmp_path: Path, web: FakeWeb, whole: Path) -> None:
     """Sooner or later in the crawl. Unlike a full disk, this can be had without privileges."""
     command = crawl_of(web, tmp_path / "crawl")
-    with command.started() as process:
-        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (max_file_bytes, max_file_bytes))
+    with command.started(environment=NO_BYTECODE) as process:
+        limit_files_of(process.pid, max_file_bytes)
         code, said = process.ended()
     assert code == 2
     assert said.count("\n") == 1
@@ -217,5 +216,5 @@ def leave_free(disk: Path, n_pages: int) -> None:
 def go_on(folder: Path) -> None:
     """The crawl in this folder once more, in this process."""
     plan = CrawlPlan.parse((folder / "crawl.toml").read_text(), "crawl.toml")
-    with opened(folder, plan) as live:
-        reported(live.ledger, Watch(live.intake, live), live.run())
+    with open_crawl(folder, plan) as live:
+        write_report(live.ledger, ProgressWatch(live.intake, live), live.run())

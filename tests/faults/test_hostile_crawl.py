@@ -1,5 +1,5 @@
 """The whole hostile corpus crawled by the real command: every case ends in an outcome that it may have, in bounded time
-and memory. One crawl, by several processes, is for what stands at hostile.test; another for the hosts with a hostile
+and memory. One crawl, by several processes, is for hostile.test; another for the hosts with a hostile
 robots.txt or sitemap."""
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pathlib import Path
 import pytest
 
 from orienteer.fake_web.process import FakeWebProcess
-from orienteer.fake_web.site import Site, place_of
+from orienteer.fake_web.site import Site, host_and_target
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.live.warm_up import warm_up
 from orienteer.url import host_of
 from tests.fake_web.hostile import HOME, HOSTILE, HostileCase, hostile_site
 from tests.faults.crawl_process import CrawlCommand, CrawlProcess, check_archive, log_of
 from tests.faults.kills import until
-from tests.live.live_crawls import Told
+from tests.live.live_crawls import StoredCrawl
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +35,7 @@ PAGES = [case for case in HOSTILE if not case.any_type]
 PLACES = [case for case in HOSTILE if case.any_type and case.name != "robots-delay"]
 SITEMAPS = [case for case in PLACES if case.name.startswith("sitemap-")]
 
-OUT_OF_REACH = {"robots-error", "robots-reset", "robots-slow"}
+UNREACHABLE = {"robots-error", "robots-reset", "robots-slow"}
 CLOSED = {"robots-patterns", "robots-star-bomb", "robots-utf-16"}  # so many wildcards close what they begin with
 X_CLOSED = {"robots-bom", "robots-carriage-returns"}
 
@@ -69,14 +69,14 @@ class Crawled:
     memory_bytes: int
 
     @cached_property
-    def told(self) -> Told:
-        return Told(self.folder)
+    def stored(self) -> StoredCrawl:
+        return StoredCrawl(self.folder)
 
 
 def hostile_web() -> Site:
     """The corpus; where a sitemap is hostile, the host's robots.txt names it."""
     site = hostile_site()
-    site.robots = {place_of(case.url)[0]: f"Sitemap: {case.url}" for case in SITEMAPS}
+    site.robots = {host_and_target(case.url)[0]: f"Sitemap: {case.url}" for case in SITEMAPS}
     return site
 
 
@@ -96,12 +96,12 @@ def crawled(command: CrawlCommand) -> Crawled:
 
 @pytest.fixture(scope="module")
 def pages(web: FakeWebProcess, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
-    """What stands at hostile.test, and what that leads to. No page is tried twice, and the host is not given up."""
+    """Crawl hostile.test. No page is retried, and the host is not abandoned."""
     folder = tmp_path_factory.mktemp("pages") / "crawl"
     many = "/many/|/l[0-9]+$"  # 20,000 pages that are not there
-    elsewhere = "^http://(robots|sitemap)-"
+    robots_hosts = "^http://(robots|sitemap)-"
     retry = {"max_attempts": 1, "give_up_after": 200, "max_back_off_s": 0.02}
-    options = ("--timeout", TIMEOUT_S, "--connections", 16, "--deny", many, "--deny", elsewhere, "--processes", 2)
+    options = ("--timeout", TIMEOUT_S, "--connections", 16, "--deny", many, "--deny", robots_hosts, "--processes", 2)
     return crawled(CrawlCommand(web.address, [HOME], folder, *options, retry=retry))
 
 
@@ -115,13 +115,13 @@ def places(web: FakeWebProcess, tmp_path_factory: pytest.TempPathFactory) -> Cra
 
 
 def home_of(case: HostileCase) -> str:
-    return f"http://{place_of(case.url)[0]}/"
+    return f"http://{host_and_target(case.url)[0]}/"
 
 
 @pytest.mark.parametrize("case", PAGES, ids=lambda case: case.name)
 def test_every_page_has_an_outcome_that_it_may_have(case: HostileCase, pages: Crawled) -> None:
     allowed = "|".join(WRITTEN.get(outcome, outcome) for outcome in case.outcome)
-    outcome = pages.told.outcome(case.url)
+    outcome = pages.stored.outcome(case.url)
     assert outcome is not None
     assert re.fullmatch(allowed, outcome), outcome
 
@@ -147,32 +147,32 @@ def test_the_archive_can_be_read_to_its_end(which: str, request: pytest.FixtureR
 
 @pytest.mark.parametrize("case", PLACES, ids=lambda case: case.name)
 def test_every_host_is_crawled_or_closed(case: HostileCase, places: Crawled) -> None:
-    home = places.told.outcome(home_of(case))
-    if case.name in OUT_OF_REACH:
+    home = places.stored.outcome(home_of(case))
+    if case.name in UNREACHABLE:
         assert home == "host given up"
     elif case.name in CLOSED:
         assert home == "robots.txt"
     else:
         assert home == "ok"
         x_outcome = "robots.txt" if case.name in X_CLOSED else "http 404"
-        assert places.told.outcome(f"{home_of(case)}x") == x_outcome
+        assert places.stored.outcome(f"{home_of(case)}x") == x_outcome
 
 
 def n_errands(folder: Path) -> Counter[str]:
-    """How often each host was asked for a robots.txt or a sitemap."""
+    """Count the requests for robots.txt and sitemaps by host."""
     events = [event for event in log_of(folder) if event["event"] in ("robots", "sitemap")]
     return Counter(host_of(event["url"]) for event in events)
 
 
 def test_a_sitemap_speaks_for_its_own_site(places: Crawled) -> None:
-    known = {host_of(url) for url in places.told.urls}
+    known = {host_of(url) for url in places.stored.urls}
     assert known == {host_of(home_of(case)) for case in PLACES}
 
 
 def test_the_errands_to_a_host_are_bounded(places: Crawled) -> None:
     assert max(n_errands(places.folder).values()) <= 60
-    asked = {event["url"] for event in log_of(places.folder) if event["event"] == "sitemap"}
-    assert {case.url for case in SITEMAPS} <= asked
+    requested = {event["url"] for event in log_of(places.folder) if event["event"] == "sitemap"}
+    assert {case.url for case in SITEMAPS} <= requested
 
 
 def test_a_delay_of_years_can_be_interrupted(web: FakeWebProcess, tmp_path: Path) -> None:
@@ -180,5 +180,5 @@ def test_a_delay_of_years_can_be_interrupted(web: FakeWebProcess, tmp_path: Path
     with command.started() as process:
         assert until(process, lambda: n_errands(command.folder), look_every_s=0.05)
         process.terminate()
-        assert process.ended() == (3, "")
-    assert Told(command.folder).rows == {"http://robots-delay.test/": None}
+        assert process.ended() == (143, "")
+    assert StoredCrawl(command.folder).rows == {"http://robots-delay.test/": None}

@@ -14,7 +14,7 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_view import FolderView
 from tests.faults.crawl_process import CrawlCommand, check_archive, order, outcomes
-from tests.faults.kills import AMONG_WORKERS, MOMENTS, Killer, Ordeal
+from tests.faults.kills import AMONG_WORKERS, MOMENTS, Killer, KillReport
 from tests.faults.webs import RoughWeb
 from tests.live.live_crawls import crawled
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.long
 
 @dataclass(frozen=True)
 class Whole:
-    """A crawl that nobody interrupted, and how long it took."""
+    """An uninterrupted crawl, and its duration."""
 
     command: CrawlCommand
     duration_s: float
@@ -48,11 +48,11 @@ def crawl_of(web: FakeWeb, folder: Path, *options: object) -> CrawlCommand:
     return CrawlCommand(web.address, web.site.seeds, folder, *options)
 
 
-def check_unharmed(ordeal: Ordeal) -> None:
-    assert ordeal.n_kills > 0
-    assert ordeal.lost == []
-    assert ordeal.changed == []
-    assert ordeal.asked_again == []
+def check_unharmed(damage: KillReport) -> None:
+    assert damage.n_kills > 0
+    assert damage.lost == []
+    assert damage.changed == []
+    assert damage.refetched == []
 
 
 @pytest.mark.parametrize(("policy", "workers"), [("certified", 1), ("fractional", 16), ("breadth-first", 16)])
@@ -61,8 +61,8 @@ def test_a_crawl_that_is_killed_comes_to_the_same_end(
 ) -> None:
     command = crawl_of(web, tmp_path / "crawl", "--policy", policy, "--workers", workers)
     first, *others = MOMENTS  # it lives to see the first in any case
-    ordeal = Killer(command, web, whole.duration_s, fresh_rng).run(2, [first, fresh_rng.choice(others)])
-    check_unharmed(ordeal)
+    damage = Killer(command, web, whole.duration_s, fresh_rng).run(2, [first, fresh_rng.choice(others)])
+    check_unharmed(damage)
     assert outcomes(command.folder) == outcomes(whole.command.folder)
     check_archive(command.folder)
     proved, expected = (crawl.report()["figures"]["certificate"] for crawl in (command, whole.command))
@@ -77,9 +77,9 @@ def test_killed_workers_change_nothing_and_leave_nothing_behind(
 ) -> None:
     """Nor does the crawl itself, killed with its workers at work."""
     command = crawl_of(web, tmp_path / "crawl", "--processes", 3)
-    ordeal = Killer(command, web, whole.duration_s, fresh_rng).run(n_kills=3, moments=[AMONG_WORKERS])
-    check_unharmed(ordeal)
-    assert ordeal.kills["of a worker"] > 0
+    damage = Killer(command, web, whole.duration_s, fresh_rng).run(n_kills=3, moments=[AMONG_WORKERS])
+    check_unharmed(damage)
+    assert damage.kills["of a worker"] > 0
     assert outcomes(command.folder) == outcomes(whole.command.folder)
     check_archive(command.folder)
     proved, expected = (crawl.report()["figures"]["certificate"] for crawl in (command, whole.command))

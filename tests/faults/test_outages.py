@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from orienteer.fake_web.answers import NOT_FOUND, Answer
+from orienteer.fake_web.fake_response import NOT_FOUND, FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite, RequestHeaders, Site
 from orienteer.pages.states import PageState
 from tests.faults.crawl_process import CrawlCommand, CrawlProcess, acknowledged, check_archive, log_of, outcomes
 from tests.faults.kills import until
 from tests.faults.webs import RoughWeb
-from tests.live.live_crawls import Told, crawled
+from tests.live.live_crawls import StoredCrawl, crawled
 
 pytestmark = pytest.mark.long
 
@@ -39,7 +39,7 @@ def until_more(process: CrawlProcess, folder: Path, n: int, part_of_url: str = "
 
 @pytest.mark.parametrize("is_killed", [False, True])
 def test_a_web_that_comes_back_is_crawled_to_its_end(is_killed: bool, tmp_path: Path) -> None:
-    """Before any host is given up: then no page is lost for it."""
+    """An outage shorter than the time after which hosts are abandoned: no page is lost."""
     site, folder = RoughWeb(n_pages=150, errors=0.0), tmp_path / "crawl"
     with FakeWeb(site) as web:
         crawled(web, site.seeds, tmp_path / "whole", settings={"crawl": {"robots": True}})
@@ -67,11 +67,11 @@ class Ladder(Site):
     def __init__(self, other: str = "") -> None:
         self.other = other
 
-    def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
+    def response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
         if not target[1:].isdecimal() or int(target[1:]) >= N_PAGES:
             return NOT_FOUND
         page = int(target[1:])
-        return Answer(f"<a href=/{page + 1}><a href=/{page + 2}><a href=http://{self.other}/{page}>")
+        return FakeResponse(f"<a href=/{page + 1}><a href=/{page + 2}><a href=http://{self.other}/{page}>")
 
 
 @pytest.mark.parametrize("is_killed", [False, True])
@@ -92,10 +92,10 @@ def test_a_host_that_stays_away_is_given_up(is_killed: bool, tmp_path: Path, fre
             until_more(process, folder, 2, gone, "no connection")
             process.kill()
             process = runs.enter_context(command.started())
-        assert process.ended()[0] == 3, "every page was asked for, and a host is missing"
-        told = Told(folder)
-        assert {f"http://{here}/{k}" for k in range(N_PAGES)} <= told.fetched_urls()
-        lost = [row for url, row in told.rows.items() if gone in url and url not in told.fetched_urls()]
+        assert process.ended()[0] == 3, "every page was requested, and a host is missing"
+        stored = StoredCrawl(folder)
+        assert {f"http://{here}/{k}" for k in range(N_PAGES)} <= stored.fetched_urls()
+        lost = [row for url, row in stored.rows.items() if gone in url and url not in stored.fetched_urls()]
         assert len(lost) > 2
         for row in lost:
             assert row is not None
@@ -112,21 +112,21 @@ def test_a_host_that_stays_away_is_given_up(is_killed: bool, tmp_path: Path, fre
 @pytest.mark.parametrize("n_failures", [1, 2, 1000])
 def test_a_sitemap_that_fails_is_asked_for_again(n_failures: int, tmp_path: Path) -> None:
     """As often as a page would be."""
-    sitemap = Answer("http://a.test/hidden", content_type="text/plain")
-    answers = chain([Answer(status=500)] * n_failures, repeat(sitemap))
-    places = {"http://a.test/": "", "http://a.test/hidden": "", "http://a.test/map.txt": lambda *_: next(answers)}
+    sitemap = FakeResponse("http://a.test/hidden", content_type="text/plain")
+    responses = chain([FakeResponse(status=500)] * n_failures, repeat(sitemap))
+    places = {"http://a.test/": "", "http://a.test/hidden": "", "http://a.test/map.txt": lambda *_: next(responses)}
     with FakeWeb(MadeSite(places, robots={"a.test": "Sitemap: http://a.test/map.txt"})) as web:
         crawled(web, "http://a.test/", tmp_path, settings={"crawl": {"robots": True}})
         assert web.count("http://a.test/map.txt") == min(n_failures + 1, 3)
     hidden = set() if n_failures > 2 else {"http://a.test/hidden"}
-    assert Told(tmp_path).fetched_urls() == {"http://a.test/"} | hidden
+    assert StoredCrawl(tmp_path).fetched_urls() == {"http://a.test/"} | hidden
 
 
 def test_sitemaps_that_all_fail_do_not_take_their_host_with_them(tmp_path: Path) -> None:
-    places: dict[str, Answer | str] = {f"http://a.test/map{k}.xml": Answer(status=500) for k in range(6)}
+    places: dict[str, FakeResponse | str] = {f"http://a.test/map{k}.xml": FakeResponse(status=500) for k in range(6)}
     robots = "".join(f"Sitemap: {url}\n" for url in places)
     places |= {"http://a.test/": "<a href=/b>", "http://a.test/b": ""}
     with FakeWeb(MadeSite(places, robots={"a.test": robots})) as web:
         report = crawled(web, "http://a.test/", tmp_path, settings={"crawl": {"robots": True}})
-    assert Told(tmp_path).fetched_urls() == {"http://a.test/", "http://a.test/b"}
-    assert report.figures.n_hosts_given_up == 0
+    assert StoredCrawl(tmp_path).fetched_urls() == {"http://a.test/", "http://a.test/b"}
+    assert report.figures.n_hosts_abandoned == 0

@@ -23,7 +23,7 @@ from tests.conftest import random_web
 from tests.docs.how_to_policy import NAME, clone, policy_file
 from tests.faults.crawl_process import CrawlProcess
 from tests.faults.gate import Gate
-from tests.live.live_crawls import Told, crawled, hub, renumbered
+from tests.live.live_crawls import StoredCrawl, crawled, hub, renumbered
 
 pytestmark = pytest.mark.slow
 
@@ -48,20 +48,20 @@ def kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def resumed(folder: Path, scratch: Path, kind: Any, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, int]:
-    """The policy of a crawl that is opened again, from a copy of its folder; and how many pages it was told."""
+    """Return the policy of a crawl reopened from a copy of its folder, and the number of pages replayed to it."""
     shutil.rmtree(scratch, ignore_errors=True)
     shutil.copytree(folder, scratch)
-    told: list[int] = []
+    replayed: list[int] = []
 
     def fetched(self: Any, page: int, web: Any) -> Any:
-        told.append(page)
+        replayed.append(page)
         return original(self, page, web)
 
     original = kind.fetched
     with monkeypatch.context() as patched, CrawlFolder.open(scratch) as crawl:
         patched.setattr(kind, "fetched", fetched)
         ledger = Ledger(crawl, plan_of_folder(scratch))
-    return ledger.crawl.policy, len(told)
+    return ledger.crawl.policy, len(replayed)
 
 
 def test_a_policy_in_one_file_survives_kills(
@@ -69,30 +69,30 @@ def test_a_policy_in_one_file_survives_kills(
 ) -> None:
     site = GraphSite(random_web(rng, 200, 5.0, with_hosts=True))
     gate = Gate(site)
-    folder, scratch = tmp_path / "parts", tmp_path / "scratch"
+    folder, scratch = tmp_path / "crawl", tmp_path / "scratch"
     named: dict[str, Any] = {"policy": NAME, "settings": {"crawl": {"workers": 1, "commit_every_s": 0.01}}}
     with FakeWeb(gate) as web:
         crawled(web, hub(site), tmp_path / "whole", **named)
         crawled(web, hub(site), folder, budget=N_BEFORE, **named)
-        policy, n_told = resumed(folder, scratch, kind, monkeypatch)
-        assert n_told == 0, "all of it came from the checkpoint"
+        policy, n_replayed = resumed(folder, scratch, kind, monkeypatch)
+        assert n_replayed == 0, "all of it came from the checkpoint"
         assert len(policy._distance) > N_BEFORE
         for _ in range(N_KILLS):
-            n_before = len(Told(folder).order)
+            n_before = len(StoredCrawl(folder).order)
             gate.close_after(25)
             with CrawlProcess([folder, "--quiet", "--budget", 100_000]) as process:
                 gate.kill_at(process)
             gate.open()
-            n_done = len(Told(folder).order)
+            n_done = len(StoredCrawl(folder).order)
             assert n_before <= n_done <= n_before + 25
-            policy, n_told = resumed(folder, scratch, kind, monkeypatch)
-            assert n_told == n_done - N_BEFORE, "the rest is told, the beginning comes from the checkpoint"
-        assert len(Told(folder).order) > N_BEFORE
+            policy, n_replayed = resumed(folder, scratch, kind, monkeypatch)
+            assert n_replayed == n_done - N_BEFORE, "later pages are replayed, earlier ones come from the checkpoint"
+        assert len(StoredCrawl(folder).order) > N_BEFORE
         with CrawlProcess([folder, "--quiet", "--budget", 100_000]) as process:
-            assert process.ended() == (3, "")
-    told = Told(folder)
-    assert len(told.order) > N_BEFORE + 25
-    assert told.order == Told(tmp_path / "whole").order
+            assert process.ended() == (0, "")
+    stored = StoredCrawl(folder)
+    assert len(stored.order) > N_BEFORE + 25
+    assert stored.order == StoredCrawl(tmp_path / "whole").order
     for step_by_step in (False, True):
-        simulated = ori.simulate(renumbered(told, site), NAME, trust=[0], step_by_step=step_by_step)
-        assert told.order == simulated.order.tolist()
+        simulated = ori.simulate(renumbered(stored, site), NAME, trust=[0], step_by_step=step_by_step)
+        assert stored.order == simulated.order.tolist()

@@ -14,7 +14,7 @@ from orienteer.fake_web.changing import ChangingSite, next_epoch
 from orienteer.fake_web.faults import Faulty
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import place_of
+from orienteer.fake_web.site import host_and_target
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.store.visits import VisitKind
 from tests.faults.crawl_process import CrawlProcess, archived_records, outcomes
@@ -52,8 +52,10 @@ def test_a_refresh_that_is_killed_comes_to_the_same_end(
                 code, said = process.ended()
             now = visits_of(folder)
             assert {url: now.get(url) for url in safe} == safe, "what was acknowledged is lost or changed"
-            asked = {(host, target) for _, host, target in web.requests[n_before:]}
-            assert not [url for url in safe if place_of(url) in asked], "what was acknowledged was asked for again"
+            requested = {(host, target) for _, host, target in web.requests[n_before:]}
+            assert not [url for url in safe if host_and_target(url) in requested], (
+                "a committed page was requested again"
+            )
             safe = now
             if code == 0:
                 break

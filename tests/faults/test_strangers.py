@@ -1,4 +1,4 @@
-"""Folders of strangers: nothing outside of them is written, nothing private is reached, and errors are one line."""
+"""Untrusted folders: nothing outside them is written, nothing private is reached, and errors are one line."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tests.faults.strangers import try_folders
 def test_folders_of_strangers_do_no_harm(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh_rng: random.Random
 ) -> None:
-    """Others in every run, and a thousand of them by `python -m benchmarks strangers`."""
+    """Different ones in every run; `python -m benchmarks untrusted_folders` tries a thousand."""
     monkeypatch.chdir(tmp_path)
     numbers = fresh_rng.sample(range(1000), settings().max_examples // 3)
     tally = try_folders(tmp_path, numbers, n_commands=2, in_processes_every=10)
-    assert tally.trouble == []
+    assert tally.problems == []
     assert tally.n_connections == 0
     assert tally.n_refused > 2, "the folders are not as bad as they should be"

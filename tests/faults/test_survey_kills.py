@@ -11,7 +11,7 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.pages.stop_reason import StopReason
 from tests.faults.crawl_process import CrawlCommand, acknowledged
 from tests.faults.kills import Killer, until
-from tests.live.live_crawls import Told, hub, renumbered
+from tests.live.live_crawls import StoredCrawl, hub, renumbered
 from tests.live.test_survey import UNTIL, a_site, rounds_of, simulated, walks_of
 
 pytestmark = pytest.mark.long
@@ -21,7 +21,7 @@ FIRST_WALK = 140  # pages that are fetched before it begins to measure, or fewer
 
 
 def test_the_same_walks_and_the_same_result(tmp_path: Path, fresh_rng: random.Random) -> None:
-    """With one worker the same as in a simulation that nobody kills."""
+    """With one worker the same as in an uninterrupted simulation."""
     site, folder = a_site(), tmp_path / "crawl"
     with FakeWeb(site) as web:
         tables = {"crawl": {"workers": 1, "robots": False}, "politeness": {"delay_s": 0.0, "connections": 1}}
@@ -34,14 +34,14 @@ def test_the_same_walks_and_the_same_result(tmp_path: Path, fresh_rng: random.Ra
                 process.kill()
             n_before = max(n_before, len(web.requests))
         command.run()
-    told = Told(folder)
+    stored = StoredCrawl(folder)
     row, walks = walks_of(folder)
-    crawl = simulated(renumbered(told, site), row)
+    crawl = simulated(renumbered(stored, site), row)
     assert crawl.survey is not None
     assert crawl.stopped_because == StopReason.MEASURED
-    assert told.order == list(crawl.order)
+    assert stored.order == list(crawl.order)
     assert walks == rounds_of(crawl)
-    assert len({one.n_told for one in walks}) > 3, "it was killed while it measured"
+    assert len({one.n_events for one in walks}) > 3, "it was killed while it measured"
 
 
 def test_with_many_workers_nothing_is_lost(tmp_path: Path, fresh_rng: random.Random) -> None:
@@ -57,9 +57,9 @@ def test_with_many_workers_nothing_is_lost(tmp_path: Path, fresh_rng: random.Ran
                 until(process, lambda n=n_wanted: len(web.requests) >= n, look_every_s=0.001)
                 process.kill()
             if acknowledged(folder):
-                kept = walks_of(folder)[1]
-                assert kept[: len(before)] == before
-                before = list(kept)
+                walks = walks_of(folder)[1]
+                assert walks[: len(before)] == before
+                before = list(walks)
         ordeal = killer.run(0)
     assert not ordeal.lost
     assert walks_of(folder)[1][: len(before)] == before

@@ -17,11 +17,11 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.store.archive import Archive
 from orienteer.store.folder_view import FolderView
-from orienteer.store.object_store import checked_place
+from orienteer.store.object_store import parse_location
 from orienteer.store.uploads import Uploads
 from tests.faults.crawl_process import CrawlCommand
 from tests.faults.uploading import CODE, STEPS
-from tests.ready_process import PATIENCE_S, ROOT, ReadyPopen
+from tests.ready_process import ROOT, TEST_TIMEOUT_S, ReadyPopen
 from tests.store.object_stores import BUCKET, CREDENTIALS, S3Server, needs_store
 from tests.store.small_crawls import response
 
@@ -57,7 +57,7 @@ def site(rng: random.Random) -> MadeSite:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """What stands in the archive for each page, wherever it is."""
+    """Return the archived records of each page, local or remote."""
     with FolderView.open(folder) as crawl:
         rows = ((crawl.database.url(page), crawl.database.page(page)) for page in range(crawl.database.n_urls()))
         return {url: crawl.archive.read(row.archived).body for url, row in rows if row is not None and row.archived}
@@ -111,10 +111,10 @@ def test_a_kill_at_every_step_repeats_no_upload(store: S3Server, tmp_path: Path)
         archive.close()
         command = [sys.executable, "-m", "tests.faults.uploading", name, str(folder), place, *map(str, end)]
         with ReadyPopen(command, cwd=ROOT) as process:
-            assert process.wait(PATIENCE_S) == CODE, name
+            assert process.wait(TEST_TIMEOUT_S) == CODE, name
         again = Archive(folder, end)
         assert [again.read(place).url for place in places] == [response(page).url for page in range(12)], name
-        uploads = Uploads(again, checked_place(place), drop_local=True)
+        uploads = Uploads(again, parse_location(place), drop_local=True)
         assert uploads.finish()
         uploads.close()
         assert [path.name for path in sorted(folder.glob("*.gz"))] == [again.path(end.file).name]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from orienteer.store.archive import Archive, ArchiveEnd
-from orienteer.store.object_store import checked_place
+from orienteer.store.object_store import parse_location
 from orienteer.store.stored_files import StoredFiles
 from orienteer.store.uploads import Uploads
 
@@ -43,7 +43,7 @@ STEPS: dict[str, tuple[Any, str, Callable[..., None]]] = {
 
 
 def main(step: str, folder: str, place: str, *end: str) -> None:
-    uploads = Uploads(Archive(Path(folder), ArchiveEnd(*map(int, end))), checked_place(place), drop_local=True)
+    uploads = Uploads(Archive(Path(folder), ArchiveEnd(*map(int, end))), parse_location(place), drop_local=True)
     setattr(*STEPS[step])
     uploads.finish()
 

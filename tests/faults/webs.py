@@ -1,11 +1,11 @@
 """A web for crawls under bad conditions. Which pages there are, and what comes of each, does not depend on the order in
-which they are asked for: whatever is done to a crawl, in the end it is the same."""
+in which they are requested: whatever happens to a crawl, the result is the same."""
 
 from __future__ import annotations
 
 from html import escape
 
-from orienteer.fake_web.answers import Answer
+from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.faults import Faulty
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.site import RequestHeaders, Site
@@ -35,11 +35,11 @@ class RoughWeb(Site):
         """The home pages of the first hosts."""
         return [f"http://{host}/" for host in self.pages.hosts[:3]]
 
-    def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
+    def response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
         if target == "/robots.txt":
             rules = f"User-agent: *\nDisallow: {_DISALLOWED}\nSitemap: http://{host}/sitemap.xml\n"
-            return Answer(rules, content_type="text/plain")
+            return FakeResponse(rules, content_type="text/plain")
         if target == "/sitemap.xml":
             places = "".join(f"<url><loc>{escape(url)}</loc></url>\n" for url in self._sitemaps.get(host, ()))
-            return Answer(f"<urlset>{places}</urlset>", content_type="application/xml")
-        return self._faulty.answer(host, target, headers)
+            return FakeResponse(f"<urlset>{places}</urlset>", content_type="application/xml")
+        return self._faulty.response(host, target, headers)

@@ -1,4 +1,4 @@
-"""What the tests of fetching share."""
+"""Fixtures for tests of fetching."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from pathlib import Path
 import pytest
 import trustme
 
-from orienteer.answers.answer import Fetched, Request
 from orienteer.fetch.libcurl import LibcurlFetcher
 from orienteer.fetch.settings import FetchSettings
+from orienteer.responses.response import Request, Response
 from tests.fetch.servers import Script, ScriptedServer
 
 
 def loopback(**settings) -> FetchSettings:
-    """Settings for servers on loopback; a test that wants a time-out says so."""
+    """Settings for servers on loopback, by default with long timeouts."""
     return FetchSettings(**{"allow_private": True, "timeout_s": 300, "connect_timeout_s": 300, **settings})
 
 
-def fetched(fetcher: LibcurlFetcher, *requests: Request | str) -> list[Fetched]:
-    """What came of the requests, in their order; a text is a URL."""
+def fetched(fetcher: LibcurlFetcher, *requests: Request | str) -> list[Response]:
+    """Return the responses in the order of the requests; a str is a URL."""
     asked = [request if isinstance(request, Request) else Request(request, -1) for request in requests]
     for page, request in enumerate(asked):
         fetcher.start(request._replace(page=page))
     found = {}
-    while fetcher.n_under_way:
+    while fetcher.n_in_flight:
         for result in fetcher.poll(10):
             assert result.request.page not in found
             found[result.request.page] = result
@@ -34,10 +34,10 @@ def fetched(fetcher: LibcurlFetcher, *requests: Request | str) -> list[Fetched]:
 
 
 @pytest.fixture
-def fetch() -> Callable[..., Fetched]:
-    """Fetch the answer that a script sends."""
+def fetch() -> Callable[..., Response]:
+    """Fetch the response that a script sends."""
 
-    def one(script: Script, request: Request | None = None, **settings) -> Fetched:
+    def one(script: Script, request: Request | None = None, **settings) -> Response:
         with ScriptedServer(script) as server, LibcurlFetcher(loopback(**settings)) as fetcher:
             request = request or Request("/", 0)
             return fetched(fetcher, request._replace(url=server.url.rstrip("/") + request.url))[0]
@@ -47,7 +47,7 @@ def fetch() -> Callable[..., Fetched]:
 
 @pytest.fixture(scope="session")
 def authority() -> trustme.CA:
-    """A certificate authority of our own."""
+    """A test certificate authority."""
     return trustme.CA()
 
 

@@ -1,4 +1,4 @@
-"""What every fetcher promises (see orienteer/fetch/fetcher.py). A test class derives from this one for each of them."""
+"""The contract of fetchers (see orienteer/fetch/fetcher.py). There is a subclass for each fetcher."""
 
 from __future__ import annotations
 
@@ -11,48 +11,48 @@ from typing import NamedTuple
 
 import pytest
 
-from orienteer.answers.answer import Fetched, Request
-from orienteer.answers.meaning import Verdict, meaning_of
 from orienteer.fetch.fetcher import Fetcher
 from orienteer.pages.outcome import Outcome
+from orienteer.responses.response import Request, Response
+from orienteer.responses.verdict import VerdictKind, verdict_of
 
 HOME, GONE, MOVED, PICTURE = (f"http://contract.test/{name}" for name in ("", "gone", "moved", "picture"))
 
 
-class Kept(NamedTuple):
-    """An answer that the web, or whatever stands for it, has for a URL."""
+class StoredResponse(NamedTuple):
+    """The response to a URL."""
 
     status: int
     body: bytes = b""
     headers: tuple[tuple[str, str], ...] = (("Content-Type", "text/html"),)
 
 
-PAGES: dict[str, Kept] = {
-    HOME: Kept(200, b"<title>Home</title><a href=gone>gone</a>"),
-    GONE: Kept(404, b"no"),
-    MOVED: Kept(301, b"", (("Location", "/"),)),
-    PICTURE: Kept(200, b"\x89PNG", (("Content-Type", "image/png"),)),
-    **{f"http://contract.test/{k}": Kept(200, b"page %d" % k) for k in range(200)},
+PAGES: dict[str, StoredResponse] = {
+    HOME: StoredResponse(200, b"<title>Home</title><a href=gone>gone</a>"),
+    GONE: StoredResponse(404, b"no"),
+    MOVED: StoredResponse(301, b"", (("Location", "/"),)),
+    PICTURE: StoredResponse(200, b"\x89PNG", (("Content-Type", "image/png"),)),
+    **{f"http://contract.test/{k}": StoredResponse(200, b"page %d" % k) for k in range(200)},
 }
 
 
-def all_answers(fetcher: Fetcher, *requests: Request) -> list[Fetched]:
-    """What came of the requests, in their order; each comes exactly once."""
+def all_responses(fetcher: Fetcher, *requests: Request) -> list[Response]:
+    """Return the responses in the order of the requests, exactly one for each."""
     for request in requests:
         fetcher.start(request)
-    found: dict[int, Fetched] = {}
-    while fetcher.n_under_way:
-        for answer in fetcher.poll(10.0):
-            assert answer.request.page not in found, "an answer came twice"
-            found[answer.request.page] = answer
+    found: dict[int, Response] = {}
+    while fetcher.n_in_flight:
+        for response in fetcher.poll(10.0):
+            assert response.request.page not in found, "two responses to one request"
+            found[response.request.page] = response
     assert sorted(found) == sorted(request.page for request in requests)
     return [found[request.page] for request in requests]
 
 
 class FetcherContract(ABC):
     @abstractmethod
-    def opened(self, pages: Mapping[str, Kept], folder: Path) -> AbstractContextManager[Fetcher]:
-        """A fetcher that has these answers; `folder` is empty. Closed in the end."""
+    def opened(self, pages: Mapping[str, StoredResponse], folder: Path) -> AbstractContextManager[Fetcher]:
+        """A fetcher with these responses; `folder` is empty. It is closed at the end."""
 
     @pytest.fixture
     def fetcher(self, tmp_path: Path):
@@ -61,71 +61,71 @@ class FetcherContract(ABC):
 
     def test_it_is_a_fetcher(self, fetcher: Fetcher) -> None:
         assert isinstance(fetcher, Fetcher)
-        assert isinstance(fetcher.asks_web, bool)
+        assert isinstance(fetcher.uses_network, bool)
 
-    def test_nothing_is_under_way_at_first(self, fetcher: Fetcher) -> None:
-        assert fetcher.n_under_way == 0
+    def test_nothing_is_in_flight_at_first(self, fetcher: Fetcher) -> None:
+        assert fetcher.n_in_flight == 0
         assert fetcher.poll(0.0) == []
 
-    def test_an_answer_comes_once_with_its_request(self, fetcher: Fetcher) -> None:
+    def test_a_response_is_returned_once_with_its_request(self, fetcher: Fetcher) -> None:
         request = Request(HOME, 7)
         fetcher.start(request)
-        assert fetcher.n_under_way == 1
-        answers: list[Fetched] = []
-        while fetcher.n_under_way:
-            answers += fetcher.poll(10.0)
-        (answer,) = answers
-        assert answer.request == request
-        assert (answer.outcome, answer.status, answer.content) == (Outcome.OK, 200, PAGES[HOME].body)
-        assert answer.content_type == "text/html"
+        assert fetcher.n_in_flight == 1
+        responses: list[Response] = []
+        while fetcher.n_in_flight:
+            responses += fetcher.poll(10.0)
+        (response,) = responses
+        assert response.request == request
+        assert (response.outcome, response.status, response.content) == (Outcome.OK, 200, PAGES[HOME].body)
+        assert response.content_type == "text/html"
         assert fetcher.poll(0.0) == []
 
-    def test_what_comes_can_be_read(self, fetcher: Fetcher) -> None:
-        (answer,) = all_answers(fetcher, Request(HOME, 0))
-        page = meaning_of(answer).page
+    def test_responses_can_be_parsed(self, fetcher: Fetcher) -> None:
+        (response,) = all_responses(fetcher, Request(HOME, 0))
+        page = verdict_of(response).page
         assert page is not None
         assert (page.title, page.links) == ("Home", [GONE])
 
     def test_a_redirect_is_not_followed(self, fetcher: Fetcher) -> None:
-        (answer,) = all_answers(fetcher, Request(MOVED, 0))
-        assert (answer.outcome, answer.status, answer.location) == (Outcome.REDIRECT, 301, HOME)
+        (response,) = all_responses(fetcher, Request(MOVED, 0))
+        assert (response.outcome, response.status, response.location) == (Outcome.REDIRECT, 301, HOME)
 
-    def test_what_is_not_wanted_is_skipped(self, fetcher: Fetcher) -> None:
-        page, picture = all_answers(fetcher, Request(GONE, 0), Request(PICTURE, 1))
-        assert meaning_of(page).verdict is Verdict.FAILED
-        assert meaning_of(picture).verdict is Verdict.SKIPPED
+    def test_unwanted_types_are_skipped(self, fetcher: Fetcher) -> None:
+        page, picture = all_responses(fetcher, Request(GONE, 0), Request(PICTURE, 1))
+        assert verdict_of(page).kind is VerdictKind.FAILED
+        assert verdict_of(picture).kind is VerdictKind.SKIPPED
 
     def test_many_at_once(self, fetcher: Fetcher) -> None:
         requests = [Request(f"http://contract.test/{k}", k) for k in range(200)]
-        answers = all_answers(fetcher, *requests)
-        assert [answer.content for answer in answers] == [b"page %d" % k for k in range(200)]
+        responses = all_responses(fetcher, *requests)
+        assert [response.content for response in responses] == [b"page %d" % k for k in range(200)]
 
     @pytest.mark.parametrize(
-        "url", ["http://contract.test/never-heard-of", "http://[bad", "mailto:a@b.example", "", "http://\x00/", "ü"]
+        "url", ["http://contract.test/unknown", "http://[bad", "mailto:a@b.example", "", "http://\x00/", "ü"]
     )
     def test_no_url_makes_it_raise(self, fetcher: Fetcher, url: str) -> None:
-        (answer,) = all_answers(fetcher, Request(url, 0))
-        assert meaning_of(answer).verdict in (Verdict.FAILED, Verdict.BLOCKED, Verdict.TRY_AGAIN)
-        (after,) = all_answers(fetcher, Request(HOME, 1))
+        (response,) = all_responses(fetcher, Request(url, 0))
+        assert verdict_of(response).kind in (VerdictKind.FAILED, VerdictKind.BLOCKED, VerdictKind.TRY_AGAIN)
+        (after,) = all_responses(fetcher, Request(HOME, 1))
         assert after.outcome is Outcome.OK
 
-    def test_what_is_cancelled_comes_back_at_once(self, fetcher: Fetcher) -> None:
+    def test_cancelled_requests_return_at_once(self, fetcher: Fetcher) -> None:
         for k in range(20):
             fetcher.start(Request(f"http://contract.test/{k}", k))
         fetcher.cancel()
-        answers: list[Fetched] = []
-        while fetcher.n_under_way:
-            answers += fetcher.poll(0.0)
-        assert sorted(answer.request.page for answer in answers) == list(range(20))
-        assert {answer.outcome for answer in answers} <= {Outcome.CANCELLED, Outcome.OK}
-        (after,) = all_answers(fetcher, Request(HOME, 1))
+        responses: list[Response] = []
+        while fetcher.n_in_flight:
+            responses += fetcher.poll(0.0)
+        assert sorted(response.request.page for response in responses) == list(range(20))
+        assert {response.outcome for response in responses} <= {Outcome.CANCELLED, Outcome.OK}
+        (after,) = all_responses(fetcher, Request(HOME, 1))
         assert after.outcome is Outcome.OK
 
-    def test_times_are_told(self, fetcher: Fetcher) -> None:
-        (answer,) = all_answers(fetcher, Request(HOME, 0))
-        assert 0 < answer.started_at <= time.time() + 1
+    def test_responses_have_start_times(self, fetcher: Fetcher) -> None:
+        (response,) = all_responses(fetcher, Request(HOME, 0))
+        assert 0 < response.started_at <= time.time() + 1
 
-    def test_it_may_be_closed_twice_and_with_fetches_under_way(self, fetcher: Fetcher) -> None:
+    def test_it_can_be_closed_twice_and_with_fetches_in_flight(self, fetcher: Fetcher) -> None:
         fetcher.start(Request(HOME, 0))
         fetcher.close()
         fetcher.close()

@@ -1,4 +1,4 @@
-"""Servers on loopback that send exactly the bytes a test wants, kind or hostile."""
+"""Servers on loopback that send exactly the bytes of a test, valid or hostile."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Self
 Script = bytes | Callable[[socket.socket], None]
 
 
-def answer(body: bytes = b"", status: str = "200 OK", *lines: str, kind: str | None = "text/html") -> bytes:
-    """An answer with its length stated."""
+def response(body: bytes = b"", status: str = "200 OK", *lines: str, kind: str | None = "text/html") -> bytes:
+    """A response with Content-Length."""
     head = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *lines]
     if kind is not None:
         head.append(f"Content-Type: {kind}")
@@ -34,15 +34,15 @@ def drip(data: bytes, pause_s: float = 0.02) -> Callable[[socket.socket], None]:
 
 
 def silence(connection: socket.socket) -> None:
-    """Say nothing until the other side hangs up."""
+    """Send nothing until the other side closes the connection."""
     while connection.recv(1 << 16):
         pass
 
 
 class ScriptedServer:
-    """One connection, one request, one answer; the last answer is for all connections that follow.
+    """One request and one response per connection; the last response is for all further connections.
 
-    `requests` are the requests as received. With `tls`, handshakes that fail are left alone.
+    `requests` are the requests as received. With `tls`, failed handshakes are ignored.
     """
 
     def __init__(self, *scripts: Script, tls: ssl.SSLContext | None = None, family: int = socket.AF_INET) -> None:
@@ -109,9 +109,9 @@ def _request_from(connection: socket.socket) -> bytes:
 
 
 class KeepAliveServer:
-    """Answers any number of requests on each connection; `make` turns host and path into the bytes of an answer.
+    """Responds to any number of requests per connection; `make` returns the bytes for a host and a path.
 
-    An answer of None hangs up without a word.
+    None closes the connection without a response.
     """
 
     def __init__(self, make: Callable[[str, str], bytes | None]) -> None:

@@ -1,4 +1,4 @@
-"""Which addresses are public."""
+"""Forbidden and allowed addresses."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from orienteer.fetch.addresses import forbidden_reason, literal_address
         ("2001:0:4136:e378:8000:63bf:3fff:fdd2", "reserved"),
     ],
 )
-def test_what_is_not_public_is_forbidden(address, reason):
+def test_other_addresses_are_forbidden(address, reason):
     assert forbidden_reason(address) == reason
 
 
@@ -85,7 +85,7 @@ def test_no_address_that_python_calls_private_is_allowed(address):
 
 
 @given(st.ip_addresses(v=4))
-def test_an_address_inside_another_counts_as_itself(address):
+def test_embedded_addresses_are_checked(address):
     inside = (
         f"::ffff:{address}",
         f"64:ff9b::{address}",
@@ -112,5 +112,5 @@ def test_an_address_inside_another_counts_as_itself(address):
         ("", None),
     ],
 )
-def test_the_address_that_a_url_names_by_itself(url, address):
+def test_literal_addresses_of_urls(url, address):
     assert literal_address(url) == address

@@ -1,4 +1,4 @@
-"""Answers of real servers on loopback, each byte chosen."""
+"""Responses of real servers on loopback, byte by byte."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import time
 
 import pytest
 
-from orienteer.answers.answer import Request
 from orienteer.fetch.libcurl import LibcurlFetcher
 from orienteer.fetch.transfer import MAX_HEADERS
 from orienteer.pages.outcome import Outcome
+from orienteer.responses.response import Request
 from tests.fetch.conftest import fetched, loopback
-from tests.fetch.servers import KeepAliveServer, ScriptedServer, answer, drip, silence
+from tests.fetch.servers import KeepAliveServer, ScriptedServer, drip, response, silence
 
 PAGE = b"<html><p>a page</p>"
 SHORT = {"timeout_s": 0.4}
@@ -32,9 +32,9 @@ def then_drip(head: bytes, body: bytes):
     return script
 
 
-def test_a_page_comes_with_all_that_is_known_about_it(fetch):
+def test_a_response_has_all_fields(fetch):
     before = time.time()
-    result = fetch(answer(PAGE, "200 Fine", "X-Name: a", kind="text/HTML; charset=utf-8"))
+    result = fetch(response(PAGE, "200 Fine", "X-Name: a", kind="text/HTML; charset=utf-8"))
     assert result.outcome is Outcome.OK
     assert (result.status, result.status_line) == (200, "HTTP/1.1 200 Fine")
     assert result.body == result.content == PAGE
@@ -50,25 +50,25 @@ def test_a_page_comes_with_all_that_is_known_about_it(fetch):
 @pytest.mark.parametrize(
     ("script", "outcome", "status"),
     [
-        (answer(PAGE), Outcome.OK, 200),
-        (answer(PAGE, kind=None), Outcome.OK, 200),
-        (answer(b"", "204 No Content", kind=None), Outcome.OK, 204),
+        (response(PAGE), Outcome.OK, 200),
+        (response(PAGE, kind=None), Outcome.OK, 200),
+        (response(b"", "204 No Content", kind=None), Outcome.OK, 204),
         (b"HTTP/1.0 200 OK\r\n\r\n" + PAGE, Outcome.OK, 200),
         (b"HTTP/1.1 200 OK\nContent-Length: 19\n\n" + PAGE, Outcome.OK, 200),
         (b"HTTP/1.1 200\r\nContent-Length: 19\r\n\r\n" + PAGE, Outcome.OK, 200),
-        (answer(PAGE, "301 Moved", "Location: /x"), Outcome.REDIRECT, 301),
-        (answer(PAGE, "301 Moved", "Location: /x", kind="image/png"), Outcome.REDIRECT, 301),
-        (answer(PAGE, "301 Moved"), Outcome.LEADS_NOWHERE, 301),
-        (answer(PAGE, "302 Moved", "Location: ftp://example.org/"), Outcome.LEADS_NOWHERE, 302),
+        (response(PAGE, "301 Moved", "Location: /x"), Outcome.REDIRECT, 301),
+        (response(PAGE, "301 Moved", "Location: /x", kind="image/png"), Outcome.REDIRECT, 301),
+        (response(PAGE, "301 Moved"), Outcome.LEADS_NOWHERE, 301),
+        (response(PAGE, "302 Moved", "Location: ftp://example.org/"), Outcome.LEADS_NOWHERE, 302),
         (b"HTTP/1.1 304 Not Modified\r\n\r\n", Outcome.NOT_MODIFIED, 304),
-        (answer(PAGE, "404 Not Found"), Outcome.CLIENT_ERROR, 404),
-        (answer(PAGE, "404 Not Found", kind="image/png"), Outcome.CLIENT_ERROR, 404),
-        (answer(PAGE, "401 Who", 'WWW-Authenticate: Basic realm="x"'), Outcome.CLIENT_ERROR, 401),
-        (answer(PAGE, "429 Slowly"), Outcome.SLOW_DOWN, 429),
-        (answer(PAGE, "500 Oh"), Outcome.SERVER_ERROR, 500),
-        (answer(PAGE, "503 Later", "Retry-After: 9"), Outcome.SLOW_DOWN, 503),
-        (answer(PAGE, "999 Go away"), Outcome.SERVER_ERROR, 999),
-        (answer(PAGE, kind="image/png"), Outcome.UNWANTED_TYPE, 200),
+        (response(PAGE, "404 Not Found"), Outcome.CLIENT_ERROR, 404),
+        (response(PAGE, "404 Not Found", kind="image/png"), Outcome.CLIENT_ERROR, 404),
+        (response(PAGE, "401 Who", 'WWW-Authenticate: Basic realm="x"'), Outcome.CLIENT_ERROR, 401),
+        (response(PAGE, "429 Slowly"), Outcome.SLOW_DOWN, 429),
+        (response(PAGE, "500 Oh"), Outcome.SERVER_ERROR, 500),
+        (response(PAGE, "503 Later", "Retry-After: 9"), Outcome.SLOW_DOWN, 503),
+        (response(PAGE, "999 Go away"), Outcome.SERVER_ERROR, 999),
+        (response(PAGE, kind="image/png"), Outcome.UNWANTED_TYPE, 200),
         (b"", Outcome.BROKEN, 0),
         (hang_up_hard, Outcome.BROKEN, 0),
         (PAGE, Outcome.BROKEN, 0),
@@ -82,8 +82,8 @@ def test_a_page_comes_with_all_that_is_known_about_it(fetch):
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", Outcome.BROKEN, 200),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nnothing\r\nhello\r\n", Outcome.BROKEN, 200),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", Outcome.BROKEN, 0),
-        (answer(PAGE, "200 OK", "Content-Encoding: gzip"), Outcome.BROKEN, 200),
-        (answer(PAGE, "200 OK", "Content-Encoding: rot13"), Outcome.BROKEN, 200),
+        (response(PAGE, "200 OK", "Content-Encoding: gzip"), Outcome.BROKEN, 200),
+        (response(PAGE, "200 OK", "Content-Encoding: rot13"), Outcome.BROKEN, 200),
     ],
 )
 def test_each_answer_has_its_outcome(fetch, script, outcome, status):
@@ -93,22 +93,22 @@ def test_each_answer_has_its_outcome(fetch, script, outcome, status):
     assert bool(result.detail) == (outcome in (Outcome.BROKEN, Outcome.UNWANTED_TYPE))
 
 
-def test_words_in_advance_are_dropped(fetch):
+def test_interim_responses_are_dropped(fetch):
     early = b"HTTP/1.1 100 Continue\r\nX-Early: 1\r\n\r\nHTTP/1.1 103 Hints\r\nLink: x\r\n\r\n"
-    result = fetch(early + answer(PAGE))
+    result = fetch(early + response(PAGE))
     assert (result.status, result.content) == (200, PAGE)
     assert result.raw_headers.startswith(b"HTTP/1.1 200 OK\r\nContent-Length: 19\r\n")
     assert "x-early" not in result.headers
 
 
-def test_trailers_are_no_headers_even_if_they_look_like_an_answer(fetch):
+def test_trailers_are_ignored_even_if_they_look_like_a_response(fetch):
     trailers = b"X-Late: 1\r\nHTTP/1.1 500: no\r\n\r\n"
     result = fetch(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n" + trailers)
     assert (result.outcome, result.status, result.content) == (Outcome.OK, 200, b"hello")
     assert result.headers.items() == (("Transfer-Encoding", "chunked"),)
 
 
-def test_strange_headers_are_taken_as_they_are(fetch):
+def test_malformed_headers_are_accepted(fetch):
     result = fetch(
         b"HTTP/1.1 200 \xe4\xff\r\nX: \xff\xfe\r\nFolded: a\r\n  b\r\n\tc\r\n: none\r\nContent-Length: 0\r\n\r\n"
     )
@@ -119,13 +119,13 @@ def test_strange_headers_are_taken_as_they_are(fetch):
 
 
 def test_a_location_may_be_in_utf_8(fetch):
-    result = fetch(answer(b"", "302 Found", "Location: //example.org/ä"))
+    result = fetch(response(b"", "302 Found", "Location: //example.org/ä"))
     assert result.location == "http://example.org/%C3%A4"
 
 
 def test_a_body_is_kept_as_received_and_unpacked(fetch):
     packed = gzip.compress(PAGE)
-    result = fetch(answer(packed, "200 OK", "Content-Encoding: gzip"))
+    result = fetch(response(packed, "200 OK", "Content-Encoding: gzip"))
     assert (result.outcome, result.body, result.content) == (Outcome.OK, packed, PAGE)
 
 
@@ -138,7 +138,7 @@ def test_chunks_are_put_together(fetch):
     "script",
     [
         silence,
-        drip(answer(PAGE)),
+        drip(response(PAGE)),
         then_drip(b"HTTP/1.1 200 OK\r\n\r\n", b"x" * 1000),
         then_drip(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n" * 1000),
         lambda connection: [
@@ -147,7 +147,7 @@ def test_chunks_are_put_together(fetch):
     ],
     ids=["silence", "slow headers", "slow body", "slow chunks", "endless 1xx"],
 )
-def test_the_time_limit_holds_for_whatever_keeps_us_waiting(fetch, script):
+def test_the_timeout_applies_to_all_phases(fetch, script):
     result = fetch(script, **SHORT)
     assert (result.outcome, result.body, result.content) == (Outcome.TIMED_OUT, b"", b"")
     assert result.duration_s >= 0.4
@@ -161,7 +161,7 @@ def test_an_error_is_known_by_its_status_even_if_its_body_never_ends(fetch):
     assert (short.outcome, short.body) == (Outcome.REDIRECT, b"short")
 
 
-def test_nobody_there_is_no_connection():
+def test_a_refused_connection_is_no_connection():
     with socket.socket() as unused, LibcurlFetcher(loopback()) as fetcher:
         unused.bind(("127.0.0.1", 0))
         result = fetched(fetcher, f"http://127.0.0.1:{unused.getsockname()[1]}/")[0]
@@ -169,7 +169,7 @@ def test_nobody_there_is_no_connection():
     assert "Could not connect" in result.detail
 
 
-def test_a_connection_that_is_not_taken_up_is_given_up():
+def test_connecting_times_out():
     with socket.socket() as full, socket.socket() as first, socket.socket() as second:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
@@ -200,26 +200,26 @@ def test_large_bodies_are_refused_where_the_limit_is_passed(fetch):
 
 
 def test_a_request_may_have_its_own_limit(fetch):
-    script = answer(b"x" * 500)
+    script = response(b"x" * 500)
     assert fetch(script, Request("/", 0, max_body_bytes=100)).outcome is Outcome.TOO_LARGE
     assert fetch(script, Request("/", 0, max_body_bytes=1000), max_body_bytes=100).outcome is Outcome.OK
 
 
 @pytest.mark.parametrize("head", [b"HTTP/1.1 404 No\r\n\r\n", b"HTTP/1.1 404 No\r\nContent-Length: 5000\r\n\r\n"])
-def test_large_bodies_of_errors_are_cut(fetch, head):
+def test_large_bodies_of_errors_are_truncated(fetch, head):
     result = fetch(head + b"x" * 5000, max_body_bytes=1000)
-    assert (result.outcome, result.body, result.detail) == (Outcome.CLIENT_ERROR, b"x" * 1000, "the body is cut")
+    assert (result.outcome, result.body, result.detail) == (Outcome.CLIENT_ERROR, b"x" * 1000, "the body is truncated")
 
 
 def test_a_bomb_is_too_large(fetch):
     bomb = gzip.compress(bytes(1 << 20))
-    result = fetch(answer(bomb, "200 OK", "Content-Encoding: gzip"), max_decoded_bytes=1000)
+    result = fetch(response(bomb, "200 OK", "Content-Encoding: gzip"), max_decoded_bytes=1000)
     assert (result.outcome, result.content) == (Outcome.TOO_LARGE, b"")
     assert "when unpacked" in result.detail
 
 
 def test_an_error_page_that_cannot_be_unpacked_is_still_that_error(fetch):
-    result = fetch(answer(b"not gzip", "404 No", "Content-Encoding: gzip"))
+    result = fetch(response(b"not gzip", "404 No", "Content-Encoding: gzip"))
     assert (result.outcome, result.body, result.content) == (Outcome.CLIENT_ERROR, b"not gzip", b"")
 
 
@@ -257,38 +257,40 @@ def test_an_unwanted_type_is_not_read(fetch):
      (b"PK", Outcome.UNWANTED_TYPE), (b"", Outcome.UNWANTED_TYPE)],
 )  # fmt: skip
 def test_the_content_decides_whether_binary_data_is_a_document(fetch, body, outcome):
-    result = fetch(answer(body, kind="application/octet-stream"))
+    result = fetch(response(body, kind="application/octet-stream"))
     assert (result.outcome, result.content) == (outcome, body if outcome is Outcome.OK else b"")
-    assert fetch(answer(body, kind="application/octet-stream"), content_types=("text/html",)).outcome is not Outcome.OK
+    assert (
+        fetch(response(body, kind="application/octet-stream"), content_types=("text/html",)).outcome is not Outcome.OK
+    )
 
 
 def test_documents_may_be_larger_than_pages(fetch):
     limits = {"max_body_bytes": 50, "max_document_bytes": 200}
-    document = answer(b"%PDF-" + b"x" * 145, kind="application/pdf")
+    document = response(b"%PDF-" + b"x" * 145, kind="application/pdf")
     assert fetch(document, **limits).outcome is Outcome.OK
-    assert fetch(answer(b"x" * 150, kind="text/html"), **limits).outcome is Outcome.TOO_LARGE
-    assert fetch(answer(b"%PDF-" + b"x" * 200, kind="application/pdf"), **limits).outcome is Outcome.TOO_LARGE
+    assert fetch(response(b"x" * 150, kind="text/html"), **limits).outcome is Outcome.TOO_LARGE
+    assert fetch(response(b"%PDF-" + b"x" * 200, kind="application/pdf"), **limits).outcome is Outcome.TOO_LARGE
 
 
 def test_types_do_not_matter_to_a_request_for_any(fetch):
-    script = answer(b"User-agent: *", kind="text/css")
+    script = response(b"User-agent: *", kind="text/css")
     assert fetch(script).outcome is Outcome.UNWANTED_TYPE
     assert fetch(script, Request("/", 0, any_type=True)).content == b"User-agent: *"
 
 
 @pytest.mark.parametrize("says_length", [True, False])
-def test_of_a_robots_txt_that_is_too_large_the_beginning_is_taken(fetch, says_length):
+def test_a_robots_txt_that_is_too_large_is_truncated(fetch, says_length):
     rules = b"User-agent: *\n" * 1000
-    script = answer(rules) if says_length else b"HTTP/1.1 200 OK\r\n\r\n" + rules
+    script = response(rules) if says_length else b"HTTP/1.1 200 OK\r\n\r\n" + rules
     result = fetch(script, Request("/", 0, any_type=True, max_body_bytes=100))
     assert (result.outcome, result.content) == (Outcome.OK, rules[:100])
 
     assert fetch(script, content_types=("text/*",)).outcome is Outcome.OK
 
 
-def test_we_say_who_we_are_and_what_we_want():
+def test_request_headers():
     with (
-        ScriptedServer(answer(PAGE)) as server,
+        ScriptedServer(response(PAGE)) as server,
         LibcurlFetcher(loopback(user_agent="Tester/1 (me@example.org)")) as fetcher,
     ):
         fetched(fetcher, server.url + "a|b%20c?d='e'&f=%C3%A4")
@@ -304,9 +306,9 @@ def test_we_say_who_we_are_and_what_we_want():
     }
 
 
-def test_the_headers_of_a_request_are_for_it_alone():
+def test_headers_of_a_request_are_not_reused():
     tag = b'"\xe4\xff"'.decode("latin-1")
-    with ScriptedServer(answer(PAGE, "200 OK", "Connection: close")) as server, LibcurlFetcher(loopback()) as fetcher:
+    with ScriptedServer(response(PAGE, "200 OK", "Connection: close")) as server, LibcurlFetcher(loopback()) as fetcher:
         fetched(fetcher, Request(server.url, 0, headers=(("If-None-Match", tag), ("X", "a\r\nEvil: b\0"))))
         fetched(fetcher, server.url)
         fetched(fetcher, Request(server.url, 0, headers=(("X", "→"),)))
@@ -318,31 +320,31 @@ def test_the_headers_of_a_request_are_for_it_alone():
     assert all(request.count(b"\r\nAccept: ") == 1 for request in server.requests)
 
 
-def test_cookies_are_kept_only_if_wanted():
+def test_cookies_are_stored_only_with_the_setting():
     for wanted in (False, True):
-        scripts = [answer(PAGE, "200 OK", "Set-Cookie: a=1", "Connection: close"), answer(PAGE)]
+        scripts = [response(PAGE, "200 OK", "Set-Cookie: a=1", "Connection: close"), response(PAGE)]
         with ScriptedServer(*scripts) as server, LibcurlFetcher(loopback(cookies=wanted)) as fetcher:
             fetched(fetcher, server.url)
             fetched(fetcher, server.url, server.url)  # by two handles
         assert [b"Cookie: a=1" in request for request in server.requests] == [False, wanted, wanted]
 
 
-def test_a_connection_is_used_again():
-    with KeepAliveServer(lambda host, path: answer(path.encode())) as server, LibcurlFetcher(loopback()) as fetcher:
+def test_connections_are_reused():
+    with KeepAliveServer(lambda host, path: response(path.encode())) as server, LibcurlFetcher(loopback()) as fetcher:
         for n in range(20):
             assert fetched(fetcher, f"http://127.0.0.1:{server.port}/{n}")[0].content == b"/%d" % n
         assert (server.n_connections, server.n_requests) == (1, 20)
 
 
-def test_a_connection_that_was_closed_meanwhile_is_no_failure():
-    with ScriptedServer(answer(PAGE)) as server, LibcurlFetcher(loopback()) as fetcher:
+def test_a_closed_idle_connection_is_no_failure():
+    with ScriptedServer(response(PAGE)) as server, LibcurlFetcher(loopback()) as fetcher:
         results = [fetched(fetcher, server.url)[0] for _ in range(5)]
     assert [result.outcome for result in results] == [Outcome.OK] * 5
     assert len(server.requests) == 5
 
 
-def test_nothing_of_one_fetch_is_left_in_the_next():
-    scripts = [answer(PAGE, "200 OK", "X-First: 1"), answer(b"no", "404 No"), b"", silence, answer(PAGE)]
+def test_a_reused_handle_has_no_state_of_the_last_fetch():
+    scripts = [response(PAGE, "200 OK", "X-First: 1"), response(b"no", "404 No"), b"", silence, response(PAGE)]
     with ScriptedServer(*scripts) as server, LibcurlFetcher(loopback(timeout_s=2.0)) as fetcher:
         results = [fetched(fetcher, server.url)[0] for _ in range(5)]
         nowhere = fetched(fetcher, "http://a$b.example/")[0]
@@ -353,21 +355,21 @@ def test_nothing_of_one_fetch_is_left_in_the_next():
     assert (nowhere.address, nowhere.protocol, nowhere.status_line) == ("", "", "")
 
 
-def test_what_is_cancelled_is_reported_and_the_fetcher_goes_on():
-    with ScriptedServer(silence, silence, answer(PAGE)) as server, LibcurlFetcher(loopback()) as fetcher:
+def test_cancelled_fetches_are_reported_and_the_fetcher_is_usable():
+    with ScriptedServer(silence, silence, response(PAGE)) as server, LibcurlFetcher(loopback()) as fetcher:
         for page in range(2):
             fetcher.start(Request(server.url, page))
         assert fetcher.poll(0.05) == []
-        assert fetcher.n_under_way == 2
+        assert fetcher.n_in_flight == 2
         fetcher.cancel()
         cancelled = fetcher.poll(300)
         assert sorted(result.request.page for result in cancelled) == [0, 1]
         assert {result.outcome for result in cancelled} == {Outcome.CANCELLED}
-        assert fetcher.n_under_way == 0
+        assert fetcher.n_in_flight == 0
         assert fetched(fetcher, server.url)[0].outcome is Outcome.OK
 
 
-def test_polling_with_nothing_under_way_waits_for_its_time():
+def test_polling_with_nothing_in_flight_waits_for_the_timeout():
     with LibcurlFetcher(loopback()) as fetcher:
         before = time.monotonic()
         assert fetcher.poll(0.05) == []
@@ -375,7 +377,7 @@ def test_polling_with_nothing_under_way_waits_for_its_time():
         assert fetcher.poll(0) == []
 
 
-def test_closing_breaks_off_what_is_under_way():
+def test_closing_aborts_fetches_in_flight():
     with ScriptedServer(silence) as server:
         fetcher = LibcurlFetcher(loopback())
         fetcher.start(Request(server.url, 0))

@@ -1,4 +1,4 @@
-"""Our own fetchers keep what all fetchers promise."""
+"""The built-in fetchers fulfill the contract of fetchers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.answers.answer import Request
 from orienteer.errors import OrienteerError
-from orienteer.fake_web.answers import Answer
+from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.fetch.choice import make_fetcher
@@ -18,16 +17,19 @@ from orienteer.fetch.fetcher import Fetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
+from orienteer.responses.response import Request
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_row import PageRow
 from orienteer.store.record import ArchivedResponse
-from tests.fetch.contract import FetcherContract, Kept, all_answers
+from tests.fetch.contract import FetcherContract, StoredResponse, all_responses
 
 
 class TestLibcurl(FetcherContract):
     @contextmanager
-    def opened(self, pages: Mapping[str, Kept], folder: Path) -> Iterator[Fetcher]:
-        site = MadeSite({url: Answer(kept.body, kept.status, kept.headers, None) for url, kept in pages.items()})
+    def opened(self, pages: Mapping[str, StoredResponse], folder: Path) -> Iterator[Fetcher]:
+        site = MadeSite(
+            {url: FakeResponse(stored.body, stored.status, stored.headers, None) for url, stored in pages.items()}
+        )
         with FakeWeb(site) as web:
             settings = FetchSettings(connect_to=web.address, timeout_s=300.0)
             with closing(make_fetcher(settings)) as fetcher:
@@ -36,32 +38,34 @@ class TestLibcurl(FetcherContract):
 
 class TestArchive(FetcherContract):
     @contextmanager
-    def opened(self, pages: Mapping[str, Kept], folder: Path) -> Iterator[Fetcher]:
+    def opened(self, pages: Mapping[str, StoredResponse], folder: Path) -> Iterator[Fetcher]:
         made_crawl(folder / "crawl", pages)
         with closing(make_fetcher(FetchSettings(fetcher=f"archive:path={folder / 'crawl'}"))) as fetcher:
             yield fetcher
 
 
-def made_crawl(path: Path, pages: Mapping[str, Kept]) -> None:
-    """A crawl folder whose archive has these answers."""
+def made_crawl(path: Path, pages: Mapping[str, StoredResponse]) -> None:
+    """A crawl folder whose archive has these responses."""
     with CrawlFolder.create(path, '[crawl]\nseeds = ["http://contract.test/"]\n') as folder:
         folder.database.add_urls(0, list(pages))
-        for page, (url, kept) in enumerate(pages.items()):
-            lines = [f"HTTP/1.1 {kept.status} -", *(f"{name}: {value}" for name, value in kept.headers), "", ""]
-            place = folder.archive.append(ArchivedResponse(url, 1.7e9, "\r\n".join(lines).encode(), kept.body))
-            row = PageRow(page, page, PageState.FETCHED, "ok", kept.status)
+        for page, (url, stored) in enumerate(pages.items()):
+            lines = [f"HTTP/1.1 {stored.status} -", *(f"{name}: {value}" for name, value in stored.headers), "", ""]
+            position = folder.archive.append(ArchivedResponse(url, 1.7e9, "\r\n".join(lines).encode(), stored.body))
+            row = PageRow(page, page, PageState.FETCHED, "ok", stored.status)
             folder.database.add_page(
-                row._replace(archive_file=place.file, archive_offset=place.offset, archive_bytes=place.size_bytes)
+                row._replace(
+                    archive_file=position.file, archive_offset=position.offset, archive_bytes=position.size_bytes
+                )
             )
         folder.acknowledge()
 
 
-def test_an_archive_tells_what_it_did_not_keep(tmp_path: Path) -> None:
+def test_an_archive_returns_recorded_outcomes(tmp_path: Path) -> None:
     rows = {
         "http://a.test/picture": ("unwanted type", 200, "image/png", Outcome.UNWANTED_TYPE),
-        "http://a.test/slow": ("timed out", 0, "", Outcome.NO_ANSWER),
+        "http://a.test/slow": ("timed out", 0, "", Outcome.NO_RESPONSE),
         "http://a.test/teapot": ("http 418", 418, "", Outcome.CLIENT_ERROR),
-        "http://a.test/private": ("robots.txt", 0, "", Outcome.NO_ANSWER),
+        "http://a.test/private": ("robots.txt", 0, "", Outcome.NO_RESPONSE),
     }
     with CrawlFolder.create(tmp_path / "crawl", '[crawl]\nseeds = ["http://a.test/"]\n') as folder:
         folder.database.add_urls(0, list(rows))
@@ -71,8 +75,8 @@ def test_an_archive_tells_what_it_did_not_keep(tmp_path: Path) -> None:
             )
         folder.acknowledge()
     with closing(make_fetcher(FetchSettings(fetcher=f"archive:path={tmp_path / 'crawl'}"))) as fetcher:
-        answers = all_answers(fetcher, *(Request(url, page) for page, url in enumerate(rows)))
-    assert [answer.outcome for answer in answers] == [expected for *_, expected in rows.values()]
+        responses = all_responses(fetcher, *(Request(url, page) for page, url in enumerate(rows)))
+    assert [response.outcome for response in responses] == [expected for *_, expected in rows.values()]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +89,7 @@ def test_an_archive_tells_what_it_did_not_keep(tmp_path: Path) -> None:
         ("archive:path=nowhere", "no such crawl folder"),
     ],
 )
-def test_what_is_wrong_is_one_line(spec: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_are_one_line(spec: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(OrienteerError, match=complaint):
         make_fetcher(FetchSettings(fetcher=spec))

@@ -1,4 +1,4 @@
-"""Settings of fetching that make no sense are refused with a line that names them."""
+"""Invalid fetch settings are refused with a one-line message that names them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from orienteer.fetch.settings import FetchSettings
         ("connect_to", "::1:80"),
     ],
 )
-def test_nonsense_is_refused(name, value):
+def test_invalid_settings_are_refused(name, value):
     with pytest.raises(InputError, match=name):
         FetchSettings(**{name: value})
 
@@ -56,11 +56,11 @@ def test_nonsense_is_refused(name, value):
         {"max_redirects": 0, "dns_cache_s": 0},
     ],
 )
-def test_sense_is_accepted_by_libcurl_too(settings):
+def test_valid_settings_are_accepted_by_libcurl(settings):
     LibcurlFetcher(FetchSettings(**settings)).close()
 
 
-def test_only_one_way_can_be_named():
+def test_connect_to_and_proxy_exclude_each_other():
     with pytest.raises(InputError, match="connect_to and proxy"):
         FetchSettings(connect_to="127.0.0.1:80", proxy="http://127.0.0.1:81")
 
@@ -78,7 +78,7 @@ def test_a_certificate_file_must_exist(tmp_path):
         (("*/*",), ["text/html", "image/png", ""], []),
     ],
 )
-def test_types_are_wanted_by_pattern(patterns, wanted, unwanted):
+def test_types_are_accepted_by_pattern(patterns, wanted, unwanted):
     settings = FetchSettings(content_types=patterns)
-    assert all(map(settings.wants, wanted))
-    assert not any(map(settings.wants, unwanted))
+    assert all(map(settings.accepts, wanted))
+    assert not any(map(settings.accepts, unwanted))

@@ -1,4 +1,4 @@
-"""Messages to an address that the user has named, to real servers on loopback."""
+"""Webhook deliveries to real servers on loopback."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_without_a_secret_nothing_is_signed() -> None:
     assert "X-Orienteer-Signature" not in receiver.messages[0].headers
 
 
-def test_three_tries_with_growing_pauses() -> None:
+def test_three_attempts_with_increasing_pauses() -> None:
     pauses: list[float] = []
     with receiving(500, 503, 200) as receiver:
         assert send(Webhook(receiver.url, b"s", allow_private=True), BODY, "id", pauses.append) is None
@@ -46,25 +46,25 @@ def test_three_tries_with_growing_pauses() -> None:
     assert pauses[0] < pauses[1]
     pauses.clear()
     with receiving(500) as receiver:
-        trouble = send(Webhook(receiver.url + "secret-path", b"s", allow_private=True), BODY, "id", pauses.append)
+        problem = send(Webhook(receiver.url + "secret-path", b"s", allow_private=True), BODY, "id", pauses.append)
     assert len(receiver.messages) == 3
-    assert trouble == f"http 500 from {receiver.url.rstrip('/')}"
+    assert problem == f"http 500 from {receiver.url.rstrip('/')}"
 
 
 def test_a_redirect_is_not_followed() -> None:
-    with receiving() as elsewhere, receiving(307, location=elsewhere.url) as receiver:
-        trouble = send(Webhook(receiver.url, b"s", allow_private=True), BODY, "id", no_pause)
-    assert trouble is not None
-    assert trouble.startswith("http 307 from")
-    assert elsewhere.messages == []
+    with receiving() as other, receiving(307, location=other.url) as receiver:
+        problem = send(Webhook(receiver.url, b"s", allow_private=True), BODY, "id", no_pause)
+    assert problem is not None
+    assert problem.startswith("http 307 from")
+    assert other.messages == []
 
 
-def test_nobody_there() -> None:
+def test_an_unreachable_receiver() -> None:
     with receiving() as receiver:
         pass
-    trouble = send(Webhook(receiver.url, b"s", allow_private=True), BODY, "id", lambda _: None)
-    assert trouble is not None
-    assert trouble.startswith("no connection from")
+    problem = send(Webhook(receiver.url, b"s", allow_private=True), BODY, "id", lambda _: None)
+    assert problem is not None
+    assert problem.startswith("no connection from")
 
 
 @pytest.mark.parametrize(
@@ -88,17 +88,17 @@ def test_addresses_that_are_refused(url: str, why: str) -> None:
     assert "\n" not in str(refused.value)
 
 
-def test_a_name_that_leads_to_a_private_address_is_refused_when_it_is_connected_to() -> None:
-    """What DNS says is not known before: the check is at the connection. Here the URL's own check is left out."""
+def test_a_name_with_a_private_address_is_refused_when_connecting() -> None:
+    """The resolved address is checked when connecting. This test bypasses the check of the URL."""
     with receiving() as receiver:
         hook = Webhook("http://example.org/", b"s")
         object.__setattr__(hook, "url", receiver.url)
-        trouble = send(hook, BODY, "id", no_pause)
-    assert trouble is not None
-    assert "127.0.0.1 is loopback" in trouble
+        problem = send(hook, BODY, "id", no_pause)
+    assert problem is not None
+    assert "127.0.0.1 is loopback" in problem
     assert receiver.messages == []
 
 
-def test_the_secret_and_the_address_are_not_shown() -> None:
+def test_the_repr_contains_no_secret() -> None:
     hook = Webhook("https://example.org/token-in-path", b"our secret")
     assert repr(hook) == "<Webhook at https://example.org>"

@@ -1,4 +1,4 @@
-"""Nothing is written through a link, a pipe or a device inside a folder of strangers."""
+"""Nothing is written through a link, a pipe or a device inside an untrusted folder."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def test_what_takes_the_place_of_a_link_does_not_follow_it(kind: str, inside: Pa
 
 
 def test_a_folder_is_not_made_where_a_link_is(inside: Path, tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    (inside / "archive").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "target").mkdir()
+    (inside / "archive").symlink_to(tmp_path / "target")
     with pytest.raises(CrawlFolderError, match="archive: a symbolic link"):
         make_plain_folder(inside / "archive")
 

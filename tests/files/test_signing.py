@@ -1,4 +1,4 @@
-"""What this user has signed is told from what others have."""
+"""Signatures of this user are distinguished from those of others."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_key_that_is_not_the_users_own_is_no_key(state: Path, spoil: str) -> N
     assert signature("one", []) is None
 
 
-def test_where_nothing_can_be_kept_nothing_is_signed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_key_can_be_stored_nothing_is_signed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     assert signature("one", []) is None
@@ -56,5 +56,5 @@ def test_where_nothing_can_be_kept_nothing_is_signed(tmp_path: Path, monkeypatch
 
 def test_a_relative_state_home_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", "here")
-    monkeypatch.setenv("HOME", "/home/somebody")
-    assert state_folder() == Path("/home/somebody/.local/state/orienteer")
+    monkeypatch.setenv("HOME", "/home/user")
+    assert state_folder() == Path("/home/user/.local/state/orienteer")

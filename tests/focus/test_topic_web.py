@@ -1,4 +1,4 @@
-"""Webs that were crawled, as a topic sees them: what a simulation hears there is what the crawl has heard."""
+"""Crawled webs with a topic: simulations on them receive the same relevance and words as the crawl."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import DamagedArchiveWarning, InputError
-from orienteer.fake_web.answers import redirect_to
+from orienteer.fake_web.fake_response import redirect_to
 from orienteer.fake_web.faults import Faulty
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
@@ -21,7 +21,7 @@ from orienteer.policies.focused import LinkWords
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.store.database import Database
 from tests.conftest import random_web
-from tests.live.live_crawls import Told, crawled, hub
+from tests.live.live_crawls import StoredCrawl, crawled, hub
 from tests.live.test_topic_crawl import HOME, ON_TOPIC, PAGES
 from tests.live.topics import LIVE_POLICIES, is_focused, spec_for, topic_for
 from tests.topics.small_topics import topic_file
@@ -30,8 +30,8 @@ ONE_WORKER = {"crawl": {"workers": 1, "near_duplicates": "off", "duplicates": "o
 ORCHIDS = ('kind = "keywords"', 'words = ["orchids"]', "threshold = 0.4")
 
 
-def seen(path: Path, topic: Path, **wanted: Any) -> TopicWeb:
-    return topic_web(path, LoadedTopic(topic), **wanted)
+def loaded(path: Path, topic: Path, **options: Any) -> TopicWeb:
+    return topic_web(path, LoadedTopic(topic), **options)
 
 
 def urls_on_topic(found: TopicWeb) -> set[str]:
@@ -42,7 +42,7 @@ def urls_on_topic(found: TopicWeb) -> set[str]:
 
 @pytest.fixture(scope="module")
 def orchids(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a topic and three crawls: with this topic, with none, and with nothing but links kept."""
+    """A folder with a topic and three crawls: with this topic, without a topic, and without an archive."""
     folder = tmp_path_factory.mktemp("orchids")
     topic = topic_file(folder, *ORCHIDS)
     with FakeWeb(MadeSite(PAGES)) as web:
@@ -57,18 +57,18 @@ def orchids(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_simulation_on_a_crawl_fetches_as_the_crawl_did(
     policy: str, tmp_path: Path, rng: np.random.Generator
 ) -> None:
-    """It hears the same: relevance, words, and nothing of redirects and pages that are not there."""
+    """The simulation gets the same relevance and words, and none for redirects and missing pages."""
     site = GraphSite(random_web(rng, 150, 4.0, with_hosts=True))
     spec, named = spec_for(policy, site, tmp_path), topic_for(policy, site, tmp_path, rng)
     seeds = [hub(site), site.url_of(3)]
     with FakeWeb(Faulty(site, not_found=0.1, redirects=0.1)) as web:
         crawled(web, seeds, tmp_path / "c", policy=spec, settings=ONE_WORKER, **named)
-    found = seen(tmp_path / "c", named["topic"])
+    found = loaded(tmp_path / "c", named["topic"])
     assert found.seeds.tolist() == [0, 1]
     graph, relevance, text = found.web
     made = PolicySpec.parse(spec).make(damping=0.85)
     trace = ori.simulate(graph, made, trust=found.seeds, relevance=relevance, text=text)
-    assert found.pages[trace.order].tolist() == Told(tmp_path / "c").order
+    assert found.pages[trace.order].tolist() == StoredCrawl(tmp_path / "c").order
 
 
 def by_target(links: LinkWords) -> dict[int, list[int]]:
@@ -77,31 +77,31 @@ def by_target(links: LinkWords) -> dict[int, list[int]]:
     return dict(zip(links.targets.tolist(), words, strict=True))
 
 
-def test_words_are_those_that_the_crawl_kept(orchids: Path) -> None:
-    found = seen(orchids / "own", orchids / "topic.toml")
+def test_words_are_those_that_the_crawl_stored(orchids: Path) -> None:
+    found = loaded(orchids / "own", orchids / "topic.toml")
     with Database.open(orchids / "own" / "crawl.db", read_only=True) as database:
         for page in range(found.web.graph.n_pages):
-            mine, kept = found.web.about(page), about_page(database, int(found.pages[page]), 0.0)
+            mine, stored = found.web.about(page), about_page(database, int(found.pages[page]), 0.0)
             assert mine is not None
-            assert by_target(mine.link_words) == by_target(kept.link_words)
+            assert by_target(mine.link_words) == by_target(stored.link_words)
 
 
-def test_relevance_is_what_the_topic_says(orchids: Path) -> None:
-    """Whether it was kept by the crawl, or the archive is read for it."""
-    kept = seen(orchids / "own", orchids / "topic.toml")
+def test_relevance_is_that_of_the_topic(orchids: Path) -> None:
+    """The stored relevance equals that of the archived pages."""
+    stored = loaded(orchids / "own", orchids / "topic.toml")
     other = topic_file(orchids, *ORCHIDS[:2], "threshold = 0.45", name="other.toml")
-    again = seen(orchids / "own", other)
-    assert kept.relevance == pytest.approx(again.relevance)
-    assert urls_on_topic(kept) >= ON_TOPIC
-    assert (kept.threshold, again.threshold) == (0.4, 0.45)
-    assert kept.n_on_topic == len(urls_on_topic(kept))
+    again = loaded(orchids / "own", other)
+    assert stored.relevance == pytest.approx(again.relevance)
+    assert urls_on_topic(stored) >= ON_TOPIC
+    assert (stored.threshold, again.threshold) == (0.4, 0.45)
+    assert stored.n_on_topic == len(urls_on_topic(stored))
 
 
 @pytest.mark.usefixtures("ready_child_processes")
 @pytest.mark.parametrize("place", ["", "archive"])
-def test_however_many_processes_read_it_is_the_same_web(orchids: Path, place: str) -> None:
+def test_the_web_does_not_depend_on_the_number_of_processes(orchids: Path, place: str) -> None:
     other = topic_file(orchids, *ORCHIDS[:2], "threshold = 0.45", name="other.toml")
-    one, *others = (seen(orchids / "own" / place, other, processes=n) for n in (1, 2, 3))
+    one, *others = (loaded(orchids / "own" / place, other, processes=n) for n in (1, 2, 3))
     assert one.web.text is not None
     for some in others:
         assert some.web.text is not None
@@ -110,8 +110,8 @@ def test_however_many_processes_read_it_is_the_same_web(orchids: Path, place: st
             assert mine.tolist() == theirs.tolist()
 
 
-def test_what_was_not_fetched_is_left_out(orchids: Path) -> None:
-    found = seen(orchids / "plain", orchids / "topic.toml")
+def test_pages_that_were_not_fetched_are_excluded(orchids: Path) -> None:
+    found = loaded(orchids / "plain", orchids / "topic.toml")
     assert found.web.graph.n_pages == 40
     assert found.n_left_out == found.whole.n_pages - 40 > 0
     unfetched = next(page for page in range(found.whole.n_pages) if page not in found.pages)
@@ -121,50 +121,50 @@ def test_what_was_not_fetched_is_left_out(orchids: Path) -> None:
         found.page_named(found.whole.urls[unfetched])
 
 
-def test_a_crawl_that_kept_links_alone(orchids: Path) -> None:
-    """Its own topic, and one by names, can do without texts; another one cannot."""
-    own = seen(orchids / "bare", orchids / "topic.toml")
+def test_a_crawl_without_an_archive(orchids: Path) -> None:
+    """Its own topic, and topics by URL, need no texts; other topics do."""
+    own = loaded(orchids / "bare", orchids / "topic.toml")
     assert own.web.text is None
     assert urls_on_topic(own) >= ON_TOPIC
-    by_url = seen(
+    by_url = loaded(
         orchids / "bare", topic_file(orchids, 'kind = "url-pattern"', 'patterns = ["/orchids/"]', name="u.toml")
     )
     assert by_url.n_on_topic == len(ON_TOPIC) + 1
     other = topic_file(orchids, 'kind = "keywords"', 'words = ["gravel"]', name="gravel.toml")
     with pytest.raises(InputError, match="bare: no page is archived in it, and a topic of kind keywords reads"):
-        seen(orchids / "bare", other)
+        loaded(orchids / "bare", other)
 
 
 @pytest.mark.parametrize("place", ["archive", "archive/orienteer-00000.warc.gz"])
-def test_an_archive_is_as_good_as_its_crawl(orchids: Path, place: str) -> None:
-    archived, crawl = (seen(path, orchids / "topic.toml") for path in (orchids / "own" / place, orchids / "own"))
+def test_an_archive_gives_the_same_web_as_its_crawl(orchids: Path, place: str) -> None:
+    archived, crawl = (loaded(path, orchids / "topic.toml") for path in (orchids / "own" / place, orchids / "own"))
     assert archived.seeds.tolist() == []
     assert urls_on_topic(archived) == urls_on_topic(crawl)
     for some in (archived, crawl):
         assert some.web.text is not None
-    told = [sorted(map(len, (some.web.text.link_words, some.web.text.words))) for some in (archived, crawl)]
-    assert told[0] == told[1]
+    sizes = [sorted(map(len, (some.web.text.link_words, some.web.text.words))) for some in (archived, crawl)]
+    assert sizes[0] == sizes[1]
 
 
-def test_what_is_damaged_in_an_archive_is_left_out_and_told_once(orchids: Path, tmp_path: Path) -> None:
+def test_damaged_records_are_skipped_with_a_single_warning(orchids: Path, tmp_path: Path) -> None:
     whole = orchids / "own" / "archive" / "orienteer-00000.warc.gz"
     (tmp_path / "cut.warc.gz").write_bytes(whole.read_bytes()[:-20])
-    with pytest.warns(DamagedArchiveWarning, match=r"cut\.warc\.gz: after \d+ records .* 1 gap was skipped") as told:
-        found = seen(tmp_path / "cut.warc.gz", orchids / "topic.toml")
-    assert len(told) == 1
-    assert len(found.pages) == len(seen(whole, orchids / "topic.toml").pages) - 1
+    with pytest.warns(DamagedArchiveWarning, match=r"cut\.warc\.gz: after \d+ records .* 1 gap was skipped") as caught:
+        found = loaded(tmp_path / "cut.warc.gz", orchids / "topic.toml")
+    assert len(caught) == 1
+    assert len(found.pages) == len(loaded(whole, orchids / "topic.toml").pages) - 1
 
 
-def test_only_words_that_somebody_reads(orchids: Path) -> None:
-    links = seen(orchids / "own", orchids / "topic.toml", reads_pages=False).web.text
-    pages = seen(orchids / "own", orchids / "topic.toml", reads_links=False).web.text
+def test_words_only_on_request(orchids: Path) -> None:
+    links = loaded(orchids / "own", orchids / "topic.toml", reads_pages=False).web.text
+    pages = loaded(orchids / "own", orchids / "topic.toml", reads_links=False).web.text
     assert links is not None
     assert pages is not None
     assert len(links.link_words) > 0 == len(links.words)
     assert len(pages.words) > 0 == len(pages.link_words)
 
 
-def test_several_links_to_a_page_speak_together(tmp_path: Path) -> None:
+def test_words_of_several_links_to_a_page_are_joined(tmp_path: Path) -> None:
     places = {
         HOME: "<a href=/x>one</a><a href=/x>two three</a><a href=/moved>old</a><link rel=next href=/y>",
         "http://a.test/x": "x",
@@ -173,7 +173,7 @@ def test_several_links_to_a_page_speak_together(tmp_path: Path) -> None:
     }
     with FakeWeb(MadeSite(places)) as web:
         crawled(web, HOME, tmp_path / "c")
-    found = seen(tmp_path / "c", topic_file(tmp_path, 'kind = "url-pattern"', 'patterns = ["x$"]'))
+    found = loaded(tmp_path / "c", topic_file(tmp_path, 'kind = "url-pattern"', 'patterns = ["x$"]'))
     urls = found.web.graph.urls
     assert urls is not None
     home, moved = found.web.about(0), found.web.about(found.page_named("http://a.test/moved"))
@@ -187,27 +187,27 @@ def test_several_links_to_a_page_speak_together(tmp_path: Path) -> None:
     }
 
 
-def test_graphs_are_for_topics_by_name(tmp_path: Path) -> None:
+def test_graphs_are_for_topics_by_url(tmp_path: Path) -> None:
     urls = [f"http://a.test/{page}" for page in range(4)]
     ori.LinkGraph.from_links(4, [0, 1], [1, 2], urls=urls).save(tmp_path / "web.npz")
     ori.LinkGraph.from_links(4, [0, 1], [1, 2]).save(tmp_path / "nameless.npz")
     by_url = topic_file(tmp_path, 'kind = "url-pattern"', 'patterns = ["2$"]', name="url.toml")
     (tmp_path / "truth.txt").write_text("2 1\n3 0.25\n")
     labels = topic_file(tmp_path, 'kind = "labels"', 'file = "truth.txt"', name="labels.toml")
-    assert seen(tmp_path / "web.npz", by_url).relevance.tolist() == [0, 0, 1, 0]
+    assert loaded(tmp_path / "web.npz", by_url).relevance.tolist() == [0, 0, 1, 0]
     for name in ("web.npz", "nameless.npz"):
-        assert seen(tmp_path / name, labels).relevance.tolist() == [0, 0, 1, 0.25]
+        assert loaded(tmp_path / name, labels).relevance.tolist() == [0, 0, 1, 0.25]
     with pytest.raises(InputError, match="nameless.npz: the graph has no URLs"):
-        seen(tmp_path / "nameless.npz", by_url)
+        loaded(tmp_path / "nameless.npz", by_url)
     with pytest.raises(InputError, match="web.npz: a graph has no texts, and a topic of kind keywords reads them"):
-        seen(tmp_path / "web.npz", topic_file(tmp_path, *ORCHIDS))
+        loaded(tmp_path / "web.npz", topic_file(tmp_path, *ORCHIDS))
 
 
-def test_nothing_to_look_at(tmp_path: Path) -> None:
+def test_unusable_paths(tmp_path: Path) -> None:
     topic = topic_file(tmp_path, *ORCHIDS)
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="empty: this is no crawl folder and no graph"):
-        seen(tmp_path / "empty", topic)
+        loaded(tmp_path / "empty", topic)
     for name in ("absent", "absent.warc.gz"):
         with pytest.raises(InputError, match=f"{name}: no such file or folder"):
-            seen(tmp_path / name, topic)
+            loaded(tmp_path / name, topic)

@@ -77,11 +77,11 @@ def test_pages_added_to_a_resting_host_wait_with_it() -> None:
 
 
 def test_it_equals_a_plain_search_whatever_happens(rng: np.random.Generator) -> None:
-    """Always the best page among the hosts that may be asked, against looking at all of them."""
+    """`take` returns the best page of the ready hosts, compared with a scan of all of them."""
     frontier = Frontier(Politeness(delay_s=1.0))
     priority: dict[int, float] = {}
     busy: dict[int, int] = {}
-    rests_until = dict.fromkeys(range(10), 0.0)
+    free_at = dict.fromkeys(range(10), 0.0)
     now = 0.0
     for _ in range(4000):
         now += rng.random() * 0.3
@@ -95,10 +95,10 @@ def test_it_equals_a_plain_search_whatever_happens(rng: np.random.Generator) -> 
         elif what < 0.7 and busy:
             page = next(iter(busy))
             del busy[page]
-            rests_until[page % 10] = now + 1.0
+            free_at[page % 10] = now + 1.0
             frontier.release(page % 10, now)
         else:
-            free = [p for p in priority if p % 10 not in {b % 10 for b in busy} and rests_until[p % 10] <= now]
+            free = [p for p in priority if p % 10 not in {b % 10 for b in busy} and free_at[p % 10] <= now]
             expected = min(free, key=lambda p: (-priority[p], p), default=None)
             page = taken(frontier, now)
             assert page == expected
@@ -129,7 +129,7 @@ def test_a_page_put_on_another_host_moves_there() -> None:
 
 
 @pytest.mark.parametrize("is_moved", [False, True])
-def test_a_host_without_its_best_page_stands_behind_others(is_moved: bool) -> None:
+def test_a_host_without_its_best_page_comes_after_others(is_moved: bool) -> None:
     frontier = Frontier(Politeness(delay_s=1.0))
     frontier.put([1, 2, 3, 4], [0.9, 0.1, 0.5, 0.8], [7, 7, 8, 9])
     for page in (1, 4):  # page 4 is all that host 9 has
@@ -148,15 +148,15 @@ def test_a_host_may_have_a_delay_of_its_own() -> None:
     frontier.release(7, now=0.0)
     assert frontier.next_time() == 10.0
     assert taken(frontier, 10.0) == 2
-    frontier.release(7, now=10.0, delay_s=2.0)  # asked for this once
+    frontier.release(7, now=10.0, delay_s=2.0)  # requested for this once
     assert frontier.next_time() == 12.0
 
 
-def test_a_host_can_be_sent_to_rest_when_nothing_is_under_way() -> None:
+def test_a_host_can_be_snoozed_when_nothing_is_in_flight() -> None:
     frontier = Frontier(Politeness(delay_s=1.0))
     frontier.put([1, 2], [0.9, 0.8], [7, 8])
-    frontier.rest(7, until=30.0)
-    frontier.rest(7, until=20.0)  # it rests longer already
+    frontier.snooze(7, until=30.0)
+    frontier.snooze(7, until=20.0)  # it is snoozed longer already
     assert (taken(frontier, 0.0), taken(frontier, 29.0)) == (2, None)
     assert frontier.next_time() == 30.0
     assert taken(frontier, 30.0) == 1
@@ -165,12 +165,12 @@ def test_a_host_can_be_sent_to_rest_when_nothing_is_under_way() -> None:
 def test_the_next_time_is_of_a_host_that_could_be_asked_then() -> None:
     frontier = Frontier(Politeness(delay_s=1.0))
     assert frontier.next_time() is None
-    frontier.rest(7, until=5.0)
+    frontier.snooze(7, until=5.0)
     assert frontier.next_time() is None  # it has no page
     frontier.put([1, 2, 3], [0.9, 0.8, 0.7], [7, 7, 8])
     assert frontier.next_time() == 5.0
     assert taken(frontier, 5.0) == 1
-    frontier.rest(7, until=9.0)
+    frontier.snooze(7, until=9.0)
     assert frontier.next_time() is None  # its one connection is in use
     frontier.release(7, now=6.0)
     assert frontier.next_time() == 9.0
@@ -179,10 +179,10 @@ def test_the_next_time_is_of_a_host_that_could_be_asked_then() -> None:
 def test_time_may_be_given_that_has_gone_back() -> None:
     frontier = Frontier(Politeness(delay_s=1.0))
     frontier.put([1, 2], [0.9, 0.8], [7, 8])
-    frontier.rest(7, until=5.0)
+    frontier.snooze(7, until=5.0)
     assert taken(frontier, 6.0) == 1
     frontier.put([3], [0.9], [9])
-    frontier.rest(8, until=6.0)
+    frontier.snooze(8, until=6.0)
     frontier.take(7.0)
     assert taken(frontier, 5.5) is None
     assert taken(frontier, 6.0) == 2
@@ -227,7 +227,7 @@ def test_nonsense_is_refused_and_changes_nothing() -> None:
     with pytest.raises(TypeError, match="whole numbers"):
         frontier.add([0.5], [0])
     with pytest.raises(ValueError, match="numbered from 0"):
-        frontier.rest(-1, until=3.0)
+        frontier.snooze(-1, until=3.0)
     with pytest.raises(ori.InputError, match="delay_s is -1"):
         frontier.set_delay(0, -1)
     assert (len(frontier), frontier.best_first(0), frontier.take(0.0)) == (0, [], None)
@@ -243,7 +243,7 @@ def test_a_page_takes_24_bytes_and_a_host_84() -> None:
 
 
 def test_all_it_knows_is_in_its_arrays_and_numbers(rng: np.random.Generator) -> None:
-    """A frontier that was written down and read again goes on as the first would have."""
+    """A frontier that was saved and restored continues as the first would have."""
     frontier = Frontier(Politeness(delay_s=1.0))
     frontier.put(np.arange(500), rng.random(500), np.arange(500) % 20)
     for now in range(100):
@@ -269,7 +269,7 @@ def test_impossible_politeness_is_one_clear_line(settings: dict) -> None:
 def test_a_resting_host_can_be_woken() -> None:
     frontier = Frontier(Politeness(delay_s=0.0, connections=9))
     frontier.put([1, 2], [0.9, 0.8], [7, 8])
-    frontier.rest(7, until=float("inf"))
+    frontier.snooze(7, until=float("inf"))
     assert (taken(frontier, 0.0), taken(frontier, 1e9)) == (2, None)
     frontier.wake(7)
     frontier.wake(99)
@@ -277,9 +277,9 @@ def test_a_resting_host_can_be_woken() -> None:
 
 
 @pytest.mark.parametrize("host", [99, 5_000, 3_000_000])
-def test_a_host_that_nobody_knows_may_rest_and_be_woken(host: int) -> None:
+def test_an_unknown_host_can_be_snoozed_and_woken(host: int) -> None:
     frontier = Frontier(Politeness(delay_s=0.0, connections=9))
-    frontier.rest(host, until=5.0)
+    frontier.snooze(host, until=5.0)
     frontier.wake(host + 100_000)
     frontier.put([1], [0.5], [host])
     assert (taken(frontier, 0.0), taken(frontier, 5.0)) == (None, 1)
@@ -288,11 +288,11 @@ def test_a_host_that_nobody_knows_may_rest_and_be_woken(host: int) -> None:
 def test_hosts_that_share_a_turn_are_asked_as_if_they_were_one() -> None:
     frontier = Frontier(Politeness(delay_s=1.0))
     frontier.put([1, 2, 3, 4], [0.9, 0.8, 0.7, 0.1], [5, 6, 7, 8])
-    frontier.share_turn([5, 6, 7], [1, 2, 3])
+    frontier.share_slot([5, 6, 7], [1, 2, 3])
     assert [taken(frontier, 0.0) for _ in range(3)] == [1, 4, None]
     frontier.release(5, now=0.5, page=1)
     assert (taken(frontier, 1.0), taken(frontier, 1.5)) == (None, 2)
-    frontier.share_turn([7], [3])  # a turn of its own again, while page 2 is under way
+    frontier.share_slot([7], [3])  # its own slot again, while page 2 is in flight
     assert taken(frontier, 1.5) == 3
     frontier.put([9], [0.9], [5])
     assert taken(frontier, 1.5) is None
@@ -311,12 +311,12 @@ def test_when_only_quick_hosts_are_wanted_the_others_wait() -> None:
 
 
 def test_a_page_that_took_a_shared_turn_gives_that_one_back() -> None:
-    """Also when its host has a turn of its own by then."""
+    """Also when its host has its own slot by then."""
     frontier = Frontier(Politeness(delay_s=1.0))
     frontier.put([1, 2, 3], [0.9, 0.8, 0.7], [5, 6, 5])
-    frontier.share_turn([5, 6], [1, 2, 3])
+    frontier.share_slot([5, 6], [1, 2, 3])
     assert taken(frontier, 0.0) == 1
-    frontier.share_turn([5], [3])
+    frontier.share_slot([5], [3])
     frontier.release(5, now=0.0, page=1)
     assert [taken(frontier, 0.0), taken(frontier, 0.0)] == [3, None]
     assert taken(frontier, 1.0) == 2

@@ -1,4 +1,4 @@
-"""The frontier against plain search, through any sequence of what may happen to it."""
+"""The frontier against plain search, through any sequence of operations."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ class AnySequence(RuleBasedStateMachine):
         self.frontier.set_quick(host, is_quick)
 
     @rule(shared=st.lists(hosts, max_size=4), with_host=st.none() | hosts, pages=st.sets(st.integers(0, 40)))
-    def share_turn(self, shared: list[int], with_host: int | None, pages: set[int]) -> None:
-        self.plain.share_turn(shared, with_host)
+    def share_slot(self, shared: list[int], with_host: int | None, pages: set[int]) -> None:
+        self.plain.share_slot(shared, with_host)
         theirs = {page for page, (_, host) in self.plain.pages.items() if host in shared}
-        self.frontier.share_turn(shared, sorted(pages | theirs), with_host)
+        self.frontier.share_slot(shared, sorted(pages | theirs), with_host)
 
     @rule(host=hosts, delay_s=st.none() | delays)
     def release(self, host: int, delay_s: float | None) -> None:
@@ -79,12 +79,12 @@ class AnySequence(RuleBasedStateMachine):
         self.frontier.set_delay(host, delay_s)
 
     @rule(host=hosts, wait=delays)
-    def rest(self, host: int, wait: float) -> None:
-        self.plain.rest(host, self.now + wait)
-        self.frontier.rest(host, self.now + wait)
+    def snooze(self, host: int, wait: float) -> None:
+        self.plain.snooze(host, self.now + wait)
+        self.frontier.snooze(host, self.now + wait)
 
     @rule(seconds=st.sampled_from([0.25, 1.0, 5.0]))
-    def time_goes_on(self, seconds: float) -> None:
+    def time_passes(self, seconds: float) -> None:
         self.now += seconds
 
     @rule()

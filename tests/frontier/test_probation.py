@@ -9,7 +9,7 @@ import pytest
 
 from orienteer.frontier.frontier import Frontier
 from orienteer.frontier.politeness import Politeness
-from orienteer.frontier.probation import FREE_REQUESTS, GOOD_PAGES, PROVEN_PER_SHARED, Probation
+from orienteer.frontier.probation import FREE_REQUESTS, PROVEN_PER_SHARED, TRIAL_PAGES, Probation
 from tests.frontier.virtual_crawl import Page, VirtualCrawl
 
 BUDGET = 1000
@@ -28,7 +28,7 @@ def main_links(page: Page, n_pages: int = 5000) -> list[Page]:
 
 
 def wildcard_trap(page: Page) -> list[Page]:
-    """The home page links to the trap; every page of the trap links to ten hosts that nobody has seen before."""
+    """The home page links to the trap; every page of the trap links to ten new hosts."""
     host, path = page
     if host != MAIN:
         return [(f"x{drawn(page, k)}.example.test", "/") for k in range(10)]
@@ -43,7 +43,7 @@ def deep_trap(page: Page) -> list[Page]:
 
 
 def trap_on_every_page(page: Page) -> list[Page]:
-    """Every page, of the trap or not, links to hosts that nobody has seen before."""
+    """Every page, of the trap or not, links to new hosts."""
     fresh = [(f"x{drawn(page, k)}.example.test", f"/{k % 3}") for k in range(10)]
     return fresh + (main_links(page) if page[0] == MAIN else [])
 
@@ -66,7 +66,7 @@ def test_without_probation_they_take_nearly_all_of_it() -> None:
 
 
 def blogs(n_blogs: int, n_pages: int, n_main: int):
-    """A directory of blogs, each linked to once, beside a host of many pages."""
+    """A directory of blogs, each linked to once, and a host of many pages."""
 
     def links(page: Page) -> list[Page]:
         host, path = page
@@ -98,8 +98,8 @@ def test_real_hosts_have_their_part_of_a_budget_while_the_main_host_has_pages() 
     assert len(crawl.n_fetched) > 20
 
 
-def test_hosts_that_proven_ones_link_to_twice_are_asked_beside_them() -> None:
-    """Their names stand in the navigation of every page."""
+def test_hosts_that_proven_ones_link_to_twice_are_requested_in_parallel() -> None:
+    """Their names are in the navigation of every page."""
     others = [f"{name}.example.test" for name in ("docs", "shop", "news")]
 
     def links(page: Page) -> list[Page]:
@@ -113,7 +113,7 @@ def test_hosts_that_proven_ones_link_to_twice_are_asked_beside_them() -> None:
 
 @pytest.mark.parametrize("rng_seed", range(12))
 def test_whatever_the_web_every_page_is_fetched_and_every_host_left_in_peace(rng_seed: int) -> None:
-    """Random webs of several sites, against what is promised: all pages, the delay of each host, the share."""
+    """Random webs of several sites keep the promises: all pages, the delay of each host, the share."""
     rng = np.random.default_rng(rng_seed)
     print(f"rng {rng_seed}")
     hosts = [f"h{k}.site{rng.integers(4)}.test" for k in range(30)]
@@ -129,12 +129,12 @@ def test_whatever_the_web_every_page_is_fetched_and_every_host_left_in_peace(rng
         stack += new
     assert set(crawl.pages) == reached
     assert sum(crawl.n_fetched.values()) == len(reached)
-    for times in crawl.asked.values():
+    for times in crawl.requests.values():
         assert np.diff(times).min(initial=delay_s) >= delay_s - 1e-9
 
 
 class PlainShare:
-    """The share, as plainly as it can be said."""
+    """A reference implementation of the share."""
 
     def __init__(self) -> None:
         self.to_proven = self.shared = 0
@@ -153,14 +153,14 @@ def test_the_share_is_as_the_plain_rule_says(rng_seed: int) -> None:
     hosts_of_pages = np.array([0, *range(1, 500)], np.int32)
     pages = np.arange(1, 500)
     frontier.put(pages, np.ones(len(pages)), hosts_of_pages[1:])
-    probation.know(["a.test"] * 500, hosts_of_pages)
+    probation.add_hosts(["a.test"] * 500, hosts_of_pages)
     waiting = False
     now = 0.0
     for _ in range(3000):
         if not waiting and rng.random() < 0.3:
             frontier.put([0], [float(rng.choice([0.0, 2.0]))], [0])
             waiting = True
-        probation.look(now, hosts_of_pages)
+        probation.update(now, hosts_of_pages)
         taken = frontier.take(now)
         if taken is not None:
             host = int(hosts_of_pages[taken[0]])
@@ -170,11 +170,11 @@ def test_the_share_is_as_the_plain_rule_says(rng_seed: int) -> None:
             else:
                 plain.to_proven += 1
                 waiting = False
-            probation.asked(host)
-            probation.answered(host, False)
+            probation.request_started(host)
+            probation.request_ended(host, False)
             frontier.release(host, now, page=taken[0])
         elif len(frontier) > waiting and plain.may_ask(waiting) and now > 2.0 and not waiting:
-            probation.look(now + 2.0, hosts_of_pages)
+            probation.update(now + 2.0, hosts_of_pages)
             assert frontier.next_time() is not None
             assert frontier.next_time() <= now + 4.0
         now += float(rng.choice([0.1, 0.5, 1.5]))
@@ -187,38 +187,38 @@ def test_a_host_proves_its_worth_by_its_pages() -> None:
     probation = Probation(frontier)
     hosts = np.array([0, 1, 1, 2], np.int32)
     frontier.put([1, 2, 3], [0.9, 0.8, 0.7], hosts[1:])
-    probation.know(["a.test", "a.test", "a.test"], hosts)
-    assert [probation.shares_turn(host) for host in range(3)] == [False, True, True]
-    probation.linked(0, np.array([1], np.int32))
-    for k in range(GOOD_PAGES):
-        assert probation.look(float(k), hosts) == []
-        probation.asked(1)
-        probation.answered(1, True)
+    probation.add_hosts(["a.test", "a.test", "a.test"], hosts)
+    assert [probation.shares_slot(host) for host in range(3)] == [False, True, True]
+    probation.add_links(0, np.array([1], np.int32))
+    for k in range(TRIAL_PAGES):
+        assert probation.update(float(k), hosts) == []
+        probation.request_started(1)
+        probation.request_ended(1, True)
         if k == 0:
-            probation.look(0.0, hosts)
-    assert probation.look(100.0, hosts) == [1]
-    assert not probation.shares_turn(1)
+            probation.update(0.0, hosts)
+    assert probation.update(100.0, hosts) == [1]
+    assert not probation.shares_slot(1)
     assert frontier.take(101.0) == (1, 0.9)
-    probation.look(102.0, hosts)
+    probation.update(102.0, hosts)
     assert frontier.take(103.0) == (3, 0.7)
 
 
 def test_links_of_hosts_on_probation_prove_nothing() -> None:
     probation = Probation(Frontier(Politeness(delay_s=1.0)))
     hosts = np.array([0, 1, 2], np.int32)
-    probation.know(["a.test"] * 3, hosts)
+    probation.add_hosts(["a.test"] * 3, hosts)
     for source in (1, 1, 1, 0):
-        probation.linked(source, np.array([2, 2], np.int32))
-    assert probation.look(0.0, hosts) == []
-    probation.linked(0, np.array([2], np.int32))
-    assert probation.look(0.0, hosts) == [2]
+        probation.add_links(source, np.array([2, 2], np.int32))
+    assert probation.update(0.0, hosts) == []
+    probation.add_links(0, np.array([2], np.int32))
+    assert probation.update(0.0, hosts) == [2]
 
 
-def test_sites_are_apart_and_without_delays_there_is_no_probation() -> None:
+def test_sites_are_independent_and_without_delays_there_is_no_probation() -> None:
     hosts = np.arange(4, dtype=np.int32)
     probation = Probation(Frontier(Politeness(delay_s=1.0)))
-    probation.know(["a.test", "b.test", "a.test", "c.test"], hosts)
-    assert [probation.shares_turn(host) for host in range(4)] == [False, False, True, False]
+    probation.add_hosts(["a.test", "b.test", "a.test", "c.test"], hosts)
+    assert [probation.shares_slot(host) for host in range(4)] == [False, False, True, False]
     no_delay = Probation(Frontier(Politeness(delay_s=0.0)))
-    no_delay.know(["a.test"] * 4, hosts)
-    assert not any(no_delay.shares_turn(host) for host in range(4))
+    no_delay.add_hosts(["a.test"] * 4, hosts)
+    assert not any(no_delay.shares_slot(host) for host in range(4))

@@ -98,7 +98,7 @@ def test_lines_that_cannot_be_are_refused() -> None:
         new_seen().number_lines(b"http://a/\n\nhttp://b/\n")
     with pytest.raises(ValueError, match=r"not a canonical URL: 'http://\ufffd/'"):
         new_seen().number_lines(b"http://a/\nhttp://\xff/\n")
-    with pytest.raises(ValueError, match="a URL stands twice in the lines from byte 0 to 30"):
+    with pytest.raises(ValueError, match="a URL occurs twice in the lines from byte 0 to 30"):
         new_seen().number_lines(b"http://a/\nhttp://b/\nhttp://a/\n")
 
 
@@ -108,7 +108,7 @@ def test_nothing_is_numbered_as_nothing() -> None:
     assert (ids.tolist(), new.tolist(), seen.number_lines(b""), len(seen)) == ([], [], 0, 0)
 
 
-def test_the_key_decides_where_urls_stand_but_not_their_ids() -> None:
+def test_the_key_decides_the_slots_of_urls_but_not_their_ids() -> None:
     urls = [f"http://a.example/{k}" for k in range(200)]
     one, other = SeenUrls(bytes(16)), SeenUrls(bytes(range(16)))
     assert one.number(urls)[0].tolist() == other.number(urls)[0].tolist()

@@ -1,4 +1,4 @@
-"""A frontier that goes by the priorities of somebody else, beside a dict of pages."""
+"""A frontier with the shared priorities of a policy, compared with a dict of pages."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_any_sequence_is_that_of_a_dict(seed: int, politeness: Politeness) -> No
             for page in waiting:
                 waiting[page] = own.get(page, priorities[page])
             frontier.follow(changed, links, states)
-        elif what < 0.65:  # some are put there with priorities of their own
+        elif what < 0.65:  # some are put there with their own priorities
             pages = rng.integers(0, N, 3)
             pages = pages[states[pages] == 0]
             values = rng.choice([LAST, 0.0, 0.5, 9.0, rng.random()], len(pages))
@@ -57,7 +57,7 @@ def test_any_sequence_is_that_of_a_dict(seed: int, politeness: Politeness) -> No
             waiting.pop(page, None)
             own.pop(page, None)
         elif what < 0.95:
-            taken = frontier.take_out(0.0)
+            taken = frontier.take_entry(0.0)
             assert (None if taken is None else taken[:2]) == (best_of(waiting)[0] if waiting else None)
             if taken is not None:
                 assert taken[2] == (taken[0] in own)
@@ -66,7 +66,7 @@ def test_any_sequence_is_that_of_a_dict(seed: int, politeness: Politeness) -> No
                 states[taken[0]] = 2
         else:
             host = int(rng.integers(7))
-            frontier.share_turn([host], np.flatnonzero(hosts.array[:N] == host), int(rng.integers(7)))
+            frontier.share_slot([host], np.flatnonzero(hosts.array[:N] == host), int(rng.integers(7)))
         assert frontier.best_first(N) == best_of(waiting)
         assert len(frontier) == len(waiting)
         for page in range(N):
@@ -80,8 +80,8 @@ def test_the_array_must_reach_as_far_as_the_pages() -> None:
         frontier.follow(np.empty(0, np.uint32), np.array([5], np.uint32), np.zeros(6, np.uint8))
 
 
-def test_who_has_priorities_of_its_own_shares_none() -> None:
+def test_a_frontier_with_its_own_priorities_shares_none() -> None:
     frontier = Frontier()
     frontier.put([1], [0.5])
-    with pytest.raises(ValueError, match="of its own"):
+    with pytest.raises(ValueError, match="its own"):
         frontier.share(np.zeros(3))

@@ -21,7 +21,7 @@ Links = Callable[[Page], list[Page]]
 
 
 class VirtualCrawl:
-    """`links` says what a page links to. A site is the last two labels of a host's name."""
+    """`links` returns the links of a page. A site is the last two labels of a host's name."""
 
     def __init__(
         self, seed: Page, links: Links, budget: int | None = None, policy: str = "certified", delay_s: float = 1.0,
@@ -39,51 +39,51 @@ class VirtualCrawl:
         self.crawl = Crawl(make_policy(policy), trusted, Goal(budget=budget), politeness, [0])
         self.probation = Probation(self.crawl.frontier)
         self.probation.is_active &= on_probation
-        self.asked: dict[str, list[float]] = defaultdict(list)  # when, by host
+        self.requests: dict[str, list[float]] = defaultdict(list)  # when, by host
         self.n_fetched: Counter[str] = Counter()
 
     def run(self) -> float:
-        """Crawl to the end; how long it took."""
-        now, n_started, next_look = 0.0, 0, 0.0
-        under_way: list[tuple[float, int, int]] = []
+        """Crawl to the end; return how long it took."""
+        now, n_started, next_update = 0.0, 0, 0.0
+        in_flight: list[tuple[float, int, int]] = []
         self._know()
-        while self.crawl.stopped_because is None or under_way:
-            while len(under_way) < self.workers and (page := self.crawl.next(now)) is not None:
-                heapq.heappush(under_way, (now + self.latency_s, n_started, page))
+        while self.crawl.stopped_because is None or in_flight:
+            while len(in_flight) < self.workers and (page := self.crawl.next(now)) is not None:
+                heapq.heappush(in_flight, (now + self.latency_s, n_started, page))
                 n_started += 1
                 self._ask(page, now)
             later = self.crawl.frontier.next_time()
-            if under_way:
-                now, _, page = heapq.heappop(under_way)
+            if in_flight:
+                now, _, page = heapq.heappop(in_flight)
                 self._take_in(page, now)
             else:
-                assert later is not None, "pages are left, and nobody waits for them"
+                assert later is not None, "pages are left, but no host is snoozed"
                 now = max(now, min(later, now + 0.25))
-            if now >= next_look:  # as often as the live crawl does
-                next_look = now + 0.25
-                self.probation.look(now, np.array(self.host_of_page, np.int32))
+            if now >= next_update:  # as often as the live crawl does
+                next_update = now + 0.25
+                self.probation.update(now, np.array(self.host_of_page, np.int32))
         return now
 
     def _ask(self, page: int, now: float) -> None:
         host = self.host_of_page[page]
-        self.asked[self.hosts[host]].append(now)
-        self.probation.asked(host)
+        self.requests[self.hosts[host]].append(now)
+        self.probation.request_started(host)
 
     def _take_in(self, page: int, now: float) -> None:
         host = self.host_of_page[page]
         targets = [self._number(target) for target in self.links(self.pages[page])]
-        self.probation.answered(host, True)
+        self.probation.request_ended(host, True)
         self.n_fetched[self.hosts[host]] += 1
         hosts = np.array([self.host_of_page[target] for target in targets], np.int32)
         self.crawl.fetched(page, targets, now, hosts)
         self._know()
-        self.probation.linked(host, hosts)
+        self.probation.add_links(host, hosts)
 
     def _know(self) -> None:
         new = self.hosts[self.probation.n_hosts :]
         if new and self.probation.is_active:
             sites = [".".join(name.split(".")[-2:]) for name in new]
-            self.probation.know(sites, np.array(self.host_of_page, np.int32))
+            self.probation.add_hosts(sites, np.array(self.host_of_page, np.int32))
 
     def _number(self, page: Page) -> int:
         if page not in self._page_ids:

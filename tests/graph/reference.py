@@ -1,4 +1,4 @@
-"""Slow and obvious: what the kernels must equal."""
+"""Slow reference implementations, which the kernels must equal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def dense_links(graph: LinkGraph) -> np.ndarray:
 
 
 def dense_pagerank(graph: LinkGraph, trust: np.ndarray, dangling: np.ndarray, damping: float) -> np.ndarray:
-    """Solve r = d W r + d (rank on dangling pages) u + (1 - d) t as it stands."""
+    """Solve r = d W r + d (rank on dangling pages) u + (1 - d) t directly."""
     n = graph.n_pages
     links = dense_links(graph).astype(float)
     degrees = links.sum(axis=1)

@@ -7,7 +7,7 @@ import scipy.sparse
 import orienteer as ori
 from orienteer.graph import shapes
 from orienteer.graph.coverage import Coverage, certificate
-from orienteer.graph.push import Links
+from orienteer.graph.push import LinkRows
 from orienteer.graph.synthetic import synthetic_web
 from tests.conftest import random_web
 from tests.graph.reference import dense_links, dense_pagerank
@@ -64,7 +64,7 @@ def test_an_unfinished_certificate_is_true_and_says_how_far_it_may_be_off(
 def test_the_order_of_fetching_and_settling_does_not_matter(rng: np.random.Generator) -> None:
     for web, fetched, trust in cases(rng):
         whole = certificate(web, fetched, trust)
-        links = Links.of(web)
+        links = LinkRows.of(web)
         coverage = Coverage(trust)
         for page in rng.permutation(np.flatnonzero(fetched)):
             coverage.fetch(np.array([page], np.uint32), links)
@@ -76,12 +76,12 @@ def test_the_order_of_fetching_and_settling_does_not_matter(rng: np.random.Gener
 
 
 def test_it_grows_with_the_crawl(rng: np.random.Generator) -> None:
-    """Pages become known by and by; the ring of waiting pages is laid anew."""
+    """Pages are discovered over time; the ring of queued pages is reallocated."""
     web = random_web(rng, 200, 4.0)
-    links = Links.of(web)
+    links = LinkRows.of(web)
     coverage = Coverage(np.array([1.0, 0, 0]))
     for page in range(200):
-        coverage.know(int(max(page, web.links(page).max(initial=0))) + 1)
+        coverage.grow_to(int(max(page, web.links(page).max(initial=0))) + 1)
         coverage.fetch(np.array([page], np.uint32), links)
     coverage.settle(links)
     assert coverage.certificate().lower == pytest.approx(1, abs=1e-8)
@@ -90,7 +90,7 @@ def test_it_grows_with_the_crawl(rng: np.random.Generator) -> None:
 def test_fetching_until_a_target_stops_at_the_first_page_that_suffices(rng: np.random.Generator) -> None:
     for web, _, trust in cases(rng):
         order = rng.permutation(web.n_pages).astype(np.uint32)
-        links = Links.of(web)
+        links = LinkRows.of(web)
         none = np.zeros(web.n_pages, bool)
         fetched = [np.isin(np.arange(web.n_pages), order[:k]) for k in range(1, web.n_pages + 1)]
         tight = np.array([dense_bounds(web, done, trust, 0.85, none)[0] for done in fetched])
@@ -99,12 +99,12 @@ def test_fetching_until_a_target_stops_at_the_first_page_that_suffices(rng: np.r
             assert n == int(np.argmax(tight >= until - 1e-10)) + 1
 
 
-def test_blocked_mass_is_told_apart(rng: np.random.Generator) -> None:
+def test_blocked_mass_is_reported_separately(rng: np.random.Generator) -> None:
     for web, fetched, trust in cases(rng):
         blocked = np.flatnonzero(~fetched)[::2]
-        plain, told = certificate(web, fetched, trust), certificate(web, fetched, trust, blocked=blocked)
-        assert (told.lower, told.upper) == (plain.lower, plain.upper)
-        assert told.blocked + told.frontier == pytest.approx(plain.frontier)
+        plain, with_blocked = certificate(web, fetched, trust), certificate(web, fetched, trust, blocked=blocked)
+        assert (with_blocked.lower, with_blocked.upper) == (plain.lower, plain.upper)
+        assert with_blocked.blocked + with_blocked.frontier == pytest.approx(plain.frontier)
         rest = fetched.copy()
         rest[np.setdiff1d(np.arange(web.n_pages), blocked)] = True  # fetch all that can be
         assert certificate(web, rest, trust, blocked=blocked).frontier == pytest.approx(0, abs=1e-12)
@@ -128,7 +128,7 @@ def test_a_redirect_is_one_page_with_two_names(rng: np.random.Generator) -> None
         lower, upper = dense_bounds(web, fetched, trust, 0.85, is_alias)
         assert (found.lower, found.upper) == (pytest.approx(lower, abs=1e-9), pytest.approx(upper, abs=1e-9))
 
-        # the truth: whoever would go to the alias goes to the target
+        # the truth: links to the alias are links to the target
         links = dense_links(web).astype(float)
         links[:, target] += links[:, alias]
         links[:, alias] = 0
@@ -141,7 +141,7 @@ def test_a_redirect_is_one_page_with_two_names(rng: np.random.Generator) -> None
         assert found.lower - 1e-12 <= rank[fetched].sum() <= found.upper + 1e-12
 
 
-def test_trust_that_is_not_known_bounds_what_can_be_proved(rng: np.random.Generator) -> None:
+def test_unknown_trust_bounds_the_provable_coverage(rng: np.random.Generator) -> None:
     """Theorem 3: with 1 - δ of the trust known, everything fetched proves 1 - δ of the coverage times what it would."""
     for web, _, trust in cases(rng):
         everything = np.ones(web.n_pages, bool)

@@ -11,7 +11,7 @@ from tests.conftest import random_web
 def test_a_crawl_in_any_order_freezes_to_the_whole_web(rng: np.random.Generator) -> None:
     web = random_web(rng, 300, with_hosts=True)
     growing = GrowingGraph()
-    growing.know(300)
+    growing.grow_to(300)
     for page in rng.permutation(300):
         noise = np.concatenate((web.links(page), web.links(page)[:1], [page]))  # repeats and a self-link
         growing.add(int(page), rng.permutation(noise))
@@ -56,7 +56,7 @@ def test_it_grows_past_its_first_room(rng: np.random.Generator) -> None:
     growing = GrowingGraph()
     for page in range(5000):
         growing.add(page, web.links(page))
-    growing.know(5000)
+    growing.grow_to(5000)
     assert growing.freeze() == web
 
 

@@ -15,7 +15,7 @@ from orienteer.graph.hosts import host_graph, host_ids, inter_host_links, site_i
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.url_table import UrlTable
 from orienteer.url import host_of, site_of
-from tests.conftest import random_web
+from tests.conftest import random_web, shared_file
 
 near_urls = st.one_of(
     st.text(max_size=20),
@@ -67,7 +67,7 @@ def test_sites_are_numbered_in_order_of_first_appearance():
 
 
 @given(st.lists(near_urls, max_size=12))
-def test_hosts_are_those_the_url_parser_tells(urls):
+def test_hosts_are_those_of_the_url_parser(urls):
     urls = UrlTable.of(urls)
     ids, names = host_ids(urls)
     assert [names[host] for host in ids] == [host_of(url) for url in urls]
@@ -96,14 +96,14 @@ def test_a_graph_gets_the_hosts_of_its_urls_also_from_a_folder(tmp_path):
     web = LinkGraph.from_links(3, [0, 0, 1], [1, 2, 2], urls=urls)
     web.save(tmp_path / "web")
     for graph in (web, LinkGraph.load(tmp_path / "web")):
-        told = with_hosts(graph)
-        assert told.hosts is not None
-        assert told.hosts.tolist() == [0, 1, 0]
-        assert told == LinkGraph.from_links(3, [0, 0, 1], [1, 2, 2], [0, 1, 0], urls)
-        assert told.home == graph.home
+        derived = with_hosts(graph)
+        assert derived.hosts is not None
+        assert derived.hosts.tolist() == [0, 1, 0]
+        assert derived == LinkGraph.from_links(3, [0, 0, 1], [1, 2, 2], [0, 1, 0], urls)
+        assert derived.home == graph.home
 
 
-def test_hosts_cannot_be_told_without_urls():
+def test_hosts_cannot_be_derived_without_urls():
     web = LinkGraph.from_links(2, [0], [1])
     with pytest.raises(InputError, match="no URLs"):
         with_hosts(web)
@@ -123,7 +123,7 @@ def test_the_host_graph_counts_the_page_links_behind_each_host_link():
     assert counts.tolist() == [3, 1, 1]
 
 
-def test_hosts_that_urls_do_not_tell_have_no_names():
+def test_hosts_that_differ_from_those_of_urls_have_no_names():
     urls = ["http://a.org/", "http://b.org/"]
     assert host_graph(LinkGraph.from_links(2, [0], [1], hosts=[1, 0], urls=urls))[0].urls is None
     assert host_graph(LinkGraph.from_links(2, [0], [1], hosts=[0, 1]))[0].urls is None
@@ -146,9 +146,9 @@ def test_the_links_between_hosts_are_all_in_the_host_graph(number, n_pages):
     assert counts.tolist() == expected.tolist()
 
 
-def test_hosts_of_the_documentation_web_are_those_it_comes_with(shared_graphs):
-    with gzip.open(shared_graphs / "docs-web-dev.urls.txt.gz", "rt") as lines:
+def test_hosts_of_the_documentation_web_are_those_it_comes_with():
+    with gzip.open(shared_file("graphs/docs-web-dev.urls.txt.gz"), "rt") as lines:
         ids, names = host_ids(UrlTable.of(line.rstrip("\n") for line in lines))
-    known = np.load(shared_graphs / "docs-web-dev.npz")["host"]
+    known = np.load(shared_file("graphs/docs-web-dev.npz"))["host"]
     assert len(names) == len(np.unique(known))
     assert len(np.unique(np.column_stack((ids, known)), axis=0)) == len(names)

@@ -49,24 +49,24 @@ def test_the_reverse_is_the_transpose_for_every_block_size(rng: np.random.Genera
     assert out.tolist() == back.targets.tolist()
 
 
-def test_the_reverse_of_a_big_graph_is_kept_in_its_folder(
+def test_the_reverse_of_a_big_graph_is_stored_in_its_folder(
     rng: np.random.Generator, tmp_path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reversal, "KEPT_FROM_LINKS", 10)
+    monkeypatch.setattr(reversal, "FROM_LINKS", 10)
     web = random_web(rng, 50)
     web.save(tmp_path / "web")
     expected = web.reverse()
     assert LinkGraph.load(tmp_path / "web").reverse() == expected
     assert (tmp_path / "web" / "reverse" / "targets.npy").exists()
 
-    monkeypatch.setattr(folder, "keep_reverse", None)  # found, not made again
+    monkeypatch.setattr(folder, "store_reverse", None)  # found, not made again
     assert LinkGraph.load(tmp_path / "web").reverse() == expected
 
 
-def test_a_kept_reverse_of_another_graph_or_a_broken_one_is_made_again(
+def test_a_stored_reverse_of_another_graph_or_a_broken_one_is_computed_again(
     rng: np.random.Generator, tmp_path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reversal, "KEPT_FROM_LINKS", 1)
+    monkeypatch.setattr(reversal, "FROM_LINKS", 1)
     first, second = random_web(rng, 50), random_web(rng, 50)
     for name, web in (("a", first), ("b", second)):
         web.save(tmp_path / name)
@@ -135,7 +135,7 @@ def test_unusable_links_are_one_clear_line(arguments: tuple, message: str) -> No
     ("offsets", "targets", "message"),
     [
         ([], [], "no offsets"),
-        ([0, 2], [0], "2 links promised, 1 found"),
+        ([0, 2], [0], "2 links expected, 1 found"),
         ([1, 1], [0], "do not start at 0"),
         ([0, 3, 2], [1, 0], "decrease"),
         ([0, 1, 1], [2], "points outside"),
@@ -149,7 +149,7 @@ def test_improper_rows_never_become_a_graph(offsets: list[int], targets: list[in
         LinkGraph(np.array(offsets, np.int64), np.array(targets, np.uint32))
 
 
-def test_what_is_no_graph_is_one_clear_line() -> None:
+def test_an_object_that_is_not_a_graph_is_one_error_line() -> None:
     for function in (ori.pagerank, ori.simulate, lambda graph: ori.certificate(graph, [0])):
         with pytest.raises(ori.InputError, match="a graph is needed, not 'web.npz'; LinkGraph.load reads one"):
             function("web.npz")  # type: ignore[operator]

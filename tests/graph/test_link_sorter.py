@@ -48,7 +48,7 @@ def test_the_number_of_pages_is_the_highest_id_or_given() -> None:
         sorter.graph(7)
 
 
-def test_sparse_or_too_large_ids_are_refused_before_memory_is_asked_for() -> None:
+def test_sparse_or_too_large_ids_are_refused_before_memory_is_allocated() -> None:
     with pytest.raises(ori.InputError, match="number pages densely"), LinkSorter() as sorter:
         sorter.add(np.array([1]), np.array([4_000_000_000]))
         sorter.graph()

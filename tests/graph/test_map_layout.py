@@ -36,12 +36,12 @@ def test_no_two_circles_overlap(rng: np.random.Generator, n: int, n_links: int) 
     assert overlaps(layout) == 0
 
 
-def test_thousands_of_regions_around_one(rng: np.random.Generator) -> None:
+def test_thousands_of_regions_linked_to_one(rng: np.random.Generator) -> None:
     n = 2_000
     rank = np.full(n, 1e-5)
     rank[0] = 1 - rank[1:].sum()
-    around = np.arange(1, n, dtype=np.int32)
-    layout = map_layout(rank, around, np.zeros(n - 1, np.int32), rng.random(n - 1) * 1e-5)
+    others = np.arange(1, n, dtype=np.int32)
+    layout = map_layout(rank, others, np.zeros(n - 1, np.int32), rng.random(n - 1) * 1e-5)
     assert overlaps(layout) == 0
     distance = np.hypot(layout.x - layout.x[0], layout.y - layout.y[0])
     # It is full to about a half: nothing strays.
@@ -53,7 +53,7 @@ def test_areas_are_in_proportion_to_ranks_down_to_a_dot() -> None:
     assert layout.radius == pytest.approx([1.0, 0.5, DOT])
 
 
-def test_what_is_linked_stands_together(rng: np.random.Generator) -> None:
+def test_linked_regions_are_close(rng: np.random.Generator) -> None:
     """Eight rings of ten that no link connects: one's neighbours in the ring are nearer than the others."""
     n = 80
     ring = np.arange(n) // 10
@@ -65,7 +65,7 @@ def test_what_is_linked_stands_together(rng: np.random.Generator) -> None:
     assert distances[same].sum() / (same.sum() - n) < 0.6 * distances[~same].mean()
 
 
-def test_a_small_one_stands_beside_the_one_it_is_linked_to(rng: np.random.Generator) -> None:
+def test_a_small_region_is_next_to_its_target(rng: np.random.Generator) -> None:
     rank = web(rng, 400, 0)[0]
     small = np.argsort(-rank)[80:]
     chosen = rng.choice(np.argsort(-rank)[:80], len(small))

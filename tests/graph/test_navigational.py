@@ -79,7 +79,7 @@ def test_a_page_that_links_to_everything_leads_nowhere() -> None:
     assert summed[0] > summed[1]
 
 
-def test_an_unfetched_page_scores_by_what_links_to_it_alone() -> None:
+def test_an_unfetched_page_scores_by_its_sources_alone() -> None:
     web = shapes.chain(4)
     up, down = ori.navigational_rank(web, [0, 1, 1, 1], fetched=[True, True, False, False])
     assert up.tolist() == [0.8 * 0.2, 0.2, 0, 0]

@@ -17,7 +17,7 @@ def raise_all(pages: Any, amounts: Any, priority: Any, bits: Any, pool: Any, hea
         page = pages[k]
         old = bits[page]
         priority[page] += amounts[k]
-        queues.raised(pool, heap, page, old, bits[page], priority[page])
+        queues.raise_priority(pool, heap, page, old, bits[page], priority[page])
 
 
 @kernel
@@ -87,7 +87,7 @@ def test_it_says_when_there_is_no_room_and_keeps_everything_when_enlarged(rng: n
     assert found == expected.tolist()
 
 
-def test_a_page_taken_out_elsewhere_is_passed_over() -> None:
+def test_a_page_removed_by_its_priority_is_skipped() -> None:
     priority, queue = np.zeros(3), queues.with_room(queues.new_queue(3), 10)
     raise_all(np.array([0, 1, 2]), np.array([0.3, 0.2, 0.1]), priority, priority.view(np.int64), *queue)
     priority[1] = -1.0
@@ -109,7 +109,7 @@ def test_memory_stays_small_when_priorities_keep_changing(rng: np.random.Generat
 
 
 def test_a_new_queue_holds_nothing_of_other_memory() -> None:
-    """A checkpoint keeps all of it, and cookies and passwords stand in memory that was used before."""
+    """A checkpoint contains the whole arrays, and memory that was used before may contain cookies and passwords."""
     for _ in range(20):
         used = [np.full(array.nbytes, 0xAB, np.uint8) for array in queues.new_queue(10) for _ in range(4)]
         del used

@@ -52,7 +52,7 @@ def test_weights_of_a_few_pages_are_those_of_all(depth: int, rng: np.random.Gene
 
 
 @pytest.mark.parametrize("depth", [0, 1, 3])
-def test_weights_kept_right_by_differences(depth: int, rng: np.random.Generator) -> None:
+def test_weights_updated_by_differences(depth: int, rng: np.random.Generator) -> None:
     web = random_web(rng, 300, 2.0)
     values = rng.integers(-5, 6, 300).astype(float)
     weights = depth_weights(web, depth, values)
@@ -68,15 +68,15 @@ def test_candidates_reach_different_things_and_look_alikes_the_same() -> None:
         60, *np.array([(a, b) for a in range(60) for b in range(60) if (a < 40) == (b < 40)]).T.tolist()
     )
     found = estimated_weights(web, 2, np.ones(60), 1)
-    unlike = found.unlike(found.estimates, 5).tolist()
+    unlike = found.dissimilar(found.estimates, 5).tolist()
     assert len(unlike) == 2
     assert {page < 40 for page in unlike} == {True, False}
-    assert found.like(50, found.estimates, 100).tolist() == list(range(40, 60))
-    assert found.like(3, found.estimates, 7).tolist() == list(range(7))
+    assert found.similar(50, found.estimates, 100).tolist() == list(range(40, 60))
+    assert found.similar(3, found.estimates, 7).tolist() == list(range(7))
 
 
 def test_ranks_are_drawn_from_the_exponential_distribution() -> None:
-    """Isolated pages: what is told of each comes from its own draws."""
+    """Isolated pages: the estimate of each comes from its own draws."""
     n = 20_000
     estimates = estimated_weights(LinkGraph.from_links(n, [], []), 3, np.ones(n), 5).estimates
     assert abs(estimates.mean() - 1) < 0.02

@@ -10,9 +10,9 @@ import pytest
 
 import orienteer as ori
 from orienteer.graph.coverage import Coverage, certificate
-from orienteer.graph.coverage_push import Target
-from orienteer.graph.push import Links
-from orienteer.pages.unknown import NOBODY_KNOWS
+from orienteer.graph.coverage_push import ProofTarget
+from orienteer.graph.push import LinkRows
+from orienteer.pages.unknown import UNKNOWN_COUNT
 from tests.conftest import random_web
 from tests.graph.reference import dense_links
 
@@ -38,15 +38,15 @@ def cases(rng: np.random.Generator, n_cases: int = 60) -> Iterator[Case]:
         trust[rng.integers(n)] += 0.5
         open_share = rng.choice([0.5, 0.8, 0.95])
         n_unknown = np.where(rng.random(n) < 0.05 * (k % 3), rng.integers(1, 4, n), 0).astype(np.int32)
-        n_unknown[rng.random(n) < 0.02 * (k % 3)] = NOBODY_KNOWS
+        n_unknown[rng.random(n) < 0.02 * (k % 3)] = UNKNOWN_COUNT
         yield Case(
             web, trust / trust.sum(), rng.permutation(n), rng.random(n) < open_share, n_unknown,
             float(rng.choice([0.5, 0.85])),
         )  # fmt: skip
 
 
-class Parts(NamedTuple):
-    """Everything that a certificate tells, pushed to the end."""
+class ExactMasses(NamedTuple):
+    """The figures of a certificate, pushed to convergence."""
 
     lower: float
     lost: float  # blocked and unknown
@@ -55,7 +55,7 @@ class Parts(NamedTuple):
     def of_reachable(self) -> float:
         return self.lower / (1 - self.lost) if self.lost < 1 - 1e-12 else 0.0
 
-    def tells(self, target: Target) -> bool | None:
+    def proves(self, target: ProofTarget) -> bool | None:
         """Whether the target is proved; None where rounding decides."""
         margins = [self.lower - target.until, self.of_reachable - target.of_reachable]
         margins.append(min(self.of_reachable - target.last_resort, self.lost - (1 - target.last_resort)))
@@ -63,28 +63,28 @@ class Parts(NamedTuple):
         return None if abs(best) < TOO_CLOSE else best > 0
 
 
-def dense_parts(case: Case, fetched: np.ndarray, blocked: np.ndarray) -> Parts:
+def dense_masses(case: Case, fetched: np.ndarray, blocked: np.ndarray) -> ExactMasses:
     """By solving the system restricted to the fetched pages."""
     links = dense_links(case.web).astype(float)
-    nobody = case.n_unknown == NOBODY_KNOWS
+    count_unknown = case.n_unknown == UNKNOWN_COUNT
     n_known = links.sum(axis=1)
-    n_links = n_known + np.where(nobody, 0, case.n_unknown)
-    passes_on = fetched & ((n_links > 0) | nobody)
+    n_links = n_known + np.where(count_unknown, 0, case.n_unknown)
+    passes_on = fetched & ((n_links > 0) | count_unknown)
     step = case.damping * links / np.maximum(n_links, 1)[:, None]
-    step[~fetched | nobody] = 0
+    step[~fetched | count_unknown] = 0
     visits = np.linalg.solve(np.eye(case.web.n_pages) - step.T * fetched[:, None], case.trust * fetched)
     left = case.trust + step.T @ visits
     unknown = (case.damping * visits * passes_on).sum() - (visits @ step).sum()
     total = 1 - case.damping * visits[fetched & ~passes_on].sum()
-    return Parts(1 - (left[~fetched].sum() + unknown) / total, (left[blocked].sum() + unknown) / total)
+    return ExactMasses(1 - (left[~fetched].sum() + unknown) / total, (left[blocked].sum() + unknown) / total)
 
 
-def targets(until: float) -> list[Target]:
+def targets(until: float) -> list[ProofTarget]:
     return [
-        Target(until),
-        Target(of_reachable=until),
-        Target(last_resort=until),
-        Target(until, last_resort=until),
+        ProofTarget(until),
+        ProofTarget(of_reachable=until),
+        ProofTarget(last_resort=until),
+        ProofTarget(until, last_resort=until),
     ]
 
 
@@ -93,14 +93,14 @@ def test_it_is_decided_at_the_very_page(rng: np.random.Generator, until: float) 
     """Whatever is asked for is said to be proved as soon as it is, and never before."""
     n_said, n_impossible = [0] * 4, 0
     for case in cases(rng):
-        links = Links.of(case.web)
+        links = LinkRows.of(case.web)
         watched = [(target, Coverage(case.trust, case.damping)) for target in targets(until)]
         for _, coverage in watched:
-            coverage.leave_unknown(case.n_unknown)
+            coverage.set_all_unknown(case.n_unknown)
         fetched, blocked = np.zeros((2, case.web.n_pages), bool)
         for page in case.order:
             (fetched if case.can_be_fetched[page] else blocked)[page] = True
-            parts = dense_parts(case, fetched, blocked)
+            masses = dense_masses(case, fetched, blocked)
             for k, (target, coverage) in enumerate(watched):
                 pages = np.array([page], np.uint32)
                 if case.can_be_fetched[page]:
@@ -108,22 +108,22 @@ def test_it_is_decided_at_the_very_page(rng: np.random.Generator, until: float) 
                 else:
                     coverage.block(pages)
                     said = coverage.proves(links, target)
-                truth = parts.tells(target)
-                assert truth is None or said == truth, (target, parts)
+                truth = masses.proves(target)
+                assert truth is None or said == truth, (target, masses)
                 n_said[k] += said
-                if coverage.makes_impossible(until):
-                    assert parts.lost > 1 - until - TOO_CLOSE
+                if coverage.is_impossible(until):
+                    assert masses.lost > 1 - until - TOO_CLOSE
         for _, coverage in watched:
             coverage.settle(links, 1e-13)
-            assert abs(parts.lost - (1 - until)) < TOO_CLOSE or coverage.makes_impossible(until) == (
-                parts.lost > 1 - until
+            assert abs(masses.lost - (1 - until)) < TOO_CLOSE or coverage.is_impossible(until) == (
+                masses.lost > 1 - until
             )
-            n_impossible += coverage.makes_impossible(until)
+            n_impossible += coverage.is_impossible(until)
     assert min(n_said) > 0, "each was to be seen"
     assert n_impossible > 0
 
 
-def test_the_certificate_tells_the_parts(rng: np.random.Generator) -> None:
+def test_the_certificate_reports_the_masses(rng: np.random.Generator) -> None:
     for case in cases(rng):
         cut = int(rng.integers(1, case.web.n_pages + 1))
         done = np.isin(np.arange(case.web.n_pages), case.order[:cut])
@@ -132,10 +132,10 @@ def test_the_certificate_tells_the_parts(rng: np.random.Generator) -> None:
             case.web, fetched, case.trust, damping=case.damping, blocked=np.flatnonzero(blocked),
             n_unknown=case.n_unknown, tolerance=1e-13,
         )  # fmt: skip
-        parts = dense_parts(case, fetched, blocked)
-        assert found.lower == pytest.approx(parts.lower, abs=1e-9)
-        assert found.blocked + found.unknown == pytest.approx(parts.lost, abs=1e-9)
-        assert found.of_reachable == pytest.approx(parts.of_reachable, abs=1e-6)
+        masses = dense_masses(case, fetched, blocked)
+        assert found.lower == pytest.approx(masses.lower, abs=1e-9)
+        assert found.blocked + found.unknown == pytest.approx(masses.lost, abs=1e-9)
+        assert found.of_reachable == pytest.approx(masses.of_reachable, abs=1e-6)
         assert found.lower + found.frontier + found.blocked + found.unknown + found.unsettled == pytest.approx(1)
         assert found.as_dict()["of_reachable"] == found.of_reachable
 
@@ -144,10 +144,10 @@ def test_it_is_the_coverage_seen_by_a_surfer_who_turns_back_or_less(rng: np.rand
     """Where a page is blocked, or a link is not known, she starts again. This holds whatever else is blocked later."""
     for case in cases(rng):
         links = dense_links(case.web).astype(float)
-        nobody = case.n_unknown == NOBODY_KNOWS
-        n_links = links.sum(axis=1) + np.where(nobody, 0, case.n_unknown)
+        count_unknown = case.n_unknown == UNKNOWN_COUNT
+        n_links = links.sum(axis=1) + np.where(count_unknown, 0, case.n_unknown)
         step = case.damping * links / np.maximum(n_links, 1)[:, None]
-        step[nobody] = 0
+        step[count_unknown] = 0
         step[~case.can_be_fetched] = 0
         step[:, ~case.can_be_fetched] = 0
         visits = np.linalg.solve(np.eye(case.web.n_pages) - step.T, case.trust * case.can_be_fetched)
@@ -161,16 +161,16 @@ def test_it_is_the_coverage_seen_by_a_surfer_who_turns_back_or_less(rng: np.rand
             assert claimed * visits.sum() <= visits[fetched].sum() + 1e-9
 
 
-def test_what_is_reached_stays_reached_and_what_is_impossible_stays_impossible(rng: np.random.Generator) -> None:
+def test_reached_and_impossible_targets_stay_so(rng: np.random.Generator) -> None:
     for case in cases(rng):
         fetched, blocked = np.zeros((2, case.web.n_pages), bool)
-        before = Parts(0.0, 0.0)
+        before = ExactMasses(0.0, 0.0)
         for page in case.order:
             (fetched if case.can_be_fetched[page] else blocked)[page] = True
-            parts = dense_parts(case, fetched, blocked)
-            assert parts.lost >= before.lost - 1e-9
-            assert parts.of_reachable >= before.of_reachable - 1e-9 or parts.lost > 1 - 1e-6
-            before = parts
+            masses = dense_masses(case, fetched, blocked)
+            assert masses.lost >= before.lost - 1e-9
+            assert masses.of_reachable >= before.of_reachable - 1e-9 or masses.lost > 1 - 1e-6
+            before = masses
 
 
 def test_where_nothing_is_reachable_nothing_is_covered() -> None:
@@ -178,14 +178,14 @@ def test_where_nothing_is_reachable_nothing_is_covered() -> None:
     coverage = Coverage(np.array([1.0, 0.0]))
     coverage.block(np.array([0], np.uint32))
     for target in targets(0.5):
-        assert not coverage.proves(Links.of(web), target)
-    assert coverage.makes_impossible(0.5)
+        assert not coverage.proves(LinkRows.of(web), target)
+    assert coverage.is_impossible(0.5)
     assert coverage.certificate().of_reachable == 0
 
 
 def test_a_blocked_page_that_is_fetched_is_blocked_no_more() -> None:
     web = ori.LinkGraph.from_links(3, [0, 0], [1, 2])
-    coverage, links = Coverage(np.array([1.0, 0.0, 0.0])), Links.of(web)
+    coverage, links = Coverage(np.array([1.0, 0.0, 0.0])), LinkRows.of(web)
     coverage.fetch(np.array([0], np.uint32), links)
     coverage.block(np.array([1, 1, 2], np.uint32))
     both = coverage.certificate().blocked

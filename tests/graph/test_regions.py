@@ -1,4 +1,4 @@
-"""Hosts, or the parts of one host, and what flows between them; against sums written out."""
+"""Regions (hosts, or folders of one host) and the mass between them, against explicit sums."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_large_folder_is_opened() -> None:
     assert names_on_a("/", *many) == ["/", *(f"/wp/{path[4]}/" for path in many)]
 
 
-def test_what_all_have_in_common_is_no_region_of_its_own() -> None:
+def test_a_common_folder_is_not_a_region() -> None:
     assert names_on_a("/docs/en/a/1", "/docs/en/b/1") == ["/docs/en/a/", "/docs/en/b/"]
 
 
@@ -47,7 +47,7 @@ def test_without_folders_each_page_is_a_region() -> None:
     assert of("http://a.org/in/x", "http://a.org/in/y") == [("page", "/in/x"), ("page", "/in/y")]
 
 
-def test_more_folders_than_can_be_shown_are_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_with_too_many_children_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(regions, "MAX_FOLDERS", 5)
     users = [f"/users/{k}/home" for k in range(20)]
     assert names_on_a("/", "/about/us", *users) == ["/", "/about/", *["/users/"] * 20]

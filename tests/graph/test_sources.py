@@ -1,4 +1,4 @@
-"""Who links to a page, against the definition."""
+"""Pages that link to a page, against the definition."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_sources_are_those_of_the_definition(rng: np.random.Generator, ties: boo
     for n_pages in (2, 5, 40):
         graph = random_web(rng, n_pages)
         web = GrowingGraph()
-        web.know(n_pages)
+        web.grow_to(n_pages)
         web.add_batch(np.arange(n_pages), graph.offsets, graph.targets)
         web.add(0, web.links(0))  # its old links stay behind, and do not count
         rank = np.ones(n_pages) if ties else rng.random(n_pages)

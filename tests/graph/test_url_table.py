@@ -44,5 +44,5 @@ def test_slices_negative_places_and_taken() -> None:
     assert list(table.taken(np.array([], np.int64))) == []
 
 
-def test_bytes_that_are_no_utf8_can_still_be_shown() -> None:
+def test_bytes_that_are_not_utf8_can_still_be_printed() -> None:
     assert UrlTable.of([b"http://a/\xff"])[0] == "http://a/\ufffd"

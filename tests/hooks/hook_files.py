@@ -1,12 +1,12 @@
-"""Hooks for tests: a small shop, files that add to its pages, and a plug-in that is really installed."""
+"""Hooks for tests: a small shop, hook files for its pages, and an installed plug-in."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import orienteer as ori
-from orienteer.answers.headers import Headers
 from orienteer.pages.added import Additions
+from orienteer.responses.headers import Headers
 from orienteer.store.database import Database
 
 HOME, APPLE, PEAR, CELLAR = (f"http://shop.test/{name}" for name in ("", "apple", "pear", "cellar?box=1"))
@@ -45,7 +45,7 @@ def hook_file(folder: Path, text: str = PRICES, name: str = "prices.py") -> Path
 
 
 def installed_plug_in(folder: Path, text: str, name: str = "shop") -> Path:
-    """A folder that makes this hook an installed one for whoever has it on the path of Python."""
+    """A folder that makes this hook an installed one when it is on sys.path."""
     site = folder / "site"
     info = site / "shop_hooks-1.0.dist-info"
     info.mkdir(parents=True)
@@ -56,7 +56,7 @@ def installed_plug_in(folder: Path, text: str, name: str = "shop") -> Path:
 
 
 def added_in(folder: Path) -> dict[str, Additions]:
-    """What is kept of each page, by URL."""
+    """The stored additions by URL."""
     with Database.open(folder / "crawl.db", read_only=True) as database:
         found = {database.url(page): database.added(page) for page in range(database.n_urls())}
     return {url: added for url, added in found.items() if added is not None}

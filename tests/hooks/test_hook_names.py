@@ -1,4 +1,4 @@
-"""Where hooks come from: plug-ins by name, files by path, functions; and what a folder may not do on its own."""
+"""Hooks are loaded by name, by path or as functions; and a folder cannot run hook files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import orienteer as ori
 from orienteer.errors import InputError
 from orienteer.hooks import hook_names
-from orienteer.hooks.hook_names import HookGiven, hooks_given, hooks_kept
+from orienteer.hooks.hook_names import HookSource, hooks_from_arguments, hooks_from_settings
 from orienteer.registry import Registry
 from tests.hooks.hook_files import hook_file, hook_page, installed_plug_in
 
@@ -19,17 +19,17 @@ TAGS_ALL = 'import orienteer as ori\ndef on_page(page):\n    return ori.Added(ta
 @pytest.fixture
 def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(installed_plug_in(tmp_path, TAGS_ALL))
-    forget_plug_ins(monkeypatch)
+    clear_plug_in_registry(monkeypatch)
 
 
-def forget_plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is installed is looked for once in a process."""
+def clear_plug_in_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Installed plug-ins are cached in a process."""
     monkeypatch.setattr(hook_names, "HOOKS", Registry("page hook", hook_names._why_not, group=hook_names.GROUP))
 
 
-def refusal(*given: HookGiven) -> str:
+def refusal(*given: HookSource) -> str:
     with pytest.raises(InputError) as caught:
-        hooks_given(given)
+        hooks_from_arguments(given)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -40,24 +40,24 @@ def test_files_plug_ins_and_functions(plug_in: None, tmp_path: Path) -> None:
 
     (tmp_path / "other").mkdir()
     other = hook_file(tmp_path / "other", TAGS_ALL, "other.py")
-    hooks = hooks_given([str(hook_file(tmp_path)), other, "shop", own])
+    hooks = hooks_from_arguments([str(hook_file(tmp_path)), other, "shop", own])
     assert [hook.name for hook in hooks] == ["prices.py", "other.py", "shop", "own()"]
 
 
 def test_each_is_run(plug_in: None, tmp_path: Path) -> None:
-    hooks = hooks_given([hook_file(tmp_path, TAGS_ALL.replace("installed", "file")), "shop"])
+    hooks = hooks_from_arguments([hook_file(tmp_path, TAGS_ALL.replace("installed", "file")), "shop"])
     found = [hook.run(hook_page()) for hook in hooks]
     assert found == [ori.Added(tags=["file"]), ori.Added(tags=["installed"])]
 
 
-def test_a_file_may_hold_dataclasses_and_is_read_anew_each_time(tmp_path: Path) -> None:
+def test_a_file_may_define_dataclasses_and_is_read_each_time(tmp_path: Path) -> None:
     text = (
         "from __future__ import annotations\nfrom dataclasses import dataclass\nimport orienteer as ori\n"
         "@dataclass\nclass Seen:\n    n: int = 1\n"
         "def on_page(page):\n    return ori.Added(fields={'n': Seen().n})\n"
     )
     for number in (1, 2):
-        (hook,) = hooks_given([hook_file(tmp_path, text.replace("= 1", f"= {number}"))])
+        (hook,) = hooks_from_arguments([hook_file(tmp_path, text.replace("= 1", f"= {number}"))])
         assert hook.run(hook_page()) == ori.Added(fields={"n": number})
     assert [path.name for path in tmp_path.iterdir()] == ["prices.py"], "no bytecode is left beside it"
 
@@ -79,7 +79,7 @@ def test_a_file_that_cannot_be_loaded_is_one_line(text: str, why: str, tmp_path:
     assert refusal(path).startswith(f"{path}: {why}")
 
 
-def test_what_is_no_hook_is_one_line(plug_in: None, tmp_path: Path) -> None:
+def test_invalid_hooks_are_one_line(plug_in: None, tmp_path: Path) -> None:
     assert refusal(tmp_path / "none.py") == f"{tmp_path / 'none.py'}: no such hook file"
     assert refusal("a/b") == "a/b: no such hook file"
     other = hook_file(tmp_path, name="hook.txt")
@@ -93,26 +93,26 @@ def test_what_is_no_hook_is_one_line(plug_in: None, tmp_path: Path) -> None:
 
 def test_a_plug_in_that_cannot_be_loaded_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(installed_plug_in(tmp_path, "on_page = 7", "seven"))
-    forget_plug_ins(monkeypatch)
+    clear_plug_in_registry(monkeypatch)
     assert refusal("seven") == (
         "no page hook named 'seven' is installed; the plug-in of shop-hooks 1.0 could not be loaded: "
         "7 is not a function that takes a page"
     )
 
 
-def test_settings_run_what_is_installed_and_nothing_else(plug_in: None, tmp_path: Path) -> None:
-    assert [hook.name for hook in hooks_kept(["shop"], "here")] == ["shop"]
+def test_settings_run_only_installed_hooks(plug_in: None, tmp_path: Path) -> None:
+    assert [hook.name for hook in hooks_from_settings(["shop"], "here")] == ["shop"]
     marker = tmp_path / "marker"
     evil = hook_file(tmp_path, f"open({str(marker)!r}, 'w').close()\ndef on_page(page): pass\n", "evil.py")
     for name in (str(evil), "evil.py", "./evil.py", "../evil", "a\\evil"):
         with pytest.raises(InputError) as caught:
-            hooks_kept(["shop", name], "here")
+            hooks_from_settings(["shop", name], "here")
         assert str(caught.value) == (
             f"here: the crawl has the hook {name}, a file, and no folder runs files on its own; "
             f"name it again (--hook {name}), or go on without hooks (--no-hooks)"
         )
     with pytest.raises(InputError, match=r"the hook own\(\), a function of a Python program; pass it again"):
-        hooks_kept(["own()"], "here")
+        hooks_from_settings(["own()"], "here")
     with pytest.raises(InputError, match="no page hook named 'os.system'"):
-        hooks_kept(["os.system"], "here")
+        hooks_from_settings(["os.system"], "here")
     assert not marker.exists()

@@ -1,4 +1,4 @@
-"""Hooks in crawls, refreshes and imports: what they add is kept, what they fail on is not lost."""
+"""Hooks in crawls, refreshes and imports: additions are stored, and failures lose no page."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import InputError
-from orienteer.fake_web.answers import Answer
 from orienteer.fake_web.changing import ChangingSite
+from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.library.one_crawl import StartedCrawl
+from orienteer.library.single_crawl import ResumedCrawl
 from orienteer.live.session import plan_of_folder, refresh
 from orienteer.pages.added import Additions
 from orienteer.store.database import Database
@@ -40,8 +40,8 @@ from tests.hooks.hook_files import (
     hook_file,
     installed_plug_in,
 )
-from tests.imports.collections_made import response, write
-from tests.live.live_crawls import Told, crawled, hub
+from tests.imports.made_collections import response, write
+from tests.live.live_crawls import StoredCrawl, crawled, hub
 from tests.live.refreshes import Refreshed
 from tests.ready_process import ReadyPopen
 
@@ -55,32 +55,32 @@ def hooks_of(folder: Path) -> tuple[str, ...]:
     return plan_of_folder(folder).crawl.hooks
 
 
-def test_what_a_hook_adds_is_kept_and_its_links_are_followed(tmp_path: Path) -> None:
+def test_additions_are_stored_and_added_links_are_followed(tmp_path: Path) -> None:
     with FakeWeb(MadeSite(SHOP)) as web:
         crawled(web, HOME, tmp_path / "without")
         report = crawled(web, HOME, tmp_path / "crawl", hooks=[hook_file(tmp_path)])
-    assert Told(tmp_path / "without").fetched_urls() == {HOME, APPLE, PEAR}
-    assert Told(tmp_path / "crawl").fetched_urls() == {HOME, APPLE, PEAR, CELLAR}
+    assert StoredCrawl(tmp_path / "without").fetched_urls() == {HOME, APPLE, PEAR}
+    assert StoredCrawl(tmp_path / "crawl").fetched_urls() == {HOME, APPLE, PEAR, CELLAR}
     assert (report.hook_failures, report.as_dict()["hook_failures"]) == ({}, {})
     assert added_in(tmp_path / "crawl") == GOODS
     assert added_in(tmp_path / "without") == {}
     assert hooks_of(tmp_path / "crawl") == ("prices.py",), "without its folder: it says nothing about this machine"
 
 
-def test_links_of_hooks_count_for_what_is_proved(tmp_path: Path) -> None:
-    """A replay on what is stored goes the same way."""
+def test_added_links_count_in_the_certificate(tmp_path: Path) -> None:
+    """A replay of the stored events gives the same result."""
     from orienteer.inspect.replay import replay
 
     with FakeWeb(MadeSite(SHOP)) as web:
         report = crawled(web, HOME, tmp_path, hooks=[hook_file(tmp_path.parent)], settings={"crawl": {"workers": 1}})
     again = replay(tmp_path)
-    assert again.order.tolist() == Told(tmp_path).order
+    assert again.order.tolist() == StoredCrawl(tmp_path).order
     assert again.certificate.lower == pytest.approx(report.figures.certificate.lower, abs=1e-6)
 
 
-def test_a_hook_sees_the_page(tmp_path: Path) -> None:
+def test_the_argument_of_a_hook(tmp_path: Path) -> None:
     seen: list[ori.HookPage] = []
-    page = Answer(
+    page = FakeResponse(
         "<html lang=de><title>T</title><meta name=description content=D><h1>H</h1><p>Käse <a href=/b#c>b</a>".encode(
             "latin-1"
         ),
@@ -103,22 +103,22 @@ def test_a_hook_that_raises_loses_no_page(tmp_path: Path) -> None:
     hooks = [hook_file(tmp_path, RAISES_ON_PEARS, "raises.py"), hook_file(tmp_path), lambda page: 7]
     with FakeWeb(MadeSite(SHOP)) as web:
         report = crawled(web, HOME, tmp_path / "crawl", hooks=hooks)
-    assert Told(tmp_path / "crawl").fetched_urls() == {HOME, APPLE, PEAR, CELLAR}
+    assert StoredCrawl(tmp_path / "crawl").fetched_urls() == {HOME, APPLE, PEAR, CELLAR}
     assert added_in(tmp_path / "crawl") == GOODS
     failures = json.loads((tmp_path / "crawl" / "report.json").read_text())["hook_failures"]
     assert failures == json.loads(json.dumps(report.as_dict()["hook_failures"]))
     assert failures["raises.py"] == {"n": 1, "first": f"{PEAR}: KeyError: 'no pears\\nplease'"}
     assert failures["<lambda>()"]["n"] == 4
     lines = [json.loads(line) for line in (tmp_path / "crawl" / "log.jsonl").read_text().splitlines()]
-    told = [line for line in lines if line["event"] == "hook failed"]
-    assert len(told) == 5
-    assert {line["url"] for line in told if line["hook"] == "raises.py"} == {PEAR}
+    reported = [line for line in lines if line["event"] == "hook failed"]
+    assert len(reported) == 5
+    assert {line["url"] for line in reported if line["hook"] == "raises.py"} == {PEAR}
     with Database.open(tmp_path / "crawl" / "crawl.db", read_only=True) as database:
         events = [event.detail["detail"] for event in database.events() if event.kind == "hook failed"]
     assert sorted(event.split(":")[0] for event in events) == ["<lambda>()", "raises.py"], "once for each hook"
 
 
-def test_the_command_runs_hooks_and_tells_which_failed(tmp_path: Path) -> None:
+def test_the_command_runs_hooks_and_reports_failures(tmp_path: Path) -> None:
     folder, prices = tmp_path / "crawl", hook_file(tmp_path)
     raises = hook_file(tmp_path, RAISES_ON_PEARS, "raises.py")
     with FakeWeb(MadeSite(SHOP)) as web:
@@ -127,15 +127,15 @@ def test_the_command_runs_hooks_and_tells_which_failed(tmp_path: Path) -> None:
     assert f"raises.py on 1 page (it added nothing there); first {PEAR}: KeyError: 'no pears\\nplease'" in said
     assert added_in(folder) == GOODS
     assert hooks_of(folder) == ("prices.py", "raises.py")
-    told = orienteer("explain", folder, APPLE).stdout
-    assert "goods" in told
-    assert "price: 12.5; names: Apple, Fruit No. 1" in told
+    reported = orienteer("explain", folder, APPLE).stdout
+    assert "goods" in reported
+    assert "price: 12.5; names: Apple, Fruit No. 1" in reported
     facts = json.loads(orienteer("explain", folder, APPLE, "--json").stdout)
     assert (facts["tags"], facts["fields"]) == (["goods"], GOODS[APPLE].fields)
 
 
-def test_a_folder_runs_no_file_on_its_own(tmp_path: Path) -> None:
-    """Neither a resume nor a refresh, by command, from Python or from the browser; but it can be looked at."""
+def test_a_folder_cannot_run_hook_files(tmp_path: Path) -> None:
+    """Neither a resume nor a refresh, by command, from Python or from the browser; but it can be inspected."""
     folder, marker = tmp_path / "crawl", tmp_path / "marker"
     with FakeWeb(MadeSite(SHOP)) as web:
         crawled(web, HOME, folder, budget=1)
@@ -150,7 +150,7 @@ def test_a_folder_runs_no_file_on_its_own(tmp_path: Path) -> None:
         assert refused("crawl", folder, "--refresh", "-q") == f"orienteer: {line}\n"
         for attempt in (
             lambda: refresh(folder),
-            lambda: StartedCrawl(folder),
+            lambda: ResumedCrawl(folder),
             lambda: CrawlWatch(folder).resume(None, 9),
         ):
             with pytest.raises(InputError) as caught:
@@ -159,7 +159,7 @@ def test_a_folder_runs_no_file_on_its_own(tmp_path: Path) -> None:
         orienteer("status", folder)
         orienteer("index", folder)
         assert not marker.exists()
-        assert Told(folder).fetched_urls() == {HOME}
+        assert StoredCrawl(folder).fetched_urls() == {HOME}
         orienteer("crawl", folder, "--no-hooks", "--budget", 2, "-q")
         assert not marker.exists()
         assert hooks_of(folder) == ()
@@ -168,7 +168,7 @@ def test_a_folder_runs_no_file_on_its_own(tmp_path: Path) -> None:
         assert hooks_of(folder) == ("evil.py",)
 
 
-def test_an_installed_hook_is_obeyed_by_name(tmp_path: Path) -> None:
+def test_an_installed_hook_runs_by_name(tmp_path: Path) -> None:
     folder, site = tmp_path / "crawl", installed_plug_in(tmp_path, PRICES)
     environment = os.environ | {"PYTHONPATH": f"{site}:{os.environ.get('PYTHONPATH', '')}"}
     with FakeWeb(MadeSite(SHOP)) as web:
@@ -183,7 +183,7 @@ def test_an_installed_hook_is_obeyed_by_name(tmp_path: Path) -> None:
     assert hooks_of(folder) == ("shop",)
 
 
-def test_wrong_hooks_are_one_line_and_nothing_is_made(tmp_path: Path) -> None:
+def test_invalid_hooks_are_one_line_and_create_no_folder(tmp_path: Path) -> None:
     for hook in ("nothing", tmp_path / "none.py", hook_file(tmp_path, "1/0", "zero.py")):
         refused("crawl", HOME, "-o", tmp_path / "crawl", "--hook", hook)
         refused("import", tmp_path / "zero.py", "-o", tmp_path / "crawl", "--hook", hook)
@@ -191,8 +191,8 @@ def test_wrong_hooks_are_one_line_and_nothing_is_made(tmp_path: Path) -> None:
     assert not (tmp_path / "crawl").exists()
 
 
-def test_killed_and_resumed_nothing_that_was_added_is_lost(tmp_path: Path) -> None:
-    """The hook itself kills the process, at its 30th page, so what is acknowledged is what came before."""
+def test_after_a_kill_and_resume_no_addition_is_lost(tmp_path: Path) -> None:
+    """The hook kills the process at its 30th page, so the pages before are acknowledged."""
     site = GraphSite(synthetic_web(80))
     tags = "import orienteer as ori\ndef on_page(page):\n    return ori.Added(fields={'size': len(page.content)})\n"
     dies = "import os, signal\nseen = []\n" + tags.replace(
@@ -210,7 +210,7 @@ def test_killed_and_resumed_nothing_that_was_added_is_lost(tmp_path: Path) -> No
             pass
         assert killed.returncode == -signal.SIGKILL
         before = added_in(folder)
-        assert set(before) == Told(folder).fetched_urls(), "a page is there with what was added to it, or not at all"
+        assert set(before) == StoredCrawl(folder).fetched_urls(), "pages are stored with their additions, or not at all"
         assert before
         hook.write_text(tags)
         orienteer(*command)
@@ -254,7 +254,7 @@ def prices(folder: Path) -> dict[str, str]:
     return {url: added.fields.get("price") for url, added in added_in(folder).items()}
 
 
-def test_a_refresh_replaces_removes_and_keeps_what_was_added(shop: Any) -> None:
+def test_a_refresh_replaces_removes_and_keeps_additions(shop: Any) -> None:
     assert prices(shop.folder) == {APPLE: "12.5", PEAR: "3"}
     with pytest.raises(InputError, match=r"the hook price\(\), a function of a Python program"):
         shop.refresh()
@@ -272,8 +272,8 @@ def test_a_refresh_replaces_removes_and_keeps_what_was_added(shop: Any) -> None:
     assert prices(shop.folder) == {PEAR: "3"}
 
 
-def test_other_hooks_in_a_refresh_count_for_what_came(shop: Any) -> None:
-    """Pages that come again, though unchanged, are what the hooks of today make of them, unless these fail."""
+def test_a_refresh_applies_other_hooks_to_refetched_pages(shop: Any) -> None:
+    """Refetched pages, even unchanged ones, get the additions of the current hooks, unless these fail."""
     shop.site.validators = "none"
     fails: Any = lambda page: 1 / 0  # noqa: E731
     shop.refresh(hooks=[fails])
@@ -286,7 +286,7 @@ def test_other_hooks_in_a_refresh_count_for_what_came(shop: Any) -> None:
     )
 
 
-def test_the_plan_keeps_names_of_hooks() -> None:
+def test_the_plan_stores_names_of_hooks() -> None:
     plan = CrawlPlan.of_tables({"crawl": {"seeds": ["http://a.test/"], "hooks": ["a", "b.py"]}}, "settings")
     assert CrawlPlan.parse(plan.to_toml(), "crawl.toml").crawl.hooks == ("a", "b.py")
     with pytest.raises(InputError, match="hooks is 'a'; it must be a list of texts"):

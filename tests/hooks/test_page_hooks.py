@@ -1,4 +1,4 @@
-"""Hooks without a crawl: what they may return, in which order they count, and what becomes of those that fail."""
+"""Hooks without a crawl: valid return values, the order of hooks, and failures."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from tests.hooks.hook_files import hook_page
 
 
 def run(*hooks: Callable[[Any], Any]) -> tuple[Additions, dict[str, HookFailures], list[tuple[str, str, str]]]:
-    """What hooks named 0, 1, ... make of a page, and the failures as they are counted and as they are told."""
-    told: list[tuple[str, str, str]] = []
+    """Return the additions of hooks named 0, 1, ..., and the failures as counted and as reported."""
+    reported: list[tuple[str, str, str]] = []
     named = [Hook(str(number), hook) for number, hook in enumerate(hooks)]
-    running = PageHooks(named, lambda hook, url, why: told.append((hook.name, url, why)))
-    return running.additions(hook_page()), running.failures, told
+    running = PageHooks(named, lambda hook, url, why: reported.append((hook.name, url, why)))
+    return running.additions(hook_page()), running.failures, reported
 
 
 def returned(value: object) -> Additions:
-    """What is made of a value that a hook returns, which must be good."""
+    """Return the additions for a valid return value of a hook."""
     added, failures, _ = run(lambda page: value)
     assert failures == {}
     return added
 
 
 def refusal(value: object) -> str:
-    """The one line that is said of a value that is no good; nothing of it is added."""
+    """Return the error message for an invalid value, which adds nothing."""
     added, failures, _ = run(lambda page: value)
-    assert added == Additions(is_whole=False)
+    assert added == Additions(is_complete=False)
     assert failures["0"].n == 1
     assert "\n" not in failures["0"].first
     return failures["0"].first.removeprefix("http://a.test/b/: ")
 
 
-def test_what_one_hook_adds() -> None:
+def test_additions_of_one_hook() -> None:
     fields = {"price": 12.5, "n": 3, "sold": True, "by": "Jane", "names": ["a", "b"], "_x1": ("c",)}
     added = returned(ori.Added(links=["/c", "d?utm_source=x#top"], fields=fields, tags=["shop", " second \n hand "]))
     assert added.links == ("http://a.test/c", "http://a.test/b/d")
@@ -49,7 +49,7 @@ def test_what_one_hook_adds() -> None:
     assert Additions.of_json(added.to_json()) == Additions(fields=added.fields, tags=added.tags)
 
 
-def test_nothing_is_added_by_none() -> None:
+def test_none_adds_nothing() -> None:
     assert returned(None) == returned(ori.Added()) == Additions()
     assert not returned(ori.Added(links=["/only/a/link"]))
 
@@ -89,7 +89,7 @@ def test_hooks_run_in_the_order_named_and_the_later_one_wins() -> None:
         (ori.Added(tags="shop"), "tags is 'shop'; it must be a list of texts"),
     ],
 )  # fmt: skip
-def test_what_is_no_good_is_an_error_of_the_hook(value: object, why: str) -> None:
+def test_invalid_values_are_errors_of_the_hook(value: object, why: str) -> None:
     assert refusal(value).startswith(why)
 
 
@@ -113,31 +113,31 @@ def test_limits() -> None:
     )
 
 
-def test_limits_are_of_all_hooks_together_and_the_one_beyond_them_adds_nothing() -> None:
+def test_limits_apply_to_all_hooks_together() -> None:
     one = ori.Added(fields={f"a{number}": 1 for number in range(60)})
     other = ori.Added(fields={f"b{number}": 1 for number in range(60)})
     added, failures, _ = run(lambda page: one, lambda page: other, lambda page: ori.Added(tags=["last"]))
     assert (len(added.fields), added.tags, list(failures)) == (60, ("last",), ["1"])
 
 
-def test_a_hook_that_raises_is_counted_and_the_others_count() -> None:
+def test_a_hook_that_raises_does_not_affect_others() -> None:
     def raises(page: ori.HookPage) -> None:
         raise ValueError(f"no\nprice on {page.url}")
 
     def says_nothing(page: ori.HookPage) -> None:
         raise AssertionError
 
-    added, failures, told = run(raises, lambda page: ori.Added(tags=["x"]), says_nothing)
-    assert (added.tags, added.is_whole) == (("x",), False)
+    added, failures, reported = run(raises, lambda page: ori.Added(tags=["x"]), says_nothing)
+    assert (added.tags, added.is_complete) == (("x",), False)
     why = "ValueError: no price on http://a.test/b/"
     assert failures == {
         "0": HookFailures(1, f"http://a.test/b/: {why}"),
         "2": HookFailures(1, "http://a.test/b/: AssertionError"),
     }
-    assert told == [("0", "http://a.test/b/", why), ("2", "http://a.test/b/", "AssertionError")]
+    assert reported == [("0", "http://a.test/b/", why), ("2", "http://a.test/b/", "AssertionError")]
 
 
-def test_the_first_failure_is_kept_and_all_are_counted() -> None:
+def test_the_first_failure_is_stored_and_all_are_counted() -> None:
     urls = iter(range(100))
 
     def raises(page: ori.HookPage) -> None:
@@ -150,7 +150,7 @@ def test_the_first_failure_is_kept_and_all_are_counted() -> None:
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
-def test_who_wants_to_end_the_process_may(kind: type[BaseException]) -> None:
+def test_process_exits_are_not_caught(kind: type[BaseException]) -> None:
     def raises(page: ori.HookPage) -> None:
         raise kind
 
@@ -158,7 +158,7 @@ def test_who_wants_to_end_the_process_may(kind: type[BaseException]) -> None:
         run(raises)
 
 
-def test_halves_of_surrogate_pairs_and_what_terminals_obey_do_no_harm() -> None:
+def test_lone_surrogates_and_control_characters_are_harmless() -> None:
     added = returned(ori.Added(fields={"a": "x\ud800", "b": ["\udfff"]}, tags=["\ud800y"]))
     assert added == Additions(fields={"a": "x?", "b": ["?"]}, tags=("?y",))
     added.to_json().encode()
@@ -171,7 +171,7 @@ def test_halves_of_surrogate_pairs_and_what_terminals_obey_do_no_harm() -> None:
     assert failures["0"].first.isprintable()
 
 
-def test_a_page_as_hooks_see_it_cannot_be_changed() -> None:
+def test_the_argument_of_a_hook_is_immutable() -> None:
     page = hook_page(html="<p>Ä")
     assert page.html == "<p>Ä"
     with pytest.raises(AttributeError):

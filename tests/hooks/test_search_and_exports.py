@@ -1,4 +1,4 @@
-"""What hooks add is found by searches and stands in exports; an index is brought up to date with it."""
+"""Additions of hooks are in searches and exports, and an index is updated with them."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_name_that_no_field_has_is_a_word_as_before(crawl: HandmadeCrawl) -> N
         assert index.search("title:pear").total == 1
 
 
-def test_words_of_fields_count_for_less_than_those_of_the_page(tmp_path: Path) -> None:
+def test_words_in_fields_have_less_weight_than_words_in_pages(tmp_path: Path) -> None:
     crawl = HandmadeCrawl(tmp_path)
     crawl.add({APPLE: "<title>One</title><p>Paper.", PEAR: "<title>Two</title><p>A quince here."})
     add(tmp_path, {APPLE: Additions(fields={"kind": "quince"})}, crawl)
@@ -110,7 +110,7 @@ def test_an_index_is_brought_up_to_date_with_what_changed(crawl: HandmadeCrawl) 
     again = ori.update_index(crawl.path)
     assert (again.n_read, again.n_added, again.n_replaced) == (0, 0, 0)
     add(crawl.path, {APPLE: Additions(tags=("sold out",)), PEAR: None, HOME: Additions(fields={"price": 1})}, crawl)
-    report = ori.update_index(crawl.path, max_ghost_share=1.0)
+    report = ori.update_index(crawl.path, max_deleted_share=1.0)
     assert (report.n_read, report.n_added, report.n_replaced) == (0, 0, 3)
     assert found(crawl.path, "tag:shop") == []
     assert found(crawl.path, 'tag:"sold out"') == [APPLE]

@@ -1,4 +1,4 @@
-"""Archives of crawls by browsers: what they say of pages besides the answers, as Browsertrix and ArchiveWeb.page do."""
+"""Archives of browser crawls by Browsertrix and ArchiveWeb.page: rendered documents, texts and screenshots."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 import orienteer as ori
-from orienteer.answers.shown import Shown, archived_document
+from orienteer.responses.rendered import RenderedDocument, archived_document
 from orienteer.store.folder_view import FolderView
-from orienteer.store.shown_tables import PartRow, RenderedRow
-from tests.imports.collections_made import record, response, write, write_wacz
-from tests.live.live_crawls import Told
+from orienteer.store.rendering_tables import AssetRow, RenderedRow
+from tests.imports.made_collections import record, response, write, write_wacz
+from tests.live.live_crawls import StoredCrawl
 
 A = "http://a.test"
 # A page that scripts make: the same for every route, and nothing to read in it.
@@ -29,7 +29,7 @@ def made(kind: str, url: str, body: str | bytes, content_type: str = "text/plain
 
 
 def pageinfo(url: str, *urls: tuple[str, str, str]) -> bytes:
-    """As Browsertrix writes it: what was loaded for a page, with status, type, and what it was to the browser."""
+    """Return the pageinfo of Browsertrix: the requests of a page, with status, media type, and resource type."""
     loaded = {one: {"status": 200, "mime": mime, "type": kind} for one, mime, kind in urls}
     about: dict[str, Any] = {"pageid": "0b1c", "urls": loaded, "url": url, "counts": {"jsErrors": 0}}
     return made("pageinfo", url, json.dumps(about | {"ts": "2024-05-01T00:00:00.000Z"}), "application/json")
@@ -64,24 +64,24 @@ PAGES = '{"format": "json-pages-1.0", "id": "pages", "title": "Seed Pages", "has
 )  # fmt: skip
 
 
-class Kept:
-    """What a crawl folder holds of pages as a browser showed them."""
+class RenderedContents:
+    """The assets and renderings in a crawl folder."""
 
     def __init__(self, folder: Path) -> None:
         with FolderView.open(folder) as crawl:
             urls = b"\n".join(crawl.database.url_blocks()).decode().split("\n")
-            self.parts: dict[str, PartRow] = {part.url: part for part in crawl.database.parts()}
+            self.assets: dict[str, AssetRow] = {asset.url: asset for asset in crawl.database.assets()}
             self.rendered: dict[str, RenderedRow] = {urls[row.page]: row for row in crawl.database.rendered()}
             self.views = {
                 url: crawl.archive.read_resource(row.view)[1].body for url, row in self.rendered.items() if row.view
             }
             self.bodies = {
-                part.url: crawl.archive.read(part.archived).body for part in self.parts.values() if part.archived
+                asset.url: crawl.archive.read(asset.archived).body for asset in self.assets.values() if asset.archived
             }
 
 
 def found(folder: Path, words: str) -> set[str]:
-    """The URLs of pages that a search finds."""
+    """Return the URLs of pages that a search finds."""
     ori.update_index(folder, processes=1)
     with ori.SearchIndex.open(folder) as index:
         return {hit.url for hit in index.search(words).hits}
@@ -100,15 +100,16 @@ def test_a_crawl_by_browsertrix(tmp_path: Path) -> None:
     }
     report = ori.import_crawl(write_wacz(tmp_path / "x.wacz", files), tmp_path / "crawl", processes=1)
     assert (report.seeds, report.seeds_are_guessed) == ((f"{A}/",), False)
-    assert (report.n_fetched, report.n_parts) == (2, 6)
-    told, kept = Told(tmp_path / "crawl"), Kept(tmp_path / "crawl")
-    assert {url for url, row in told.rows.items() if row is not None} == {f"{A}/", f"{A}/item/1"}
-    assert kept.bodies["http://cdn.test/logo.png"] == b"\x89PNG picture"
-    assert set(kept.parts) == {
+    assert (report.n_fetched, report.n_assets) == (2, 6)
+    stored, contents = StoredCrawl(tmp_path / "crawl"), RenderedContents(tmp_path / "crawl")
+    assert {url for url, row in stored.rows.items() if row is not None} == {f"{A}/", f"{A}/item/1"}
+    assert contents.bodies["http://cdn.test/logo.png"] == b"\x89PNG picture"
+    assert set(contents.assets) == {
         f"{A}/app.js", f"{A}/api/items.json", "http://cdn.test/logo.png", "http://ads.test/frame", f"{A}/moved.css",
         f"{A}/main.css",
     }  # fmt: skip
-    assert kept.views == {f"{A}/": b"\x89PNG view", f"{A}/item/1": b"jpeg"}
+    assert {asset.with_credentials for asset in contents.assets.values()} == {None}  # their archives do not state it
+    assert contents.views == {f"{A}/": b"\x89PNG view", f"{A}/item/1": b"jpeg"}
     assert found(tmp_path / "crawl", "lantern") == {f"{A}/", f"{A}/item/1"}  # no two of them are the same page
     assert found(tmp_path / "crawl", "loading") == set()
     ori.export(tmp_path / "crawl", "jsonl", tmp_path / "out.jsonl", processes=1)
@@ -116,31 +117,36 @@ def test_a_crawl_by_browsertrix(tmp_path: Path) -> None:
     assert texts == {f"{A}/": "A lantern for every evening", f"{A}/item/1": "A brass lantern, hand made"}
 
 
-def test_a_text_tells_no_links(tmp_path: Path) -> None:
-    """What scripts made of the page is known, where it leads is not."""
+def test_a_text_has_no_links(tmp_path: Path) -> None:
+    """The text after rendering is known, its links are not."""
     folder = imported(tmp_path, [response(f"{A}/", SHELL), made("text", f"{A}/", "Lanterns")])
     with FolderView.open(folder) as crawl:
         assert crawl.database.unknown(0)
 
 
-def test_a_document_tells_links_and_text(tmp_path: Path) -> None:
-    shown = Shown(f"{A}/", b"<title>Shop</title><p>Lanterns <a href=/item/1>brass</a>", links=(f"{A}/item/2",))
-    records = [response(f"{A}/", SHELL + "<a href=/sent>"), made("dom", f"{A}/", archived_document(shown), "text/html")]
+def test_a_document_has_links_and_text(tmp_path: Path) -> None:
+    rendered = RenderedDocument(
+        f"{A}/", b"<title>Shop</title><p>Lanterns <a href=/item/1>brass</a>", links=(f"{A}/item/2",)
+    )
+    records = [
+        response(f"{A}/", SHELL + "<a href=/sent>"),
+        made("dom", f"{A}/", archived_document(rendered), "text/html"),
+    ]
     records += [made("text", f"{A}/", "Not this"), response(f"{A}/item/1", SHELL)]
     records.append(made("dom", f"{A}/item/1", "<title>One</title><p>By others <a href=/item/3>three</a>", "text/html"))
     folder = imported(tmp_path, records)
-    told = Told(folder)
-    row = told.rows[f"{A}/"]
+    stored = StoredCrawl(folder)
+    row = stored.rows[f"{A}/"]
     assert row is not None
-    assert {told.urls[page] for page in row.links.tolist()} == {f"{A}/sent", f"{A}/item/1", f"{A}/item/2"}
-    assert f"{A}/item/3" in told.urls
-    assert Kept(folder).rendered[f"{A}/"].n_links == 3
+    assert {stored.urls[page] for page in row.links.tolist()} == {f"{A}/sent", f"{A}/item/1", f"{A}/item/2"}
+    assert f"{A}/item/3" in stored.urls
+    assert RenderedContents(folder).rendered[f"{A}/"].n_links == 3
     assert found(folder, "lanterns") == {f"{A}/"}
     assert found(folder, "others") == {f"{A}/item/1"}
 
 
 def test_a_crawl_by_archiveweb_page(tmp_path: Path) -> None:
-    """It has a list of pages alone, and names texts with the time; nothing is marked as a seed."""
+    """It has only a page list, and texts with a time in the URI; no page is marked as a seed."""
     pages = [{"url": f"{A}/", "ts": "2024-05-01T00:00:00Z", "text": "Lanterns and oil"}, {"url": f"{A}/b", "text": ""}]
     records = [
         response(f"{A}/", SHELL),
@@ -151,7 +157,7 @@ def test_a_crawl_by_archiveweb_page(tmp_path: Path) -> None:
     files = {"archive/data.warc.gz": write(tmp_path / "x.warc.gz", records).read_bytes()}
     files["pages/pages.jsonl"] = "\n".join(map(json.dumps, [{"format": "json-pages-1.0"}, *pages])).encode()
     report = ori.import_crawl(write_wacz(tmp_path / "x.wacz", files), tmp_path / "crawl", processes=1)
-    assert (report.seeds, report.n_fetched, report.n_parts) == ((f"{A}/",), 2, 1)
+    assert (report.seeds, report.n_fetched, report.n_assets) == ((f"{A}/",), 2, 1)
     assert found(tmp_path / "crawl", "oil") == {f"{A}/"}
     assert found(tmp_path / "crawl", "wicks") == {f"{A}/b"}
 
@@ -172,7 +178,7 @@ def test_a_folder_of_browsertrix(tmp_path: Path) -> None:
     assert found(tmp_path / "crawl", "not this one") == {f"{A}/"}
 
 
-def test_rubbish_under_such_names_does_no_harm(tmp_path: Path) -> None:
+def test_malformed_records_are_ignored(tmp_path: Path) -> None:
     names = [
         f"urn:text:{A}/",
         "urn:text:",
@@ -186,14 +192,14 @@ def test_rubbish_under_such_names_does_no_harm(tmp_path: Path) -> None:
     records += [record("resource", name, body, Content_Type="text/html") for name in names for body in bodies]
     records += [made("view", f"{A}/", "<script>", "text/html"), made("dom", f"{A}/gone", "<p>of nothing", "text/html")]
     folder = imported(tmp_path, records)
-    assert Kept(folder).views == {}
+    assert RenderedContents(folder).views == {}
     assert ori.update_index(folder, processes=1).n_pages == 1
 
 
-def test_our_own_package_goes_round(tmp_path: Path) -> None:
-    """Pages, parts and what a browser made of them; texts of pages that no browser has shown are read anew."""
+def test_our_own_wacz_round_trips(tmp_path: Path) -> None:
+    """Pages, assets and renderings; texts of pages that were not rendered are extracted again."""
     plain = response(f"{A}/plain", "<title>Plain</title><h1>Head</h1><p>Words to read")
-    dom = archived_document(Shown(f"{A}/", b"<title>Shop</title><p>Lanterns <a href=/plain>plain</a>"))
+    dom = archived_document(RenderedDocument(f"{A}/", b"<title>Shop</title><p>Lanterns <a href=/plain>plain</a>"))
     records = [response(f"{A}/", SHELL), made("dom", f"{A}/", dom, "text/html"), plain, *BROWSERTRIX[2:5]]
     first = imported(tmp_path, [*records, made("view", f"{A}/", b"\x89PNG view", PNG)], seeds=f"{A}/")
     ori.export(first, "wacz", tmp_path / "own.wacz", processes=1)
@@ -204,7 +210,7 @@ def test_our_own_package_goes_round(tmp_path: Path) -> None:
         f"{A}/plain": ("Head\nWords to read", None),
     }
     report = ori.import_crawl(tmp_path / "own.wacz", tmp_path / "again", processes=1)
-    assert (report.seeds, report.n_fetched, report.n_parts) == ((f"{A}/",), 2, 3)
-    one, two = Kept(first), Kept(tmp_path / "again")
+    assert (report.seeds, report.n_fetched, report.n_assets) == ((f"{A}/",), 2, 3)
+    one, two = RenderedContents(first), RenderedContents(tmp_path / "again")
     assert (two.views, two.bodies) == (one.views, one.bodies)
     assert list(two.rendered) == [f"{A}/"]

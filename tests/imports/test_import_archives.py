@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.fake_web.answers import Answer, redirect_to
+from orienteer.fake_web.fake_response import FakeResponse, redirect_to
 from orienteer.fake_web.faults import Faulty
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
@@ -19,8 +19,8 @@ from orienteer.inspect.replay import replay
 from orienteer.inspect.snapshot import graph_of_crawl
 from orienteer.store.folder_view import FolderView
 from tests.conftest import random_web
-from tests.imports.collections_made import digest, record, response, write, write_wacz
-from tests.live.live_crawls import Told, crawled, hub
+from tests.imports.made_collections import digest, record, response, write, write_wacz
+from tests.live.live_crawls import StoredCrawl, crawled, hub
 
 A = "http://a.test"
 
@@ -44,7 +44,7 @@ def test_a_crawl_imported_from_its_archive_is_the_same_crawl(tmp_path: Path, rng
         report = crawled(web, [hub(site), site.url_of(3)], tmp_path / "own")
     again = ori.import_crawl(tmp_path / "own", tmp_path / "again", scope="web")
     assert (again.seeds_are_guessed, again.n_frontier, again.n_unlinked, again.n_damaged) == (False, 0, 0, 0)
-    own, other = Told(tmp_path / "own"), Told(tmp_path / "again")
+    own, other = StoredCrawl(tmp_path / "own"), StoredCrawl(tmp_path / "again")
     assert other.fetched_urls() == own.fetched_urls()
     assert {url: row.outcome for url, row in other.rows.items() if row} == {
         url: row.outcome for url, row in own.rows.items() if row
@@ -63,7 +63,7 @@ def test_a_crawl_imported_from_its_archive_is_the_same_crawl(tmp_path: Path, rng
         assert found.time == pytest.approx(row.time, abs=1e-5)
 
 
-def test_everything_works_on_it_and_a_crawl_goes_on(tmp_path: Path) -> None:
+def test_commands_work_and_the_crawl_continues(tmp_path: Path) -> None:
     places = {
         f"{A}/{k}": f"<title>Page {k}</title><p>word{k} <a href=/{2 * k}>l</a> <a href=/{2 * k + 1}>r</a>"
         for k in range(1, 40)
@@ -76,17 +76,17 @@ def test_everything_works_on_it_and_a_crawl_goes_on(tmp_path: Path) -> None:
     with ori.SearchIndex.open(folder) as index:
         assert [hit.url for hit in index.search("word7").hits] == [f"{A}/7"]
     assert len(replay(folder).order) == 15
-    before = Told(folder).order
+    before = StoredCrawl(folder).order
     settings = {"crawl": {"robots": False}, "politeness": {"delay_s": 0.0}}
     with FakeWeb(MadeSite(places)) as web:
         gone_on = ori.live_crawl(f"{A}/1", folder, settings={**settings, "fetch": {"connect_to": web.address}})
         asked = {target for _, _, target in web.requests}
     assert asked == {f"/{k}" for k in range(16, 80)}  # nothing that was imported is asked for again
     assert gone_on.figures.n_fetched == 39
-    assert Told(folder).order[:15] == before
+    assert StoredCrawl(folder).order[:15] == before
 
 
-def test_pages_are_told_from_the_seeds_on(tmp_path: Path) -> None:
+def test_pages_are_added_in_the_order_of_discovery(tmp_path: Path) -> None:
     records = [
         response(f"{A}/alone", "<a href=/under>", date="2024-05-02T00:00:00Z"),
         response(f"{A}/under", "x"),
@@ -97,16 +97,16 @@ def test_pages_are_told_from_the_seeds_on(tmp_path: Path) -> None:
         response(f"{A}/other-image", b"GIF89a", "Content-Type: image/gif"),
         response(f"{A}/none", "no", status="404 Not Found"),
         response(f"{A}/other-none", "no", status="404 Not Found"),
-        response("http://b.test/", "elsewhere"),
+        response("http://b.test/", "other host"),
     ]
     report = imported(tmp_path, records, seeds=f"{A}/1")
-    told = Told(tmp_path / "crawl")
-    paths = [told.urls[page].removeprefix(A) for page in told.order]
+    stored = StoredCrawl(tmp_path / "crawl")
+    paths = [stored.urls[page].removeprefix(A) for page in stored.order]
     assert paths == ["/1", "/2", "/image", "/none", "/3", "/alone", "/under"]
-    assert told.outcome(f"{A}/image") == "unwanted type"
-    assert told.outcome(f"{A}/none") == "http 404"
-    assert f"{A}/other-image" not in told.urls  # no page speaks of it
-    assert f"{A}/other-none" not in told.urls
+    assert stored.outcome(f"{A}/image") == "unwanted type"
+    assert stored.outcome(f"{A}/none") == "http 404"
+    assert f"{A}/other-image" not in stored.urls  # no page links to it
+    assert f"{A}/other-none" not in stored.urls
     assert (report.n_fetched, report.n_failed, report.n_skipped) == (5, 1, 1)
     assert (report.n_unlinked, report.n_outside) == (2, 1)
     # When it was fetched is what the collection says.
@@ -117,12 +117,12 @@ def test_pages_are_told_from_the_seeds_on(tmp_path: Path) -> None:
 # -- what counts ------------------------------------------------------------------------------------------------
 
 
-def test_of_several_records_the_newest_counts_whatever_their_order(tmp_path: Path) -> None:
+def test_the_newest_record_counts(tmp_path: Path) -> None:
     records = [
-        response(f"{A}/", "<title>new</title><a href=/kept><a href=/gone><a href=/ill>", date="2024-06-01T00:00:00Z"),
+        response(f"{A}/", "<title>new</title><a href=/stored><a href=/gone><a href=/ill>", date="2024-06-01T00:00:00Z"),
         response(f"{A}/", "<title>old</title>", date="2020-06-01T00:00:00Z"),
-        response(f"{A}/kept", "<title>old</title>", date="20200101000000"),
-        response(f"{A}/kept", "<title>new</title>", date="2024-01-01T00:00:00.5Z"),
+        response(f"{A}/stored", "<title>old</title>", date="20200101000000"),
+        response(f"{A}/stored", "<title>new</title>", date="2024-01-01T00:00:00.5Z"),
         response(f"{A}/gone", "there", date="2020-01-01T00:00:00Z"),
         response(f"{A}/gone", "no", status="410 Gone", date="2021-01-01T00:00:00Z"),
         response(f"{A}/ill", "<title>well</title>", date="2020-01-01T00:00:00Z"),
@@ -130,11 +130,11 @@ def test_of_several_records_the_newest_counts_whatever_their_order(tmp_path: Pat
         response(f"{A}/never", "later", status="500 Broken"),
     ]
     report = imported(tmp_path, records)
-    told = Told(tmp_path / "crawl")
-    titles = {url.removeprefix(A): row.title for url, row in told.rows.items() if row}
-    assert titles == {"/": "new", "/kept": "new", "/gone": "", "/ill": "well"}
-    assert told.outcome(f"{A}/gone") == "http 410"
-    assert report.n_passing == 2
+    stored = StoredCrawl(tmp_path / "crawl")
+    titles = {url.removeprefix(A): row.title for url, row in stored.rows.items() if row}
+    assert titles == {"/": "new", "/stored": "new", "/gone": "", "/ill": "well"}
+    assert stored.outcome(f"{A}/gone") == "http 410"
+    assert report.n_temporary == 2
 
 
 def test_revisits_are_resolved(tmp_path: Path) -> None:
@@ -161,12 +161,12 @@ def test_revisits_are_resolved(tmp_path: Path) -> None:
         revisit("/picture", ok.replace(b"html", b"css"), same_payload, b"never seen"),
     ]
     report = imported(tmp_path, records)
-    told = Told(tmp_path / "crawl")
-    titles = {url.removeprefix(A): row.title for url, row in told.rows.items() if row and url != f"{A}/"}
+    stored = StoredCrawl(tmp_path / "crawl")
+    titles = {url.removeprefix(A): row.title for url, row in stored.rows.items() if row and url != f"{A}/"}
     assert titles == dict.fromkeys(("/a", "/b", "/c", "/f", "/early"), "same")
     assert report.n_unresolved == 2
     assert links_by_url(tmp_path / "crawl")[f"{A}/c"] == {f"{A}/x"}
-    waiting = {url for url, row in told.rows.items() if row is None}
+    waiting = {url for url, row in stored.rows.items() if row is None}
     assert waiting == {f"{A}/d", f"{A}/e", f"{A}/x"}
     assert ori.update_index(tmp_path / "crawl").n_pages == 6  # each can be read where its row says
 
@@ -178,7 +178,7 @@ def test_redirects_refusals_and_codings(tmp_path: Path) -> None:
     records = [
         response(f"{A}/", "".join(f"<a href=/{name}>" for name in links)),
         response(f"{A}/moved", "", "Location: /coded", status="301 Moved"),
-        response(f"{A}/away", "", "Location: http://elsewhere.test/", status="302 Found"),
+        response(f"{A}/away", "", "Location: http://other.test/", status="302 Found"),
         response(f"{A}/plain", b"text", "Content-Type: text/css"),
         response(f"{A}/coded", gzip.compress(b"<title>coded</title>"), html, "Content-Encoding: gzip"),
         response(f"{A}/chunked", chunks, html, "Transfer-Encoding: chunked"),
@@ -192,8 +192,8 @@ def test_redirects_refusals_and_codings(tmp_path: Path) -> None:
         record("response", f"{A}/odd", b"not HTTP at all"),
     ]  # fmt: skip
     report = imported(tmp_path, records, "x.warc", seeds=f"{A}/")
-    told = Told(tmp_path / "crawl")
-    outcomes = {url.removeprefix(A): (row.outcome, row.title) for url, row in told.rows.items() if row}
+    stored = StoredCrawl(tmp_path / "crawl")
+    outcomes = {url.removeprefix(A): (row.outcome, row.title) for url, row in stored.rows.items() if row}
     assert outcomes == {
         "/": ("ok", ""),
         "/moved": ("redirect", ""),
@@ -221,7 +221,7 @@ def test_redirects_refusals_and_codings(tmp_path: Path) -> None:
 # -- seeds and scope --------------------------------------------------------------------------------------------
 
 
-def test_without_seeds_each_host_has_one_and_all_its_pages_are_inside(tmp_path: Path) -> None:
+def test_guessed_seeds_cover_all_hosts(tmp_path: Path) -> None:
     records = [
         response("http://b.test/deep/down.html", "x"),
         response("http://b.test/deep/", "x"),
@@ -236,7 +236,7 @@ def test_without_seeds_each_host_has_one_and_all_its_pages_are_inside(tmp_path: 
     assert (report.n_fetched, report.n_outside) == (5, 0)
 
 
-def test_a_scope_leaves_pages_out_and_says_so(tmp_path: Path) -> None:
+def test_pages_outside_the_scope_are_counted(tmp_path: Path) -> None:
     records = [
         response("https://www.a.test/", "<a href=/1><a href=https://blog.a.test/>"),
         response("https://www.a.test/1", "x"),
@@ -254,7 +254,7 @@ def test_a_scope_leaves_pages_out_and_says_so(tmp_path: Path) -> None:
     assert (denied.n_fetched, denied.n_outside) == (3, 1)
 
 
-def test_a_seed_that_has_moved_takes_the_scope_with_it(tmp_path: Path) -> None:
+def test_a_redirected_seed_moves_the_scope(tmp_path: Path) -> None:
     records = [
         response("http://a.test/", "", "Location: https://www.a.test/", status="301 Moved"),
         response("https://www.a.test/", "<a href=/1>"),
@@ -267,7 +267,7 @@ def test_a_seed_that_has_moved_takes_the_scope_with_it(tmp_path: Path) -> None:
 # -- files ------------------------------------------------------------------------------------------------------
 
 
-def test_a_wacz_with_the_seeds_it_names(tmp_path: Path) -> None:
+def test_a_wacz_with_stated_seeds(tmp_path: Path) -> None:
     first = b"".join(gzip.compress(one) for one in [response(f"{A}/x/", "<a href=/x/1>"), response(f"{A}/", "x")])
     files = {
         "datapackage.json": b"{}",
@@ -282,7 +282,7 @@ def test_a_wacz_with_the_seeds_it_names(tmp_path: Path) -> None:
     assert (report.n_fetched, report.n_unlinked) == (3, 1)
 
 
-def test_a_folder_of_archives_and_a_list_beside_it(tmp_path: Path) -> None:
+def test_a_folder_of_archives_with_a_page_list(tmp_path: Path) -> None:
     folder = tmp_path / "collection"
     folder.mkdir()
     write(folder / "1.warc.gz", [response(f"{A}/", "<a href=/1>")])
@@ -294,11 +294,11 @@ def test_a_folder_of_archives_and_a_list_beside_it(tmp_path: Path) -> None:
     assert (report.n_fetched, report.n_listed, report.n_frontier, report.n_outside) == (3, 1, 1, 1)
 
 
-def test_what_is_there_already_stays(tmp_path: Path) -> None:
+def test_an_existing_folder_is_not_changed(tmp_path: Path) -> None:
     write(tmp_path / "x.warc.gz", [response(f"{A}/", "x")])
     (tmp_path / "crawl").mkdir()
     ori.import_crawl(tmp_path / "x.warc.gz", tmp_path / "crawl")  # an empty folder is as good as none
-    with pytest.raises(ori.OrienteerError, match="there is a crawl in this folder already"):
+    with pytest.raises(ori.OrienteerError, match="already holds a crawl"):
         ori.import_crawl(tmp_path / "x.warc.gz", tmp_path / "crawl")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
@@ -307,7 +307,7 @@ def test_what_is_there_already_stays(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["crawl", "mine", "x.warc.gz"]
 
 
-def test_damage_in_the_middle_costs_only_what_is_damaged(tmp_path: Path) -> None:
+def test_only_damaged_records_are_lost(tmp_path: Path) -> None:
     records = [response(f"{A}/", "".join(f"<a href=/{k}>" for k in range(20)))]
     records += [response(f"{A}/{k}", f"<p>{k}" * 50) for k in range(20)]
     packed = [gzip.compress(one) for one in records]
@@ -319,7 +319,7 @@ def test_damage_in_the_middle_costs_only_what_is_damaged(tmp_path: Path) -> None
     assert report.first_damage == f"{tmp_path / 'x.warc.gz'}: after 7 records"
 
 
-def test_one_bad_record_stops_nothing(tmp_path: Path) -> None:
+def test_bad_records_are_skipped(tmp_path: Path) -> None:
     whole = [response(f"{A}/", "<a href=/1><a href=/2><a href=/3><a href=/4>one"), response(f"{A}/1", "words")]
     bad = [
         response(f"{A}/2", "words", date="9999-12-31T23:59:59-14:00"),
@@ -333,7 +333,7 @@ def test_one_bad_record_stops_nothing(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         report = imported(tmp_path / name, records)
         assert report.n_damaged == 2, "the one with too long a header, and the one that is no HTTP"
-        rows = Told(tmp_path / name / "crawl").rows
+        rows = StoredCrawl(tmp_path / name / "crawl").rows
         assert {url for url, row in rows.items() if row is not None} == {f"{A}/", *(f"{A}/{k}" for k in (1, 2, 4, 5))}
         with FolderView.open(tmp_path / name / "crawl") as crawl:
             for row in rows.values():
@@ -341,14 +341,14 @@ def test_one_bad_record_stops_nothing(tmp_path: Path) -> None:
                     crawl.archive.read(row.archived)
 
 
-def test_a_refresh_asks_conditionally_for_what_was_imported(tmp_path: Path) -> None:
+def test_a_refresh_of_imported_pages_is_conditional(tmp_path: Path) -> None:
     body = "<title>x</title>"
     records = [response(f"{A}/", body, "Content-Type: text/html", 'ETag: "v1"', date="2020-01-01T00:00:00Z")]
     imported(tmp_path, records, settings={"crawl": {"robots": False}})
 
-    def answer(host: str, target: str, headers: object) -> Answer:
+    def answer(host: str, target: str, headers: object) -> FakeResponse:
         asked.append(headers.get("if-none-match"))  # type: ignore[attr-defined]
-        return Answer(b"", status=304)
+        return FakeResponse(b"", status=304)
 
     asked: list[str | None] = []
     with FakeWeb(MadeSite({f"{A}/": answer})) as web:
@@ -369,5 +369,5 @@ def test_redirects_are_followed_as_in_a_crawl(name: str, tmp_path: Path) -> None
     with FakeWeb(MadeSite(places)) as web:
         crawled(web, f"{A}/", tmp_path / "own")
     ori.import_crawl(tmp_path / "own", tmp_path / "again")
-    own, again = Told(tmp_path / "own"), Told(tmp_path / "again")
+    own, again = StoredCrawl(tmp_path / "own"), StoredCrawl(tmp_path / "again")
     assert again.outcome(f"{A}/{name}") == own.outcome(f"{A}/{name}")

@@ -1,4 +1,4 @@
-"""An import whose pages are read ahead by several processes is the import of a single one."""
+"""An import with several processes gives the same result as with one."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ import orienteer as ori
 from orienteer.errors import SkippedPageWarning
 from orienteer.fetch.settings import FetchSettings
 from orienteer.imports import import_crawl as importing
-from orienteer.imports.reading_ahead import Answered, ToTell, answer_reading
-from orienteer.workers.received import Reading
-from tests.imports.collections_made import digest, record, response, wat, write
-from tests.live.live_crawls import Told
-from tests.processes.readings import children
+from orienteer.imports.reading_ahead import ReadResult, ReadTask, archive_reader
+from orienteer.workers.fetch_result import ReadSettings
+from tests.imports.made_collections import digest, record, response, wat, write
+from tests.live.live_crawls import StoredCrawl
+from tests.processes.jobs import children
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("ready_child_processes")]
 
@@ -30,13 +30,13 @@ _BY_CHANCE = ("archive_offset", "archive_bytes")  # records have ids of their ow
 
 
 @contextmanager
-def deadly_answer_reading(
-    folder: Path, settings: FetchSettings, reading: Reading
-) -> Iterator[Callable[[ToTell], Answered]]:
-    """As ever, but whoever reads a page with "deadly" in its URL is killed."""
-    with answer_reading(folder, settings, reading) as read:
+def deadly_archive_reader(
+    folder: Path, settings: FetchSettings, reading: ReadSettings
+) -> Iterator[Callable[[ReadTask], ReadResult]]:
+    """The usual reader, but a page with "deadly" in its URL kills the process that reads it."""
+    with archive_reader(folder, settings, reading) as read:
 
-        def read_or_die(wanted: ToTell) -> Answered:
+        def read_or_die(wanted: ReadTask) -> ReadResult:
             if "deadly" in wanted.request.url:
                 os.kill(os.getpid(), signal.SIGKILL)
             return read(wanted)
@@ -45,7 +45,7 @@ def deadly_answer_reading(
 
 
 def mixed(n_pages: int, rng: random.Random) -> list[bytes]:
-    """Pages with links to any others; repeated, redirected, missing, unlinked, on another host, revisited, images."""
+    """Return records of linked pages, duplicates, redirects, errors, unlinked pages, other hosts, revisits, images."""
     records = []
     for k in range(n_pages):
         hosts = [A if rng.random() < 0.8 else B for _ in range(4)]
@@ -70,15 +70,15 @@ def mixed(n_pages: int, rng: random.Random) -> list[bytes]:
 
 
 def held(folder: Path) -> dict[str, Any]:
-    """The rows of the database, but for what differs from import to import."""
+    """Return the rows of the database, without values that differ between imports."""
     found = {}
     with sqlite3.connect(folder / "crawl.db") as database:
         tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         for table in tables:
             cursor = database.execute(f"SELECT * FROM {table}")
             names = [column[0] for column in cursor.description]
-            kept = [k for k, name in enumerate(names) if name not in _BY_CHANCE]
-            found[table] = [tuple(row[k] for k in kept) for row in cursor]
+            compared = [k for k, name in enumerate(names) if name not in _BY_CHANCE]
+            found[table] = [tuple(row[k] for k in compared) for row in cursor]
     database.close()
     found.pop("event")  # when it was
     found["meta"] = [row for row in found["meta"] if row[0] not in ("figures", "archive_end")]
@@ -86,7 +86,7 @@ def held(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("scope", ["host", "web"])
-def test_however_many_read_it_is_the_same_crawl(tmp_path: Path, fresh_rng: random.Random, scope: str) -> None:
+def test_the_result_does_not_depend_on_processes(tmp_path: Path, fresh_rng: random.Random, scope: str) -> None:
     source = write(tmp_path / "x.warc.gz", mixed(200, fresh_rng))
     expected, orders, proved = [], [], []
     for n in (1, 2, 3):
@@ -97,16 +97,16 @@ def test_however_many_read_it_is_the_same_crawl(tmp_path: Path, fresh_rng: rando
         expected.append((held(folder), report.n_fetched, report.n_failed, report.n_frontier))
         assert report.certificate is not None
         proved.append((report.certificate.lower, report.certificate.upper))
-        orders.append(Told(folder).order)
+        orders.append(StoredCrawl(folder).order)
     assert expected == [expected[0]] * 3
     assert orders == [orders[0]] * 3
-    # Figures are looked at now and then, and how often says in which order small numbers are added up.
+    # Figures are computed now and then, and the order of additions depends on how often.
     assert all(bounds == pytest.approx(proved[0], abs=1e-8) for bounds in proved)
     assert not children(os.getpid())
 
 
 def test_with_a_hook_and_wat_files(tmp_path: Path, fresh_rng: random.Random) -> None:
-    """What only this process can do is done here: hooks, and pages that are not in the archive."""
+    """The main process runs hooks, and reads pages that are not in the archive."""
     hook = tmp_path / "links.py"
     hook.write_text(
         "import orienteer as ori\n\n"
@@ -126,7 +126,7 @@ def test_with_a_hook_and_wat_files(tmp_path: Path, fresh_rng: random.Random) -> 
     assert found[0]["added"]
 
 
-def test_killed_children_change_nothing(tmp_path: Path, fresh_rng: random.Random) -> None:
+def test_killed_children_do_not_change_the_result(tmp_path: Path, fresh_rng: random.Random) -> None:
     source = write(tmp_path / "x.warc.gz", mixed(500, fresh_rng))
     killed = []
 
@@ -143,17 +143,15 @@ def test_killed_children_change_nothing(tmp_path: Path, fresh_rng: random.Random
     assert held(tmp_path / "killed")["page"] == held(tmp_path / "plain")["page"]
 
 
-def test_a_page_that_kills_cannot_be_read_and_all_others_are_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_that_crashes_its_reader_is_unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = "".join(f"<a href=/{k}>x</a>" for k in range(50)) + "<a href=/deadly>y</a>"
     records = [response(f"{A}/", home), *(response(f"{A}/{k}", f"<p>word{k}") for k in range(50))]
     source = write(tmp_path / "x.warc.gz", [*records, response(f"{A}/deadly", "<p>nightshade")])
-    monkeypatch.setattr(importing, "answer_reading", deadly_answer_reading)
+    monkeypatch.setattr(importing, "archive_reader", deadly_archive_reader)
     with pytest.warns(SkippedPageWarning, match=r"^http://a\.test/deadly: skipped, .*killed by SIGKILL"):
         report = ori.import_crawl(source, tmp_path / "crawl", seeds=f"{A}/", processes=2)
     assert report.n_fetched == 51
-    rows = Told(tmp_path / "crawl").rows
+    rows = StoredCrawl(tmp_path / "crawl").rows
     assert {url: row.outcome for url, row in rows.items() if row and row.outcome != "ok"} == {
         f"{A}/deadly": "unreadable"
     }

@@ -1,4 +1,4 @@
-"""Sitemaps, lists of URLs and Scrapy's job folders become crawls that have still to fetch everything."""
+"""Sitemaps, lists of URLs and Scrapy's job folders become crawls without fetched pages."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ import orienteer as ori
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.imports.jobdir import pending_requests
-from orienteer.imports.sources import Kind, sources_of
+from orienteer.imports.sources import SourceKind, sources_of
 from orienteer.imports.url_lists import read_url_list
-from tests.live.live_crawls import Told
+from tests.live.live_crawls import StoredCrawl
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "jobdirs"
 A = "http://a.test"
 SITEMAP = f"<urlset><url><loc>{A}/1</loc></url><url><loc>{A}/2</loc></url><url><loc>/relative</loc></url></urlset>"
 
 
-def test_a_sitemap_is_what_a_crawl_begins_with(tmp_path: Path) -> None:
+def test_a_sitemap_becomes_a_crawl(tmp_path: Path) -> None:
     (tmp_path / "sitemap.xml").write_text(SITEMAP)
     report = ori.import_crawl(tmp_path / "sitemap.xml", tmp_path / "crawl")
     assert (report.seeds, report.n_fetched, report.n_listed, report.n_frontier) == ((f"{A}/",), 0, 2, 3)
@@ -36,7 +36,7 @@ def test_a_sitemap_is_what_a_crawl_begins_with(tmp_path: Path) -> None:
             "fetch": {"connect_to": web.address},
         }
         ori.live_crawl(f"{A}/", tmp_path / "crawl", settings=settings)
-    assert Told(tmp_path / "crawl").fetched_urls() == set(places)
+    assert StoredCrawl(tmp_path / "crawl").fetched_urls() == set(places)
 
 
 def test_lists_of_all_kinds(tmp_path: Path) -> None:
@@ -57,19 +57,19 @@ def test_lists_of_all_kinds(tmp_path: Path) -> None:
             read("bad.txt", content)
 
 
-def test_an_index_of_sitemaps_says_what_is_missing(tmp_path: Path) -> None:
+def test_a_sitemap_index_names_missing_sitemaps(tmp_path: Path) -> None:
     (tmp_path / "index.xml").write_text(f"<sitemapindex><sitemap><loc>{A}/s.xml</loc></sitemap></sitemapindex>")
-    with pytest.raises(ori.InputError, match=f"names 1 further sitemap, such as {A}/s.xml; save and name them"):
+    with pytest.raises(ori.InputError, match=f"names 1 further sitemap, such as {A}/s.xml; save and import them"):
         ori.import_crawl(tmp_path / "index.xml", tmp_path / "crawl")
 
 
-def test_a_list_is_told_from_an_edge_list(tmp_path: Path) -> None:
+def test_lists_and_edge_lists_are_distinguished(tmp_path: Path) -> None:
     kinds = {
-        f"{A}/1\n{A}/2\n": Kind.URLS,
-        f"# pages\n{A}/1,2\n": Kind.URLS,
-        f"{A}/1 {A}/2\n": Kind.GRAPH,
-        "0 1\n": Kind.GRAPH,
-        "% x\n0,1\n": Kind.GRAPH,
+        f"{A}/1\n{A}/2\n": SourceKind.URLS,
+        f"# pages\n{A}/1,2\n": SourceKind.URLS,
+        f"{A}/1 {A}/2\n": SourceKind.GRAPH,
+        "0 1\n": SourceKind.GRAPH,
+        "% x\n0,1\n": SourceKind.GRAPH,
     }
     for text, kind in kinds.items():
         (tmp_path / "x.txt").write_text(text)
@@ -91,7 +91,7 @@ def test_a_job_becomes_a_crawl(tmp_path: Path) -> None:
 
 
 class Evil:
-    """What a pickle can do to whoever loads it."""
+    """An object whose pickle runs code when it is loaded."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -101,16 +101,16 @@ class Evil:
 
 
 def write_stack(folder: Path, *requests: bytes) -> Path:
-    """A LIFO queue as queuelib writes it."""
+    """Write a LIFO queue in the format of queuelib."""
     queue = folder / "requests.queue"
     queue.mkdir(parents=True)
-    parts = (request + len(request).to_bytes(4) for request in requests)
-    (queue / "0").write_bytes(len(requests).to_bytes(4) + b"".join(parts))
+    packed = (request + len(request).to_bytes(4) for request in requests)
+    (queue / "0").write_bytes(len(requests).to_bytes(4) + b"".join(packed))
     (folder / "requests.seen").write_text("0123456789abcdef0123456789abcdef01234567\n" * 3)
     return folder
 
 
-def test_no_pickle_runs_anything(tmp_path: Path) -> None:
+def test_pickles_cannot_run_code(tmp_path: Path) -> None:
     good = {"url": f"{A}/good", "meta": {"depth": 1, "list": [1, 2.5, None, True, (b"x", {"y"})]}}
     request = {"url": f"{A}/evil", "meta": {"x": Evil(tmp_path / "touched")}}
     huge = b"\x80\x04\x8e" + (1 << 60).to_bytes(8, "little") + b"x"  # bytes of an exabyte
@@ -133,7 +133,7 @@ def test_no_pickle_runs_anything(tmp_path: Path) -> None:
     assert (pending.urls, pending.n_left_out, pending.n_seen) == ([f"{A}/good"], 8, 3)
 
 
-def test_a_queue_that_was_cut_off_gives_what_can_be_had(tmp_path: Path) -> None:
+def test_a_truncated_queue_is_read_as_far_as_possible(tmp_path: Path) -> None:
     requests = [pickle.dumps({"url": f"{A}/{k}"}) for k in range(5)]
     job = write_stack(tmp_path / "job", *requests)
     path = job / "requests.queue" / "0"

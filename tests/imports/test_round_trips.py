@@ -1,4 +1,4 @@
-"""What was exported can be imported again, and is what it was."""
+"""Exports can be imported again, with the same result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.inspect.snapshot import graph_of_crawl
 from tests.conftest import random_web
 from tests.imports.test_import_archives import links_by_url
-from tests.live.live_crawls import Told, crawled, hub
+from tests.live.live_crawls import StoredCrawl, crawled, hub
 
 
 @pytest.fixture(scope="module")
@@ -35,11 +35,11 @@ def links_of(graph: ori.LinkGraph) -> dict[str, set[str]]:
 def test_archives(name: str, crawl: Path, tmp_path: Path) -> None:
     kind = name.split(".")[1]
     ori.export(crawl, kind, tmp_path / name)
-    seed = Told(crawl).urls[0]
+    seed = StoredCrawl(crawl).urls[0]
     report = ori.import_crawl(tmp_path / name, tmp_path / "again", seeds=seed, scope="web")
     assert (report.n_frontier, report.n_unlinked, report.n_damaged) == (0, 0, 0)
     assert links_by_url(tmp_path / "again") == links_by_url(crawl)
-    own, again = Told(crawl), Told(tmp_path / "again")
+    own, again = StoredCrawl(crawl), StoredCrawl(tmp_path / "again")
     assert {url: row.digest for url, row in again.rows.items() if row} == {
         url: row.digest for url, row in own.rows.items() if row
     }
@@ -57,8 +57,8 @@ def test_graphs(kind: str, name: str, crawl: Path, tmp_path: Path) -> None:
 
 
 def test_a_sitemap(crawl: Path, tmp_path: Path) -> None:
-    ori.export(crawl, "sitemap", tmp_path / "sitemap.xml", hosts=[Told(crawl).urls[0].split("/")[2]])
+    ori.export(crawl, "sitemap", tmp_path / "sitemap.xml", hosts=[StoredCrawl(crawl).urls[0].split("/")[2]])
     report = ori.import_crawl(tmp_path / "sitemap.xml", tmp_path / "next")
     assert report.n_listed > 0
     assert report.n_fetched == 0
-    assert set(Told(tmp_path / "next").urls) - set(report.seeds) <= set(Told(crawl).urls)
+    assert set(StoredCrawl(tmp_path / "next").urls) - set(report.seeds) <= set(StoredCrawl(crawl).urls)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import orienteer as ori
 from orienteer.imports.wat import page_of, wat_page
-from tests.imports.collections_made import digest, record, response, wat, write
+from tests.imports.made_collections import digest, record, response, wat, write
 from tests.imports.test_import_archives import links_by_url
-from tests.live.live_crawls import Told
+from tests.live.live_crawls import StoredCrawl
 
 A = "http://a.test"
 
@@ -48,7 +48,7 @@ def test_links_title_and_rules_are_taken_from_a_record() -> None:
     assert headers == page.headers
 
 
-def test_what_is_of_another_kind_counts_as_not_there() -> None:
+def test_values_of_wrong_types_are_ignored() -> None:
     assert wat_page(b"{}") is None
     assert wat_page(b"[1, 2]") is None
     assert wat_page(b'{"Envelope": {"WARC-Header-Metadata": {"WARC-Type": "request"}}}') is None
@@ -67,13 +67,13 @@ def test_what_is_of_another_kind_counts_as_not_there() -> None:
     st.sampled_from(["Envelope", "WARC-Header-Metadata", "Payload-Metadata", "HTTP-Response-Metadata", "Headers",
                      "HTML-Metadata", "Links", "Head", "Metas", "url", "path", "rel", "WARC-Type", "WARC-Target-URI"]),
     some), max_leaves=20))  # fmt: skip
-def test_no_json_upsets_it(value: object) -> None:
+def test_any_json_is_accepted(value: object) -> None:
     wat_page(json.dumps(value).encode())
 
 
 @pytest.mark.parametrize("bad", [b"", b"{", b"\xff\xfe", b"[" * 100_000])
-def test_what_is_no_json_is_a_value_error(bad: bytes) -> None:
-    with pytest.raises(ValueError, match="no JSON"):
+def test_invalid_json_is_a_value_error(bad: bytes) -> None:
+    with pytest.raises(ValueError, match="invalid JSON"):
         wat_page(bad)
 
 
@@ -90,8 +90,8 @@ def test_a_wat_file_becomes_a_crawl_without_texts(tmp_path: Path) -> None:
     report = ori.import_crawl(write(tmp_path / "CC-1.warc.wat.gz", records), tmp_path / "crawl")
     assert (report.n_fetched, report.n_failed, report.n_frontier, report.has_texts) == (4, 1, 1, False)
     assert report.seeds == (f"{A}/",)
-    told = Told(tmp_path / "crawl")
-    outcomes = {url.removeprefix(A): (row.outcome, row.title) for url, row in told.rows.items() if row}
+    stored = StoredCrawl(tmp_path / "crawl")
+    outcomes = {url.removeprefix(A): (row.outcome, row.title) for url, row in stored.rows.items() if row}
     assert outcomes == {
         "/": ("ok", "Home"),
         "/1": ("ok", "One"),
@@ -99,14 +99,14 @@ def test_a_wat_file_becomes_a_crawl_without_texts(tmp_path: Path) -> None:
         "/moved": ("redirect", ""),
         "/gone": ("http 404", ""),
     }
-    row = told.rows[f"{A}/2"]
+    row = stored.rows[f"{A}/2"]
     assert row is not None
-    assert (row.duplicate_of, row.archived) == (told.urls.index(f"{A}/1"), None)
+    assert (row.duplicate_of, row.archived) == (stored.urls.index(f"{A}/1"), None)
     assert links_by_url(tmp_path / "crawl")[f"{A}/"] == {f"{A}/{name}" for name in ("1", "2", "moved", "gone", "none")}
     assert ori.update_index(tmp_path / "crawl").n_pages == 0
 
 
-def test_broken_json_is_counted_and_passed_over(tmp_path: Path) -> None:
+def test_broken_json_is_counted_and_skipped(tmp_path: Path) -> None:
     broken = record("metadata", f"{A}/x", b'{"Envelope": {"WARC-Header')
     records = [wat(f"{A}/", ["/1"]), broken, wat(f"{A}/1", []), broken]
     report = ori.import_crawl(write(tmp_path / "x.wat", records), tmp_path / "crawl")
@@ -115,7 +115,7 @@ def test_broken_json_is_counted_and_passed_over(tmp_path: Path) -> None:
         ori.import_crawl(write(tmp_path / "y.wat", [broken]), tmp_path / "other")
 
 
-def test_a_page_that_is_in_a_warc_file_too_can_be_read(tmp_path: Path) -> None:
+def test_a_page_in_both_wat_and_warc_has_content(tmp_path: Path) -> None:
     write(tmp_path / "x.wat.gz", [wat(f"{A}/", ["/1"], "of the WAT"), wat(f"{A}/1", [])])
     newer = response(f"{A}/1", "<title>of the WARC</title>", date="2024-06-01T00:00:00Z")
     (tmp_path / "x.warc.gz").write_bytes(gzip.compress(newer))

@@ -1,4 +1,4 @@
-"""Archives written by hand: pages with their parts, at the times one likes, in a crawl folder."""
+"""Archives written by hand: pages with their assets, at given times, in a crawl folder."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import zlib
 from pathlib import Path
 
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.record import ArchivedResponse, Revisited, resource_record
+from orienteer.store.record import ArchivedResponse, EarlierRecord, resource_record
 
 SETTINGS = '[crawl]\nseeds = ["http://a.org/"]\n'
 T = 1_700_000_000.0
@@ -43,7 +43,7 @@ class CapturedCrawl:
 
     def unchanged(self, url: str, time: float, since: float) -> None:
         head = b"HTTP/1.1 304 Not Modified\r\n\r\n"
-        self.folder.archive.append_revisit(ArchivedResponse(url, time, head, b""), Revisited(url, since), True)
+        self.folder.archive.append_revisit(ArchivedResponse(url, time, head, b""), EarlierRecord(url, since), True)
 
     def dom(self, url: str, time: float, html: str) -> None:
         self._made(f"urn:dom:{url}", time, "text/html; charset=utf-8", html.encode())

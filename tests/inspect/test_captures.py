@@ -1,10 +1,9 @@
-"""What was archived when, against a slow reader of the archive: grown, killed, damaged, of strangers, elsewhere."""
+"""Captures against a slow reader of the archive: grown, killed, damaged, untrusted, in object storage."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
-import os
 import random
 import shutil
 import sqlite3
@@ -22,16 +21,16 @@ from orienteer.inspect import captures as module
 from orienteer.inspect.captures import Captures, StaleCapturesError
 from orienteer.store.capture_table import DOM, RESPONSE, REVISIT, VIEW
 from orienteer.store.folder_view import FolderView
-from orienteer.store.object_store import checked_place
+from orienteer.store.object_store import parse_location
 from orienteer.store.stored_files import StoredFile, StoredFiles
 from tests.inspect.captured import DAY, CapturedCrawl, T, png
 from tests.store.object_stores import needs_store
+from tests.unprivileged import run_without_privileges
 
 A = "http://a.org/"
 PICTURE = png(4, 4, (1, 2, 3))
-NOBODY = 65_534
 
-Told = dict[str, list[tuple[str, str, str]]]
+Times = dict[str, list[tuple[str, str, str]]]
 
 
 def grown(path: Path, rng: random.Random, epoch: int, n_pages: int = 12) -> None:
@@ -44,28 +43,28 @@ def grown(path: Path, rng: random.Random, epoch: int, n_pages: int = 12) -> None
                 continue
             crawl.put(url, time, f"<p>page {page} in epoch {epoch} {rng.random()}" + "word " * 50)
             if page % 4 == 1:
-                crawl.dom(url, time + 0.25, f"<p>shown {page} {epoch}")
+                crawl.dom(url, time + 0.25, f"<p>rendered {page} {epoch}")
                 crawl.view(url, time + 0.25, PICTURE)
             if page % 5 == 0:
                 crawl.put(f"{A}{page}.png", time + 0.125, PICTURE, "image/png")
 
 
-def told(captures: Captures) -> Told:
+def times_by_url(captures: Captures) -> Times:
     """All that is known, URL by URL."""
     with captures._table._lock:
         rows = captures._table._connection.execute("SELECT url, kind, time, digest FROM capture").fetchall()
     names = {RESPONSE: "response", REVISIT: "revisit", DOM: "dom", VIEW: "view"}
-    found: Told = defaultdict(list)
+    found: Times = defaultdict(list)
     for url, kind, time, digest in rows:
         found[url].append((names[kind], f"{time:.3f}", digest))
     return {url: sorted(times) for url, times in found.items()}
 
 
-def reference(path: Path) -> Told:
+def reference(path: Path) -> Times:
     """The same by another reader, record by record, up to the acknowledged end."""
     with FolderView.open(path) as crawl:
         end = crawl.archive.end
-    found: Told = defaultdict(list)
+    found: Times = defaultdict(list)
     for file in sorted((path / "archive").glob("*.warc.gz"))[: end.file + 1]:
         copy = file.read_bytes()
         is_last = int(file.name[10:15]) == end.file
@@ -91,10 +90,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "crawl"
 
 
-def known(path: Path) -> Told:
+def known(path: Path) -> Times:
     captures = Captures(path)
     captures.update()
-    found = told(captures)
+    found = times_by_url(captures)
     captures.close()
     return found
 
@@ -122,7 +121,7 @@ def test_only_what_is_new_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch)
     n_new = len(read)
     captures.update()
     assert len(read) == n_new
-    assert told(captures) == reference(folder)
+    assert times_by_url(captures) == reference(folder)
     assert 0 < n_new < 30
     captures.close()
 
@@ -160,15 +159,15 @@ def test_two_at_once_take_nothing_twice(folder: Path, monkeypatch: pytest.Monkey
     one, other = Captures(folder), Captures(folder)
     n_steps = 0
 
-    def beside(*_: object) -> None:
+    def update_in_between(*_: object) -> None:
         nonlocal n_steps
         n_steps += 1
         if n_steps == 2:
             other.update()
 
-    one.update(beside)
+    one.update(update_in_between)
     assert n_steps >= 2
-    assert told(one) == told(other) == reference(folder)
+    assert times_by_url(one) == times_by_url(other) == reference(folder)
     one.close()
     other.close()
 
@@ -196,7 +195,7 @@ def test_an_archive_that_is_another_one_is_read_again(folder: Path, tmp_path: Pa
     assert known(folder) == reference(folder)
 
 
-def test_a_table_of_a_stranger_is_not_believed(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_untrusted_table_is_not_used(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     before = known(folder)
     with sqlite3.connect(folder / "captures" / "captures.db") as table:
         table.execute("DELETE FROM capture WHERE rowid % 2")
@@ -207,7 +206,7 @@ def test_a_table_of_a_stranger_is_not_believed(folder: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("content", [b"", b"SQLite format 3\0" + bytes(2000), b"nonsense" * 400])
-def test_a_garbled_table_is_made_anew(folder: Path, content: bytes) -> None:
+def test_a_garbled_table_is_rebuilt(folder: Path, content: bytes) -> None:
     before = known(folder)
     (folder / "captures" / "captures.db").write_bytes(content)
     assert known(folder) == before
@@ -215,10 +214,10 @@ def test_a_garbled_table_is_made_anew(folder: Path, content: bytes) -> None:
 
 def test_a_link_in_its_place_is_refused(folder: Path, tmp_path: Path) -> None:
     (folder / "captures").mkdir()
-    (folder / "captures" / "captures.db").symlink_to(tmp_path / "elsewhere")
+    (folder / "captures" / "captures.db").symlink_to(tmp_path / "target")
     with pytest.raises(CrawlFolderError, match="symbolic link"):
         Captures(folder)
-    assert not (tmp_path / "elsewhere").exists()
+    assert not (tmp_path / "target").exists()
 
 
 def test_a_record_is_believed_only_where_it_is_what_it_should_be(folder: Path) -> None:
@@ -245,37 +244,20 @@ def test_a_record_is_believed_only_where_it_is_what_it_should_be(folder: Path) -
 
 def test_where_nothing_may_be_written_it_is_in_memory(folder: Path) -> None:
     wanted = reference(folder)
-    for parent in folder.parents:  # pytest keeps its folders to the user
-        if parent.stat().st_uid == os.geteuid() and str(parent).startswith("/tmp/"):
-            parent.chmod(0o755)
     known(folder)
     shutil.rmtree(folder / "captures")
     for path in [*folder.rglob("*"), folder]:
         path.chmod(0o555 if path.is_dir() else 0o444)
-    read, written = os.pipe()
-    child = os.fork()
-    if child == 0:
-        if os.geteuid() == 0:
-            os.setegid(NOBODY)
-            os.seteuid(NOBODY)
-        try:
-            os.write(written, b"right" if known(folder) == wanted else b"wrong")
-        except BaseException as error:
-            os.write(written, repr(error).encode())
-        os._exit(0)
-    os.close(written)
-    with os.fdopen(read, "rb") as said:
-        assert said.read() == b"right"
-    os.waitpid(child, 0)
+    assert run_without_privileges(lambda: "right" if known(folder) == wanted else "wrong") == "right"
     folder.chmod(0o755)
     assert not (folder / "captures").exists()
 
 
 @needs_store
-def test_files_that_are_elsewhere_are_read_there(folder: Path, tmp_path: Path) -> None:
+def test_files_in_object_storage_are_read_there(folder: Path, tmp_path: Path) -> None:
     wanted = reference(folder)
     (tmp_path / "there").mkdir()
-    place = checked_place((tmp_path / "there").as_uri())
+    place = parse_location((tmp_path / "there").as_uri())
     stored = StoredFiles(folder / "archive")
     for number in (0, 1):
         path = folder / "archive" / f"orienteer-{number:05}.warc.gz"
@@ -284,9 +266,9 @@ def test_files_that_are_elsewhere_are_read_there(folder: Path, tmp_path: Path) -
         shutil.move(path, tmp_path / "there" / path.name)
     captures = Captures(folder)
     captures.update(with_stored=False)
-    assert set(told(captures)) < set(wanted)
+    assert set(times_by_url(captures)) < set(wanted)
     captures.update()
-    assert told(captures) == wanted
+    assert times_by_url(captures) == wanted
     row = captures.nearest(A + "0", T)
     assert row is not None
     assert row.file == 0
@@ -305,7 +287,7 @@ def looked_up(tmp_path: Path) -> Captures:
         crawl.put("https://b.org/a", T + 3 * DAY, "two")
         crawl.put("http://b.org/old", T, "", status="301 Moved", more="Location: http://b.org/old/\r\n")
         crawl.put("https://b.org/q?a=1", T, "query")
-        crawl.dom("https://b.org/a", T + 3 * DAY + 1, "<p>shown")
+        crawl.dom("https://b.org/a", T + 3 * DAY + 1, "<p>rendered")
         crawl.put("https://b.org/zip", T, b"no gzip", "text/plain", more="Content-Encoding: gzip\r\n")
     captures = Captures(tmp_path / "crawl")
     captures.update()
@@ -328,7 +310,7 @@ def looked_up(tmp_path: Path) -> Captures:
         ("urn:dom:https://b.org/a", None),
     ],
 )
-def test_urls_that_may_stand_for_another(looked_up: Captures, url: str, found: str | None) -> None:
+def test_urls_that_match_another(looked_up: Captures, url: str, found: str | None) -> None:
     row = looked_up.nearest(url, T)
     assert (row.url if row else None) == found
     looked_up.close()
@@ -361,7 +343,7 @@ def test_a_content_that_blows_up_is_refused(tmp_path: Path, monkeypatch: pytest.
     captures.close()
 
 
-def test_a_content_that_is_not_packed_as_it_says_is_shown_as_it_is(looked_up: Captures) -> None:
+def test_a_content_with_a_wrong_encoding_is_returned_as_it_is(looked_up: Captures) -> None:
     row = looked_up.nearest("https://b.org/zip", T)
     assert row is not None
     content = looked_up.content(row)

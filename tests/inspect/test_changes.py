@@ -10,7 +10,7 @@ import pytest
 
 from orienteer.errors import InputError
 from orienteer.inspect.captures import Captures
-from orienteer.inspect.changed_text import change_in_words
+from orienteer.inspect.changed_text import describe_change
 from orienteer.inspect.changes import change_id, changes, crawl_id, epoch_changes
 from orienteer.store.database_view import DatabaseView
 from tests.changing_crawl import EDITED, GONE, NEW, SITE
@@ -24,26 +24,27 @@ def database(changed: Path) -> Iterator[DatabaseView]:
 
 def test_the_figures_of_the_epochs(database: DatabaseView) -> None:
     found = epoch_changes(database)
-    assert [(one.epoch, one.new, one.changed, one.gone) for one in found] == [
-        (3, 0, 0, 1),
-        (2, 0, 0, 0),
-        (1, 1, 1, 0),
-        (0, 5, 0, 0),
+    assert [(one.epoch, one.new, one.changed, one.missing, one.gone) for one in found] == [
+        (3, 0, 0, 0, 1),
+        (2, 0, 0, 0, 0),
+        (1, 1, 1, 1, 0),
+        (0, 5, 0, 0, 0),
     ]
     assert all(one.ended is not None for one in found[:3])
-    assert [one.n_all for one in found] == [1, 0, 2, 5]
+    assert [one.n_all for one in found] == [1, 0, 3, 5]
 
 
 def test_the_changes_of_all_epochs_the_newest_first(database: DatabaseView) -> None:
     found = list(changes(database))
     assert [(one.epoch, one.kind, one.url) for one in found[:1]] == [(3, "gone", GONE)]
-    assert {(one.epoch, one.kind, one.url, one.title) for one in found[1:3]} == {
+    assert {(one.epoch, one.kind, one.url, one.title) for one in found[1:4]} == {
         (1, "changed", EDITED, "X2"),
         (1, "new", NEW, "New"),
+        (1, "missing", GONE, ""),
     }
-    assert {one.url for one in found[3:]} == set(SITE) - {GONE}  # of the first crawl what is still there
-    assert [one.kind for one in found[3:]] == ["new"] * 4
-    assert found[0].in_words() == "The page is gone (http 404)."
+    assert {one.url for one in found[4:]} == set(SITE) - {GONE}  # of the first crawl what is still there
+    assert [one.kind for one in found[4:]] == ["new"] * 4
+    assert found[0].describe() == "The page is gone (http 404)."
 
 
 def test_one_epoch_some_kinds_and_a_limit(database: DatabaseView) -> None:
@@ -66,5 +67,5 @@ def test_what_a_changed_page_says_now(database: DatabaseView, changed: Path) -> 
     (change,) = changes(database, 1, ["changed"])
     with closing(Captures(changed)) as captures:
         captures.update()
-        said = change_in_words(captures, change)
+        said = describe_change(captures, change)
     assert said == "The page has changed: 1 line added, 1 removed. It says now: Another line & more. new"

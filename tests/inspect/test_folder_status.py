@@ -1,4 +1,4 @@
-"""Crawl folders made by hand, and what is told of them."""
+"""Crawl folders made by hand, and their status."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_a_crawl_is_running_while_its_folder_is_open(tmp_path: Path) -> None:
     assert holder_of(path) is None
 
 
-def test_what_is_not_acknowledged_is_not_told(folder: CrawlFolder) -> None:
+def test_unacknowledged_events_are_not_counted(folder: CrawlFolder) -> None:
     folder.database.add_urls(6, ["http://d.test/"])
     folder.database.add_page(PageRow(5, 4, PageState.FAILED, "http 410", 410, 1004.0))
     found = folder_status(folder.path)
@@ -108,7 +108,7 @@ def test_what_is_not_acknowledged_is_not_told(folder: CrawlFolder) -> None:
     assert found.n_pages(PageState.FAILED) == 1
 
 
-def test_the_last_figures_are_told_with_their_certificate(folder: CrawlFolder) -> None:
+def test_the_last_figures_come_with_their_certificate(folder: CrawlFolder) -> None:
     assert folder_status(folder.path).certificate is None
     folder.database.set("figures", figures())
     folder.acknowledge()
@@ -154,17 +154,17 @@ def test_a_report_that_cannot_be_read_is_none(folder: CrawlFolder, text: str) ->
 def test_the_facts_are_json(folder: CrawlFolder) -> None:
     folder.database.set("figures", figures())
     folder.acknowledge()
-    told = json.loads(json.dumps(folder_status(folder.path).as_dict()))
-    assert told["is_running"]
-    assert told["settings"]["crawl"]["until"] == 0.9
-    assert told["pages"] == {"fetched": 2, "redirects": 0, "skipped": 0, "failed": 1, "blocked": 1}
-    assert told["outcomes"]["failed"] == {"http 404": 1}
+    output = json.loads(json.dumps(folder_status(folder.path).as_dict()))
+    assert output["is_running"]
+    assert output["settings"]["crawl"]["until"] == 0.9
+    assert output["pages"] == {"fetched": 2, "redirects": 0, "skipped": 0, "failed": 1, "blocked": 1}
+    assert output["outcomes"]["failed"] == {"http 404": 1}
     kinds = {"n_fetched": 2, "n_redirects": 0, "n_skipped": 0, "n_failed": 1, "n_blocked": 0, "n_known": 4}
-    assert told["hosts"][0] == {"host": "a.test"} | kinds
-    assert told["figures"]["certificate"]["lower"] == 0.5
+    assert output["hosts"][0] == {"host": "a.test"} | kinds
+    assert output["figures"]["certificate"]["lower"] == 0.5
 
 
-def test_a_crawl_that_has_not_begun_has_nothing_to_tell(tmp_path: Path) -> None:
+def test_a_crawl_that_has_not_begun_has_an_empty_status(tmp_path: Path) -> None:
     with CrawlFolder.create(tmp_path / "new", PLAN.to_toml()):
         found = folder_status(tmp_path / "new")
     assert (found.n_urls, found.groups, found.hosts, found.first_time) == (0, (), (), None)

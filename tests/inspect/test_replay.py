@@ -9,7 +9,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import CrawlFolderError, DamagedArchiveWarning, GraphFileError, InputError
-from orienteer.fake_web.answers import Answer, redirect_to
+from orienteer.fake_web.fake_response import FakeResponse, redirect_to
 from orienteer.fake_web.faults import Faulty
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
@@ -17,7 +17,7 @@ from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.replay import Replay, replay
 from tests.conftest import random_web
 from tests.graph.formats.test_warc import HTML, Archive
-from tests.live.live_crawls import Told, crawled, hub, renumbered
+from tests.live.live_crawls import StoredCrawl, crawled, hub, renumbered
 from tests.live.topics import LIVE_POLICIES, spec_for, topic_for
 
 ONE_WORKER = {"crawl": {"workers": 1}}
@@ -37,9 +37,9 @@ def test_the_same_policy_gives_the_same_order(policy: str, tmp_path: Path, rng: 
     folder, spec = tmp_path / "crawl", spec_for(policy, site, tmp_path)
     with FakeWeb(Faulty(site, not_found=0.1, redirects=0.1)) as web:
         report = crawled(web, [hub(site), site.url_of(3)], folder, policy=spec, settings=ONE_WORKER, **topic)
-    told, again = Told(folder), replay(folder)
-    assert again.order.tolist() == told.order
-    assert again.urls[:] == told.urls
+    stored, again = StoredCrawl(folder), replay(folder)
+    assert again.order.tolist() == stored.order
+    assert again.urls[:] == stored.urls
     assert again.policy == policy
     assert (again.n_missing, again.goal_reached, again.stopped_because) == (0, True, "frontier empty")
     assert again.certificate.lower == pytest.approx(report.figures.certificate.lower, abs=1e-8)
@@ -51,17 +51,17 @@ PLACES = {
     "http://a.test/1": "<a href=/2><a href=/closed><a href=/secret><p>one",
     "http://a.test/2": "<a href=/3><a href=/1><p>two",
     "http://a.test/copy": "<a href=/3><a href=/1><p>two",
-    "http://a.test/image": Answer(b"GIF89a", content_type="image/gif"),
-    "http://a.test/closed": Answer("no", status=403),
+    "http://a.test/image": FakeResponse(b"GIF89a", content_type="image/gif"),
+    "http://a.test/closed": FakeResponse("no", status=403),
     "http://a.test/moved": redirect_to("/2"),
-    "http://a.test/ill": Answer("not now", status=500),
-    "http://a.test/shy": Answer("<a href=/unseen>", headers=(("X-Robots-Tag", "nofollow"),)),
+    "http://a.test/ill": FakeResponse("not now", status=500),
+    "http://a.test/shy": FakeResponse("<a href=/hidden>", headers=(("X-Robots-Tag", "nofollow"),)),
     "http://a.test/loop1": redirect_to("/loop2"),
     "http://a.test/loop2": redirect_to("/loop1"),
     "http://a.test/away": redirect_to("http://b.test/"),
-    "http://a.test/big": Answer(b"x" * 200_000),
+    "http://a.test/big": FakeResponse(b"x" * 200_000),
     "http://a.test/named": "<a href=/from-named>",
-    "http://a.test/map.xml": Answer(
+    "http://a.test/map.xml": FakeResponse(
         "<urlset><url><loc>http://a.test/named</loc></url></urlset>", content_type="text/xml"
     ),
 } | {f"http://a.test/r{k}": redirect_to(f"/r{k + 1}") for k in range(20)}
@@ -79,8 +79,8 @@ def test_whatever_an_answer_was_taken_for_it_is_again(policy: str, duplicates: s
     }
     with FakeWeb(MadeSite(PLACES, robots=ROBOTS)) as web:
         report = crawled(web, "http://a.test/", tmp_path, scope="host", policy=policy, settings=settings)
-    told, again = Told(tmp_path), replay(tmp_path)
-    assert urls_of(again) == [told.urls[page] for page in told.order]
+    stored, again = StoredCrawl(tmp_path), replay(tmp_path)
+    assert urls_of(again) == [stored.urls[page] for page in stored.order]
     assert again.n_missing == again.n_blocked == report.figures.n_blocked == 7
     assert again.certificate.unknown == pytest.approx(report.figures.certificate.unknown, abs=1e-8)
     assert again.certificate.lower == pytest.approx(report.figures.certificate.lower, abs=1e-8)
@@ -100,16 +100,16 @@ def test_other_policies_and_goals(until: float | None, tmp_path: Path, rng: np.r
     site = GraphSite(random_web(rng, 120, 4.0, with_hosts=True))
     with FakeWeb(site) as web:
         crawled(web, hub(site), tmp_path, policy="random")
-    graph = renumbered(Told(tmp_path), site)
+    graph = renumbered(StoredCrawl(tmp_path), site)
     for policy in LIVE_POLICIES:
         again = replay(tmp_path, policy, until)
         trace = ori.simulate(graph, policy, trust=[0], until=until)
         assert again.order.tolist() == trace.order.tolist(), policy
         assert again.stopped_because == trace.stopped_because
     by_budget = replay(tmp_path, "fractional", budget=5)
-    assert (len(by_budget.order), by_budget.stopped_because, by_budget.goal_reached) == (5, "budget", True)
+    assert (len(by_budget.order), by_budget.stopped_because, by_budget.ending) == (5, "budget", "limit reached")
     too_much = replay(tmp_path, budget=10_000)
-    assert (too_much.stopped_because, too_much.goal_reached) == ("frontier empty", False)
+    assert (too_much.stopped_because, too_much.goal_reached) == ("frontier empty", True)
     settings = replay(tmp_path, "fractional:inter_host_weight=20")
     assert settings.policy == "fractional:inter_host_weight=20"
 
@@ -125,7 +125,7 @@ def test_what_is_proved_on_a_part_of_the_web_is_true_of_all_of_it(
     again = replay(tmp_path, policy)
     assert again.n_missing > 0
     assert len(again.order) == 40
-    graph = renumbered(Told(tmp_path), site)
+    graph = renumbered(StoredCrawl(tmp_path), site)
     truth = ori.pagerank(graph, [0], tolerance=1e-12)[again.order].sum()
     assert again.certificate.lower - 1e-9 <= truth <= again.certificate.upper + 1e-9
     assert (again.n_blocked, again.certificate.blocked) == (0, 0.0), "nothing was: the crawl had not come that far"
@@ -137,10 +137,10 @@ def test_what_is_proved_on_a_part_of_the_web_is_true_of_all_of_it(
 
 def test_a_crawl_that_has_just_begun(tmp_path: Path) -> None:
     from orienteer.ledger.plan import CrawlPlan
-    from orienteer.live.session import opened
+    from orienteer.live.session import open_crawl
 
     plan = CrawlPlan.of_tables({"crawl": {"seeds": ["http://a.test/"]}}, "test")
-    with opened(tmp_path, plan) as live:
+    with open_crawl(tmp_path, plan) as live:
         live.ledger.acknowledge()
         again = replay(tmp_path)  # while the other still has it open
     assert (len(again.order), again.n_missing, again.stopped_because) == (0, 1, "frontier empty")
@@ -193,9 +193,9 @@ def test_of_a_damaged_archive_what_is_whole_is_replayed(tmp_path: Path) -> None:
         archive.add(url, b"<a href=/a>")
     (tmp_path / "1.warc.gz").write_bytes(archive.bytes()[:-5])
     (tmp_path / "2.warc.gz").write_bytes(archive.bytes()[:30])
-    with pytest.warns(DamagedArchiveWarning) as told:
+    with pytest.warns(DamagedArchiveWarning) as caught:
         result = replay(tmp_path, "breadth-first", seeds=["http://x.test/"])
-    assert [str(one.message) for one in told] == [
+    assert [str(one.message) for one in caught] == [
         f"{tmp_path / '1.warc.gz'}: after 1 record the archive is damaged; 2 gaps were skipped"
     ]
     assert (urls_of(result), result.n_missing) == (["http://x.test/"], 1)
@@ -218,5 +218,5 @@ def test_archives_that_cannot_be_replayed(tmp_path: Path) -> None:
         replay(tmp_path, seeds=seeds)
     with FakeWeb(MadeSite({"http://a.test/": ""})) as web:
         crawled(web, "http://a.test/", tmp_path / "c")
-    with pytest.raises(InputError, match="knows its seeds"):
+    with pytest.raises(InputError, match="has its own seeds"):
         replay(tmp_path / "c", seeds=seeds)

@@ -10,7 +10,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import CrawlFolderError
-from orienteer.fake_web.answers import redirect_to
+from orienteer.fake_web.fake_response import redirect_to
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
@@ -21,7 +21,7 @@ from orienteer.store.database import Database
 from orienteer.store.page_row import PageRow
 from tests.cli.run import orienteer
 from tests.conftest import random_web
-from tests.live.live_crawls import Told, crawled, hub, renumbered
+from tests.live.live_crawls import StoredCrawl, crawled, hub, renumbered
 
 
 def test_pages_outside_the_scope_are_left_out(tmp_path: Path) -> None:
@@ -85,10 +85,10 @@ def test_a_page_without_a_url_is_damage(links: list[int], tmp_path: Path) -> Non
             web_of_crawl(database)
 
 
-def test_a_url_that_stands_there_twice_is_damage(tmp_path: Path) -> None:
+def test_a_duplicate_url_is_damage(tmp_path: Path) -> None:
     with Database.create(tmp_path / "crawl.db") as database:
         database.add_urls(0, ["http://a.test/", "http://a.test/"])
-        with pytest.raises(CrawlFolderError, match="a URL stands in it twice"):
+        with pytest.raises(CrawlFolderError, match="it has a URL twice"):
             web_of_crawl(database)
 
 
@@ -100,9 +100,9 @@ def test_a_crawl_to_the_end_knows_the_links_of_the_site(tmp_path: Path, rng: np.
         part = graph_of_crawl(tmp_path / "c")
         crawled(web, hub(site), tmp_path / "c")
     assert is_crawl_folder(tmp_path / "c")
-    graph, truth = graph_of_crawl(tmp_path / "c"), renumbered(Told(tmp_path / "c"), site)
+    graph, truth = graph_of_crawl(tmp_path / "c"), renumbered(StoredCrawl(tmp_path / "c"), site)
     assert graph.urls is not None
-    assert list(graph.urls) == Told(tmp_path / "c").urls
+    assert list(graph.urls) == StoredCrawl(tmp_path / "c").urls
     for page in range(graph.n_pages):
         assert graph.links(page).tolist() == truth.links(page).tolist()
     assert (part.out_degrees() > 0).sum() <= 15

@@ -12,7 +12,7 @@ from orienteer.inspect.text_changes import MAX_LINES, text_changes
 _TEXTS = st.lists(st.sampled_from(["a", "b b", "c c c", "d", "", " e "]), max_size=12).map("\n".join)
 
 
-def kept(text: str) -> list[str]:
+def lines_of(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
@@ -21,10 +21,10 @@ def test_one_text_becomes_the_other(before: str, after: str) -> None:
     changes = text_changes(before, after)
     assert sum(line.n_skipped for line in changes.lines) + sum(
         line.kind in ("same", "removed") for line in changes.lines
-    ) == len(kept(before))
+    ) == len(lines_of(before))
     removed = [line.text for line in changes.lines if line.kind == "removed"]
     added = [line.text for line in changes.lines if line.kind == "added"]
-    assert sorted(kept(before) + added) == sorted(kept(after) + removed)
+    assert sorted(lines_of(before) + added) == sorted(lines_of(after) + removed)
     assert (changes.n_added, changes.n_removed) == (len(added), len(removed))
     assert (before == after) <= (not added and not removed)
 
@@ -48,5 +48,5 @@ def test_texts_without_an_end_are_compared_in_part() -> None:
     for words in (2, 50, 100_000):
         one, other = ("\n".join(f"w{rng.randrange(words)} x y" for _ in range(2 * MAX_LINES)) for _ in range(2))
         changes = text_changes(one, other)
-        assert not changes.is_whole
+        assert not changes.is_complete
         assert changes.n_added <= MAX_LINES

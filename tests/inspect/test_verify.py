@@ -42,7 +42,7 @@ def measured(site: GraphSite, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def begun(site: GraphSite, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A crawl that was stopped while walks were under way."""
+    """A crawl that was stopped while walks were in flight."""
     folder = tmp_path_factory.mktemp("begun") / "c"
     with FakeWeb(site) as web:
         report = crawled(web, hub(site), folder, until=UNTIL, budget=400, settings=MEASURED)
@@ -68,20 +68,20 @@ def changed(folder: Path, *statements: str) -> Path:
 
 def times_of(folder: Path) -> dict[Path, int]:
     """When each file was written, without what SQLite has for those who read."""
-    kept = (path for path in folder.rglob("*") if path.suffix not in (".db-shm", ".db-wal"))
-    return {path: path.stat().st_mtime_ns for path in kept if path.is_file()}
+    files = (path for path in folder.rglob("*") if path.suffix not in (".db-shm", ".db-wal"))
+    return {path: path.stat().st_mtime_ns for path in files if path.is_file()}
 
 
 def test_a_folder_that_says_what_is_so(measured: Path) -> None:
     found = verify(measured)
     assert found.problems == ()
     assert found.is_claimed
-    assert found.walked is not None
-    assert found.walked.is_reached
+    assert found.survey is not None
+    assert found.survey.is_reached
     said = json.loads((measured / "report.json").read_text())["figures"]
     assert found.certificate.lower == pytest.approx(said["certificate"]["lower"], abs=1e-9)
-    assert found.walked.measured is not None
-    assert (found.walked.measured.n_walks, found.walked.measured.n_probes) == (
+    assert found.survey.measured is not None
+    assert (found.survey.measured.n_walks, found.survey.measured.n_probes) == (
         said["measured"]["n_walks"], said["measured"]["n_probes"],
     )  # fmt: skip
     assert str(found).startswith("the certificate and the survey are what the folder says: proved: at least ")
@@ -107,7 +107,7 @@ def test_a_crawl_by_proof_has_no_walks(tmp_path: Path) -> None:
         crawled(web, hub(site), tmp_path / "c", until=UNTIL)
     found = verify(tmp_path / "c")
     assert found.problems == ()
-    assert found.walked is None
+    assert found.survey is None
     assert str(found).startswith("the certificate is what the folder says: proved: at least 8")
 
 
@@ -116,7 +116,7 @@ def test_another_seed(folder: Path) -> None:
     assert "by its seed it begins at http://" in found.problems[0]
 
 
-def test_a_walk_that_began_elsewhere(folder: Path) -> None:
+def test_a_walk_that_began_at_another_page(folder: Path) -> None:
     # What one walk found is the best there is: another begins there, too.
     with sqlite3.connect(folder / "crawl.db") as database:
         (first,) = database.execute("SELECT entries FROM walks WHERE number = 0").fetchone()
@@ -128,15 +128,24 @@ def test_a_walk_that_began_elsewhere(folder: Path) -> None:
     assert "walk 2 of the survey began at http://" in found.problems[1]
 
 
+FIRST_THAT_COUNTS = "(SELECT min(number) FROM walks WHERE stake > 0)"
+
+
 @pytest.mark.parametrize("column", ["allowed", "free", "stake"])
 def test_a_walk_that_is_held_to_something_else(column: str, folder: Path) -> None:
-    found = verify(changed(folder, f"UPDATE walks SET {column} = {column} * 1.5 WHERE number = 1"))
+    found = verify(changed(folder, f"UPDATE walks SET {column} = {column} * 1.5 WHERE number = {FIRST_THAT_COUNTS}"))
     assert "held to other numbers than follow from the pages" in " ".join(found.problems)
 
 
 @pytest.mark.parametrize("number", ["9e999", "-1", "0"])
 def test_numbers_that_make_no_sense(number: str, folder: Path) -> None:
-    found = verify(changed(folder, f"UPDATE walks SET stake = {number} WHERE number = 0"))
+    found = verify(changed(folder, f"UPDATE walks SET stake = {number} WHERE number = {FIRST_THAT_COUNTS}"))
+    assert "held to other numbers than follow from the pages" in " ".join(found.problems)
+
+
+def test_decoys_that_are_made_to_count(folder: Path) -> None:
+    decoys = "(SELECT min(number) FROM walks WHERE stake = 0)"
+    found = verify(changed(folder, f"UPDATE walks SET stake = 0.5 WHERE number = {decoys}"))
     assert "held to other numbers than follow from the pages" in " ".join(found.problems)
 
 
@@ -153,6 +162,12 @@ def test_a_survey_that_allows_itself_more_than_it_says(change: str, folder: Path
     assert found.problems[0].startswith("the survey is held to an error of ")
 
 
+@pytest.mark.parametrize("error", ["1", "1.0"])
+def test_a_survey_that_allows_itself_everything(error: str, folder: Path) -> None:
+    with pytest.raises(CrawlFolderError, match="its survey cannot be read: the error of a survey is 1.0"):
+        verify(changed(folder, f"UPDATE survey SET error = {error}"))
+
+
 @pytest.mark.parametrize("which", ["max", "min"])
 def test_walks_that_were_left_out(which: str, folder: Path) -> None:
     found = verify(changed(folder, f"DELETE FROM walks WHERE number = (SELECT {which}(number) FROM walks)"))
@@ -162,14 +177,14 @@ def test_walks_that_were_left_out(which: str, folder: Path) -> None:
 def test_a_page_without_its_links(folder: Path) -> None:
     last = "(SELECT max(position) FROM page WHERE length(links) > 8)"
     found = verify(changed(folder, f"UPDATE page SET links = x'' WHERE position = {last}"))
-    assert any("certificate is said to be" in problem for problem in found.problems)
+    assert any("certificate claims" in problem for problem in found.problems)
 
 
 def test_a_certificate_that_says_more(folder: Path) -> None:
     report = json.loads((folder / "report.json").read_text())
     report["figures"]["certificate"]["lower"] += 0.01
     (folder / "report.json").write_text(json.dumps(report))
-    assert ["certificate is said to be" in problem for problem in verify(folder).problems] == [True]
+    assert ["certificate claims" in problem for problem in verify(folder).problems] == [True]
 
 
 def test_a_claim_before_it_is_reached(begun: Path, tmp_path: Path) -> None:
@@ -190,6 +205,6 @@ def test_the_command(measured: Path, folder: Path) -> None:
     changed(folder, "UPDATE survey SET seed = 'another'")
     wrong = orienteer("verify", folder, code=3)
     assert re.match(r"Walk \d+ of the survey began at ", wrong.stdout)  # the first may begin at the same page
-    told = json.loads(orienteer("verify", folder, "--json", code=3).stdout)
-    assert told["holds"] is False
-    assert told["problems"]
+    output = json.loads(orienteer("verify", folder, "--json", code=3).stdout)
+    assert output["holds"] is False
+    assert output["problems"]

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from unittest import mock
 
-from orienteer.answers.answer import Fetched, Request
-from orienteer.answers.meaning import Verdict
 from orienteer.extract import links as links_module
-from orienteer.fetch.archive import archived_answer
+from orienteer.fetch.archive import archived_response
 from orienteer.graph.proved import Certificate
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.revisiting import RefreshSettings
+from orienteer.live.epoch import begin_epoch
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import COUNTS_AS_FETCHED
+from orienteer.responses.response import Request, Response
+from orienteer.responses.verdict import VerdictKind
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.record import ArchivedPage
+from orienteer.workers.response_reader import read_response
 from tests.laws.adversarial_site import AdversarialSite, true_coverage
 
 
@@ -31,19 +34,30 @@ class Moment:
     truth: float
 
 
-def plan_of(site: AdversarialSite) -> CrawlPlan:
-    crawl = {"seeds": site.seeds, "archive": False, "robots": False} | site.settings["crawl"]
+def plan_of(site: AdversarialSite, archive: bool = False) -> CrawlPlan:
+    crawl = {"seeds": site.seeds, "archive": archive, "robots": False} | site.settings["crawl"]
     return CrawlPlan.of_tables(site.settings | {"crawl": crawl, "politeness": {"delay_s": 0.0}}, "test")
 
 
-def crawled(site: AdversarialSite, path: Path, every: int = 7) -> Iterator[Moment]:
+def crawled(site: AdversarialSite, path: Path, every: int = 7, archive: bool = False) -> Iterator[Moment]:
     """Crawl until nothing is left, and look at what is proved now and then; closed and opened again in the middle."""
-    plan = plan_of(site)
+    plan = plan_of(site, archive)
     with mock.patch.object(links_module, "MAX_LINKS", site.max_links):
         with CrawlFolder.create(path, plan.to_toml()) as folder:
             yield from _moments(site, Ledger(folder, plan), every, at_most=2 * every)
         with CrawlFolder.open(path) as folder:
             yield from _moments(site, Ledger(folder, plan), every, at_most=400)
+
+
+def refreshed(site: AdversarialSite, path: Path) -> None:
+    """Ask for every page again."""
+    plan = replace(plan_of(site, archive=True), refresh=RefreshSettings(start="seeds", revisit_chance=0.0))
+    with mock.patch.object(links_module, "MAX_LINKS", site.max_links), CrawlFolder.open(path) as folder:
+        begin_epoch(folder, plan, now=site.now)
+        ledger = Ledger(folder, plan)
+        for _ in _moments(site, ledger, every=400, at_most=400):
+            pass
+        ledger.end_epoch()
 
 
 def _moments(site: AdversarialSite, ledger: Ledger, every: int, at_most: int) -> Iterator[Moment]:
@@ -72,22 +86,24 @@ def _truth(site: AdversarialSite, ledger: Ledger) -> float:
 def _ask(site: AdversarialSite, intake: Intake, page: int) -> None:
     ledger = intake.ledger
     url = ledger.url(page)
+    if ledger.page_store.is_fresh(page):
+        return ledger.keep(page, 0.0)
     if site.place(url).kind == "robots":
         return intake.block(page, Outcome.ROBOTS, 0.0)
-    answer = answer_of(site, Request(url, page))
-    (read,) = intake.read([answer])
-    if read.meaning.verdict is Verdict.TRY_AGAIN:
+    response = answer_of(site, Request(url, page))
+    (read,) = intake.completed([read_response(response, intake.reading, ledger.folder.archive.record_headers())])
+    if read.verdict.kind is VerdictKind.TRY_AGAIN:
         return ledger.blocked(page, read.reason, read, 0.0)
-    intake.take_in(page, read, 0.0)
+    intake.record_response(page, read, 0.0)
 
 
-def answer_of(site: AdversarialSite, request: Request) -> Fetched:
+def answer_of(site: AdversarialSite, request: Request) -> Response:
     """What the site answers to a crawler."""
     place = site.place(request.url)
     if place.kind == "timeout":
-        return Fetched(request, Outcome.TIMED_OUT)
+        return Response(request, Outcome.TIMED_OUT)
     if place.kind == "large":
-        return Fetched(request, Outcome.TOO_LARGE, place.status)
+        return Response(request, Outcome.TOO_LARGE, place.status)
     headers = [("Content-Type", place.content_type)] if place.content_type else []
     if place.kind == "redirect":
         headers.append(("Location", place.hrefs[0]))
@@ -98,5 +114,5 @@ def answer_of(site: AdversarialSite, request: Request) -> Fetched:
     body = b"\x89PNG" if place.kind == "image" else site.html(request.url)
     if place.kind == "refusal":
         body = b"<p>Robots are not welcome"
-    page = ArchivedPage(request.url, 0.0, place.status, headers, body)
-    return archived_answer(request, page, plan_of(site).fetch)
+    page = ArchivedPage(request.url, site.now + request.page, place.status, headers, body)
+    return archived_response(request, page, plan_of(site).fetch)

@@ -1,9 +1,9 @@
 """Sites made to deceive a certificate, and the truth about them, computed densely from what the site is made of.
 
-The truth is that of the surfer of docs/theory/answers.md: a page is what a browser shows at a URL. Redirects are names
-of where they end, however long the way; links out of the scope do not exist; what a server refuses to a crawler, what
-robots.txt forbids, and what is behind a page that says nofollow exists all the same; a single link marked nofollow
-does not. Only 404 and 410 say that there is no page.
+The truth is that of the surfer of docs/theory/responses.md: a page is what a browser renders at a URL. A redirect is a
+name of the page at its end, however long the chain is; links out of the scope do not exist; pages that a server refuses
+to crawlers, that robots.txt forbids, or that are behind a nofollow page exist; a single link marked nofollow does not.
+Only 404 and 410 say that there is no page.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from urllib.parse import urljoin
 
 import numpy as np
 
-REFUSALS = (400, 401, 402, 403, 405, 406, 409, 411, 412, 418, 421, 423, 426, 428, 431, 451)
+ERROR_RESPONSES = (400, 401, 402, 403, 405, 406, 409, 411, 412, 418, 421, 423, 426, 428, 431, 451)
 HTML_TYPES = ("text/html", "text/html", "application/xhtml+xml", None, "unknown/unknown", "application/unknown", "*/*")
 KINDS = ["page"] * 18 + ["redirect"] * 4
 KINDS += ["no page", "refusal", "error", "timeout", "large", "image", "xml", "robots"]
@@ -25,7 +25,7 @@ Numbers = np.random.Generator
 
 @dataclass
 class Place:
-    """What stands at a URL.
+    """The content of a URL.
 
     `kind` is how it answers: page, redirect, no page, refusal, error, timeout, large, image, xml, robots. `hrefs` are
     its links as written, those in `nofollow` marked so; a redirect has one. `refresh` is a link in a header.
@@ -63,12 +63,13 @@ class AdversarialSite:
     settings: dict[str, dict[str, object]]
     max_links: int
     n_sessions: int = 0
+    now: float = 1e9  # Unix time of its answers
 
     def place(self, url: str) -> Place:
         return self.places.get(self.name(url), _NOTHING)
 
     def name(self, url: str) -> str:
-        """What a URL stands for: a visitor's session is no part of it."""
+        """The page of a URL, without a visitor's session."""
         path, _, session = url.partition("?visit&sid=")
         return path if "/visit/" in path and session else url
 
@@ -127,7 +128,7 @@ def _random_place(rng: Numbers, urls: Sequence[str]) -> Place:
     elif kind == "no page":
         place.status, place.hrefs = int(_one_of(rng, [404, 410])), []
     elif kind == "refusal":
-        place.status = int(_one_of(rng, REFUSALS))
+        place.status = int(_one_of(rng, ERROR_RESPONSES))
     elif kind == "error":
         place.status = int(_one_of(rng, [500, 502, 503, 206]))
     elif kind == "image":
@@ -145,7 +146,7 @@ def _random_place(rng: Numbers, urls: Sequence[str]) -> Place:
 
 
 def _add_chain(rng: Numbers, places: dict[str, Place], urls: list[str]) -> None:
-    """Redirects in a row, longer than a crawler follows; the end is a page that nobody else may link to."""
+    """Redirects in a row, longer than a crawler follows; the end is a page that no other page may link to."""
     if rng.random() < 0.5:
         return
     n = int(rng.integers(1, 12))
@@ -185,12 +186,24 @@ def _hex(rng: Numbers) -> str:
     return "".join("0123456789abcdef"[k] for k in rng.integers(16, size=23)) + "7"
 
 
+def change(rng: Numbers, site: AdversarialSite) -> None:
+    """A day later some pages have other texts and links."""
+    site.now += 86_400.0
+    urls = [url for url in site.places if "/visit/" not in url and "/copies/" not in url]
+    for url in urls:
+        place = site.places[url]
+        if place.kind == "page" and rng.random() < 0.3:
+            place.hrefs, place.nofollow = _some(rng, urls, 0, 6), set()
+            place.text = f"text {rng.integers(1 << 60)}"
+
+
 # -- the truth ------------------------------------------------------------------------------------------------------
 
 
 def true_coverage(
-    site: AdversarialSite, covered: set[str], is_inside: Callable[[str], bool], damping: float = 0.85
-) -> float:
+    site: AdversarialSite, covered: set[str], is_inside: Callable[[str], bool], damping: float = 0.85,
+    seed_trust: Sequence[float] = (),
+) -> float:  # fmt: skip
     """The share of a surfer's time on pages that were fetched; `covered` are the URLs that count as fetched."""
     names = [site.name(seed) for seed in site.seeds]
     nodes: dict[str, int] = {}
@@ -207,8 +220,8 @@ def true_coverage(
     rows = [[nodes[target] for target in targets] for targets in links]  # type: ignore[index]
     n = len(nodes)
     trust = np.zeros(n)
-    for name in names:
-        trust[nodes[_end_of(site, name, is_inside) or name]] += 1 / len(names)
+    for name, share in zip(names, seed_trust or [1 / len(names)] * len(names), strict=True):
+        trust[nodes[_end_of(site, name, is_inside) or name]] += share
     step = np.zeros((n, n))
     for source, row in enumerate(rows):
         if not row:

@@ -23,7 +23,7 @@ DAMPING = 0.85
 @dataclass(frozen=True)
 class Faults:
     """How likely things go wrong. Without `numbered`, a doubled message counts twice; without `committed`, messages
-    leave before the events that caused them are kept."""
+    leave before the events that caused them are stored."""
 
     loss: float = 0.0
     doubling: float = 0.0
@@ -104,7 +104,7 @@ class ShardedCrawl:
             self.shards[self.shard_of[page]].left[page] = float(trust[page])
         self._committed = [shard.copy() for shard in self.shards]
         self._n_sent = [0] * n_shards  # of the outbox of each
-        self._under_way: list[list[Message]] = [[] for _ in range(n_shards)]
+        self._in_flight: list[list[Message]] = [[] for _ in range(n_shards)]
         self._reports: list[Report | None] = [None] * n_shards
         self.n_kills = 0
 
@@ -162,12 +162,12 @@ class ShardedCrawl:
     def _send(self, place: int, end: int) -> None:
         for message in self.shards[place].outbox[self._n_sent[place] : end]:
             copies = 0 if self._rng.random() < self._faults.loss else 1 + (self._rng.random() < self._faults.doubling)
-            self._under_way[message.receiver] += [message] * copies
+            self._in_flight[message.receiver] += [message] * copies
         self._n_sent[place] = max(self._n_sent[place], end)
 
     def _receive(self, place: int) -> None:
-        """Some of what is under way arrives, in any order."""
-        shard, mail = self.shards[place], self._under_way[place]
+        """Some of the messages in flight arrive, in any order."""
+        shard, mail = self.shards[place], self._in_flight[place]
         for _ in range(min(len(mail), 4)):
             message = mail.pop(int(self._rng.integers(len(mail))))
             if self._faults.numbered and message.number in shard.applied:
@@ -184,4 +184,4 @@ class ShardedCrawl:
         if self._faults.committed:
             for other, sender in enumerate(self.shards):
                 sent = sender.outbox[: self._n_sent[other]]
-                self._under_way[place] += [message for message in sent if message.receiver == place]
+                self._in_flight[place] += [message for message in sent if message.receiver == place]

@@ -1,6 +1,6 @@
 """Every kind of answer on a small site, held against the dense truth.
 
-A home page links to a page in question and to another one; behind the page in question are five more that nobody else
+A home page links to a page in question and to another one; behind the page in question are five more that no other page
 links to. Whatever it answers, what is proved must not exceed what is true.
 """
 

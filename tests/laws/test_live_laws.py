@@ -14,7 +14,7 @@ from orienteer.policies.policy_spec import PolicySpec
 from tests.conftest import random_web
 from tests.faults.crawl_process import CrawlProcess
 from tests.faults.gate import Gate
-from tests.live.live_crawls import Told, crawled, hub, renumbered
+from tests.live.live_crawls import StoredCrawl, crawled, hub, renumbered
 from tests.live.topics import LIVE_POLICIES, simulated_topic, spec_for, topic_for
 
 
@@ -30,14 +30,14 @@ def test_one_worker_fetches_in_the_order_of_the_simulation(
     settings = {"crawl": {"workers": 1, "near_duplicates": "off"}}
     with FakeWeb(site) as web:
         report = crawled(web, seeds, tmp_path / "c", policy=spec, until=until, settings=settings, **topic)
-    told = Told(tmp_path / "c")
-    heard = simulated_topic(policy, site, told, tmp_path)
+    stored = StoredCrawl(tmp_path / "c")
+    topic_arguments = simulated_topic(policy, site, stored, tmp_path)
     made = PolicySpec.parse(spec).make(damping=0.85)
-    trace = ori.simulate(renumbered(told, site), made, trust=[0, 1, 2], until=until, **heard)
-    assert told.order == trace.order.tolist()
+    trace = ori.simulate(renumbered(stored, site), made, trust=[0, 1, 2], until=until, **topic_arguments)
+    assert stored.order == trace.order.tolist()
     assert report.stopped_because == trace.stopped_because
     assert report.figures.certificate.lower == pytest.approx(trace.certificate.lower, abs=1e-8)
-    assert [web.count(url) for url in told.urls] == [told.order.count(page) for page in range(len(told.urls))]
+    assert [web.count(url) for url in stored.urls] == [stored.order.count(page) for page in range(len(stored.urls))]
 
 
 @pytest.mark.parametrize("policy", LIVE_POLICIES)
@@ -53,13 +53,13 @@ def test_neither_interruptions_nor_a_kill_change_the_order(
         "settings": {"crawl": {"workers": 1, "commit_every_s": 0.01}},
         **topic_for(policy, site, tmp_path, rng),
     }
-    folder, checkpoint = tmp_path / "parts", tmp_path / "parts" / "checkpoints" / "latest.npz"
+    folder, checkpoint = tmp_path / "resumed", tmp_path / "resumed" / "checkpoints" / "latest.npz"
     with FakeWeb(gate) as web:
         crawled(web, hub(site), tmp_path / "whole", **named)
-        order = Told(tmp_path / "whole").order
+        order = StoredCrawl(tmp_path / "whole").order
         for budget in (10, 20):
             crawled(web, hub(site), folder, budget=budget, **named)
-            assert Told(folder).order == order[:budget]
+            assert StoredCrawl(folder).order == order[:budget]
             assert checkpoint.exists()
             if budget == 10:
                 checkpoint.unlink()
@@ -67,6 +67,6 @@ def test_neither_interruptions_nor_a_kill_change_the_order(
         with CrawlProcess([folder, "--quiet", "--budget", 1000]) as process:
             gate.kill_at(process)
         gate.open()
-        assert 20 <= len(Told(folder).order) <= 30 < len(order)
+        assert 20 <= len(StoredCrawl(folder).order) <= 30 < len(order)
         crawled(web, hub(site), folder, **named)
-    assert Told(folder).order == order
+    assert StoredCrawl(folder).order == order

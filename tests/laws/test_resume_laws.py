@@ -1,4 +1,4 @@
-"""Whatever happened in a crawl, telling it to a new Crawl, or restoring a checkpoint, gives the same crawl again."""
+"""After any events of a crawl, a replay into a new Crawl and a restored checkpoint both give the same crawl again."""
 
 from __future__ import annotations
 
@@ -91,15 +91,15 @@ def assert_same(a: ori.Crawl, b: ori.Crawl) -> None:
 @pytest.mark.parametrize("name", LIVE_POLICIES)
 @settings(max_examples=settings().max_examples // 4)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 60))
-def test_all_events_told_again_and_a_checkpoint_give_the_same_crawl(name: str, seed: int, n: int) -> None:
+def test_a_replay_and_a_checkpoint_give_the_same_crawl(name: str, seed: int, n: int) -> None:
     crawl, events = random_crawl(name, n, np.random.default_rng(seed))
-    assert_same(crawl, told_again(name, events))
+    assert_same(crawl, replayed(name, events))
     restored = from_checkpoint(name, crawl)
     assert_same(crawl, restored)
     continue_both(crawl, restored)
 
 
-def told_again(name: str, events: list[Event]) -> ori.Crawl:
+def replayed(name: str, events: list[Event]) -> ori.Crawl:
     again = new_crawl(name)
     for event in events:
         if event.kind != "discovered":
@@ -112,7 +112,7 @@ def from_checkpoint(name: str, crawl: ori.Crawl) -> ori.Crawl:
     again = new_crawl(name)
     for page in crawl.order:
         again.web.add(page, crawl.web.links(page))
-    again.web.know(crawl.web.n_pages)
+    again.web.grow_to(crawl.web.n_pages)
     again.web.set_hosts(np.arange(crawl.web.n_pages), crawl.web.hosts)
     saved = {key: value.copy() for key, value in checkpoint(crawl).items()}
     restore(again, saved)
@@ -121,8 +121,8 @@ def from_checkpoint(name: str, crawl: ori.Crawl) -> ori.Crawl:
 
 def continue_both(a: ori.Crawl, b: ori.Crawl) -> None:
     """What comes next is the same too."""
-    a.reconsider()
-    b.reconsider()
+    a.recheck_goal()
+    b.recheck_goal()
     while (page := a.next()) is not None:
         assert b.next() == page
         links = [(page * 7 + 1) % N_PAGES, (page * 3 + 2) % N_PAGES]

@@ -1,6 +1,6 @@
 """The law of sharded certificates (docs/theory/sharding.md): what a sharded crawl could claim, whatever goes wrong.
 
-Sharding is not built. The law is kept true for the day that one machine does not suffice.
+Sharding is not built. The test documents that the law holds, for crawls beyond one machine.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ ALL_FAULTS = Faults(loss=0.05, doubling=0.1, kill=0.03)
 
 
 def random_web(rng: np.random.Generator) -> LinkGraph:
-    """Dangling pages, pages that nobody links to and that link nowhere, pages with the same links (so that masses tie),
+    """Dangling pages, isolated pages, pages with the same links (so that masses tie),
     and a tree, in which no mass ever comes back and the bound is tight."""
     n = int(rng.integers(60, 160))
     n_links = int(rng.integers(1, 4) * n)
     sources, targets = rng.integers(0, n, n_links), (n * rng.random(n_links) ** 2).astype(int)
     is_odd = rng.random(n) < 0.25
-    kept = ~(is_odd[sources] & (rng.random(n_links) < 0.9)) & (targets < n - 5)  # the last five stay isolated
+    selected = ~(is_odd[sources] & (rng.random(n_links) < 0.9)) & (targets < n - 5)  # the last five stay isolated
     twins = rng.integers(0, n - 5, (2, 3 * 5))
     parents = np.arange(n - 5) // 3
     tree = np.flatnonzero(parents != np.arange(n - 5)) if rng.random() < 0.5 else np.empty(0, int)
     keeps_graph = rng.random() < 0.7 or len(tree) == 0
     pairs = [(parents[tree], tree)]
     if keeps_graph:
-        pairs += [(sources[kept], targets[kept]), (twins[0], np.repeat(twins[1][:5], 3))]
-    all_sources, all_targets = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
+        pairs += [(sources[selected], targets[selected]), (twins[0], np.repeat(twins[1][:5], 3))]
+    all_sources, all_targets = (np.concatenate(columns) for columns in zip(*pairs, strict=True))
     return LinkGraph.from_links(n, all_sources, all_targets, hosts=rng.integers(0, 20, n))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from orienteer.extract.near_duplicates import BAND_SLOTS, N_BANDS, N_SLOTS, SLOT_TYPE, bands
-from orienteer.kernel import standing_in
+from orienteer.kernel import substituted
 from orienteer.ledger import band_index
 from orienteer.ledger.band_index import PER_BAND, BandIndex
 
@@ -72,7 +72,7 @@ def test_it_finds_what_a_dictionary_finds(seed: int) -> None:
         add(index, page, signature)
         reference.add(page, signature)
         known[page] = signature
-        if rng.random() < 0.2:  # it says something else now
+        if rng.random() < 0.2:  # it has other content now
             changed = int(rng.choice(list(known)))
             index.remove(changed, known[changed])
             reference.remove(changed, known.pop(changed))
@@ -108,8 +108,8 @@ def test_a_large_one_takes_about_sixty_bytes_a_page_and_loses_none() -> None:
     assert index.n_bytes <= 66 * n_pages
     for page in range(0, n_pages, 41):
         assert page in index.find(made[2 * N_SLOTS * page : 2 * N_SLOTS * (page + 1)])
-    strangers = [index.find(rng.bytes(2 * N_SLOTS)) for _ in range(2_000)]
-    assert sum(map(len, strangers)) < 0.2 * len(strangers)
+    unrelated = [index.find(rng.bytes(2 * N_SLOTS)) for _ in range(2_000)]
+    assert sum(map(len, unrelated)) < 0.2 * len(unrelated)
 
 
 def test_a_page_that_is_removed_is_found_no_more() -> None:
@@ -120,7 +120,7 @@ def test_a_page_that_is_removed_is_found_no_more() -> None:
     add(index, 8, second)
     index.remove(7, first)
     assert (index.find(first), index.find(second)) == ([], [8])
-    index.remove(7, first)  # once more: nothing is there
+    index.remove(7, first)  # once more: it has no entries
     add(index, 7, second)
     assert index.find(second) == [7, 8]
 
@@ -133,12 +133,12 @@ def test_plain_python_does_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
             return None
 
         def wait(self) -> None:
-            raise AssertionError("nobody waits")
+            raise AssertionError("no one waits")
 
     monkeypatch.setattr(band_index.secrets, "randbits", lambda n: 0x1234567890ABCDEF)
     made = signatures(np.random.default_rng(2), 150, n_models=10, n_changed=4)
     compiled, plain = BandIndex(), BandIndex()
-    with standing_in(Compiling()):
+    with substituted(Compiling()):
         for page, signature in enumerate(made):
             add(plain, page, signature)
         plain.remove(3, made[3])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tarfile
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,25 +18,23 @@ from orienteer.ledger.plan import CrawlPlan
 from orienteer.policies.policy import POLICIES, Policy, Priorities, TrustedPages
 from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
-from tests.conftest import random_web
-from tests.live.live_crawls import Told, crawled, hub
+from tests.conftest import golden_folder, random_web
+from tests.live.live_crawls import StoredCrawl, crawled, hub
 from tests.registered import register_for_now
-
-OLD = Path(__file__).parents[1] / "golden" / "folders" / "crawl-0.1.0.tar.xz"
 
 
 class OftenLinked(Policy):
-    """Fetch what many fetched pages link to; who they are is kept in a dict of lists."""
+    """Fetch what many fetched pages link to; their ids are in a dict of lists."""
 
     name: ClassVar[str] = "often-linked"
-    n_told: ClassVar[int] = 0
+    n_fetches: ClassVar[int] = 0
 
     def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
         self._sources: dict[int, list[Any]] = {page: [] for page in trusted.pages.tolist()}
         return self._priorities(trusted.pages.tolist())
 
     def fetched(self, page: int, web: GrowingGraph) -> Priorities:
-        type(self).n_told += 1
+        type(self).n_fetches += 1
         links = web.links(page).tolist()
         for target in links:
             self._sources.setdefault(target, []).append(self._note(page))
@@ -52,7 +49,7 @@ class OftenLinked(Policy):
 
 
 class Spoilt(OftenLinked):
-    """The same, but after a while it keeps what cannot be kept."""
+    """The same, but after a while its state cannot be saved."""
 
     name: ClassVar[str] = "spoilt"
 
@@ -105,30 +102,30 @@ ONE_WORKER = {"settings": {"crawl": {"workers": 1}}}
 def test_a_dict_travels_through_the_file(site: GraphSite, tmp_path: Path) -> None:
     with FakeWeb(site) as web:
         crawled(web, hub(site), tmp_path / "c", policy="often-linked", budget=30, **ONE_WORKER)
-    OftenLinked.n_told = 0
+    OftenLinked.n_fetches = 0
     by_checkpoint = opened(tmp_path / "c").crawl
-    assert OftenLinked.n_told == 0, "the checkpoint was used: nothing had to be told"
+    assert OftenLinked.n_fetches == 0, "the checkpoint was used: nothing was replayed"
     (tmp_path / "c" / "checkpoints" / "latest.npz").unlink()
-    told = opened(tmp_path / "c").crawl
-    assert OftenLinked.n_told == 30
-    assert vars(by_checkpoint.policy) == vars(told.policy)
-    assert len(vars(told.policy)["_sources"]) > 30
+    replayed = opened(tmp_path / "c").crawl
+    assert OftenLinked.n_fetches == 30
+    assert vars(by_checkpoint.policy) == vars(replayed.policy)
+    assert len(vars(replayed.policy)["_sources"]) > 30
 
 
-def test_a_policy_that_cannot_be_kept_is_refused_before_the_first_fetch(site: GraphSite, tmp_path: Path) -> None:
+def test_a_policy_that_cannot_be_saved_is_refused_before_the_first_fetch(site: GraphSite, tmp_path: Path) -> None:
     with FakeWeb(site) as web:
         with pytest.raises(InputError, match=r"^unfit: _note_of is a function; a policy's state must be"):
             crawled(web, hub(site), tmp_path / "c", policy="unfit")
         assert web.requests == []
 
 
-def test_a_crawl_goes_on_when_its_policy_cannot_be_kept_any_more(site: GraphSite, tmp_path: Path) -> None:
-    """That is said once a run; earlier checkpoints stay, and the order is the same in the end."""
+def test_a_crawl_continues_when_its_policy_cannot_be_saved_any_more(site: GraphSite, tmp_path: Path) -> None:
+    """That is stored once a run; earlier checkpoints stay, and the order is the same in the end."""
     with FakeWeb(site) as web:
         crawled(web, hub(site), tmp_path / "whole", policy="often-linked", **ONE_WORKER)
         for budget in (3, 30, 45, None):
             crawled(web, hub(site), tmp_path / "c", policy="spoilt", budget=budget, **ONE_WORKER)
-    assert Told(tmp_path / "c").order == Told(tmp_path / "whole").order
+    assert StoredCrawl(tmp_path / "c").order == StoredCrawl(tmp_path / "whole").order
     noted = events_of(tmp_path / "c")
     assert [kind for kind, _ in noted] == ["no checkpoint"] * 3
     assert all(text.startswith("spoilt: _sources[") and "is a function" in text for _, text in noted)
@@ -144,10 +141,8 @@ def test_a_crawl_goes_on_when_its_policy_cannot_be_kept_any_more(site: GraphSite
 
 
 def test_a_folder_of_version_0_1_0_is_opened(tmp_path: Path) -> None:
-    """Its checkpoint is not read any more; what it says follows from the database too."""
-    with tarfile.open(OLD) as archive:
-        archive.extractall(tmp_path, filter="data")
-    folder = tmp_path / "crawl-0.1.0"
+    """Its checkpoint is not read any more; its state follows from the database too."""
+    folder = golden_folder("crawl-0.1.0", tmp_path)
     with np.load(folder / "checkpoints" / "latest.npz") as saved:
         old = dict(saved)
     crawl = opened(folder).crawl

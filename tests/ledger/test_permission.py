@@ -1,4 +1,4 @@
-"""What the settings of a folder open is obeyed only where this user has said so."""
+"""Settings of a folder that widen access apply only where this user has allowed them."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from orienteer.around.estimate import live_estimate
-from orienteer.around.rounds import EstimateSettings
 from orienteer.errors import InputError
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.fetch.settings import FetchSettings
 from orienteer.ledger.permission import expect_allowed, opening_settings, remember_allowed
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.library.one_crawl import StartedCrawl
+from orienteer.library.single_crawl import ResumedCrawl
 from orienteer.live.session import refresh
+from orienteer.neighborhood.estimate import live_estimate
+from orienteer.neighborhood.rounds import EstimateSettings
 from tests.cli.run import orienteer, refused
-from tests.live.live_crawls import Told, crawled
+from tests.live.live_crawls import StoredCrawl, crawled
 
 A = "http://a.test"
 PLAN = CrawlPlan.of_tables({"crawl": {"seeds": [A]}}, "test")
@@ -39,25 +39,25 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("fetch", "said"),
     [
-        ({"allow_private": True}, "allow_private = true, not known to be yours; say --allow-private to allow it"),
-        ({"proxy": "http://10.0.0.1:80"}, "say --proxy http://10.0.0.1:80 to allow it"),
-        ({"connect_to": "10.0.0.1:80", "allow_private": True}, "say --allow-private --connect-to 10.0.0.1:80 to"),
-        ({"fetcher": "archive:path=/home"}, "say --fetcher archive:path=/home to allow it"),
+        ({"allow_private": True}, "allow_private = true, not known to be yours; use --allow-private to allow it"),
+        ({"proxy": "http://10.0.0.1:80"}, "use --proxy http://10.0.0.1:80 to allow it"),
+        ({"connect_to": "10.0.0.1:80", "allow_private": True}, "use --allow-private --connect-to 10.0.0.1:80 to"),
+        ({"fetcher": "archive:path=/home"}, "use --fetcher archive:path=/home to allow it"),
         ({"verify_tls": False}, "put verify_tls into a file of your own and name it with --settings"),
         ({"ca_file": "/tmp/x"}, "put ca_file into a file of your own"),
     ],
 )
-def test_what_a_stranger_opens_is_refused(folder: Path, fetch: dict[str, Any], said: str) -> None:
+def test_settings_of_an_untrusted_folder_are_refused(folder: Path, fetch: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError) as error:
         expect_allowed(folder, opening(**fetch))
     assert said in str(error.value)
     assert "\n" not in str(error.value)
-    expect_allowed(folder, opening(**fetch), {"fetch": fetch})  # it is said just now
+    expect_allowed(folder, opening(**fetch), {"fetch": fetch})  # allowed by this command
     remember_allowed(folder, opening(**fetch))
     expect_allowed(folder, opening(**fetch))
 
 
-def test_a_proxy_that_a_terminal_would_obey_is_shown_as_text(folder: Path) -> None:
+def test_control_characters_of_a_proxy_are_escaped(folder: Path) -> None:
     with pytest.raises(InputError) as error:
         expect_allowed(folder, opening(proxy="http://\x1b[2Jx:80"))
     assert "\x1b" not in str(error.value)
@@ -104,7 +104,7 @@ def test_without_a_place_for_the_key_it_must_be_said_each_time(
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     remember_allowed(folder, opening(allow_private=True))
-    with pytest.raises(InputError, match="nothing can be kept in .*; say --allow-private to allow it"):
+    with pytest.raises(InputError, match="no signature can be stored in .*; use --allow-private to allow it"):
         expect_allowed(folder, opening(allow_private=True))
 
 
@@ -114,14 +114,14 @@ def test_every_way_to_go_on_asks_and_ones_own_crawl_does_not(tmp_path: Path) -> 
     with FakeWeb(MadeSite(pages)) as web:
         crawled(web, f"{A}/", folder, budget=1, scope="host")
         n_asked = len(web.requests)
-        (folder / "crawl.allowed").unlink()  # as a stranger has it
+        (folder / "crawl.allowed").unlink()  # as in an untrusted copy
         line = refused("crawl", folder)
         assert f'connect_to = "{web.address}", not known to be yours' in line
         assert f"--connect-to {web.address}" in line
         assert "not known to be yours" in refused("crawl", folder, "--refresh")
         assert "not known to be yours" in refused("estimate", folder)
         with pytest.raises(InputError, match="not known to be yours"):
-            StartedCrawl(folder)
+            ResumedCrawl(folder)
         with pytest.raises(InputError, match="not known to be yours"):
             refresh(folder)
         with pytest.raises(InputError, match="not known to be yours"):
@@ -129,5 +129,5 @@ def test_every_way_to_go_on_asks_and_ones_own_crawl_does_not(tmp_path: Path) -> 
         assert len(web.requests) == n_asked
         orienteer("crawl", folder, "--budget", 2, "--connect-to", web.address)
         orienteer("crawl", folder, "--budget", 3)
-        assert sum(row is not None for row in Told(folder).rows.values()) == 3
+        assert sum(row is not None for row in StoredCrawl(folder).rows.values()) == 3
         orienteer("estimate", folder, "--budget", 1, "--connect-to", web.address)

@@ -1,4 +1,4 @@
-"""The settings of a crawl: written, read, gone on with."""
+"""The settings of a crawl: written, read, resumed."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_what_is_wrong_is_one_line_that_names_it(text: str, said: str) -> None:
     ("changed", "said"),
     [
         ({"seeds": ()}, "seeds is empty"),
-        ({"seeds": ("nonsense://",)}, "'nonsense://' is not a valid URL"),
+        ({"seeds": ("nonsense://",)}, "'nonsense://': only http and https can be crawled"),
         ({"policy": "optimal"}, "policy optimal must know the whole web beforehand"),
         ({"policy": "certifed"}, "did you mean 'certified'"),
         ({"damping": 1.0}, "damping is 1.0"),
@@ -121,14 +121,17 @@ def test_trust_stays_with_its_seed_where_two_are_one_page() -> None:
     assert settings.trust == (6.5, 2.0)
 
 
-# -- going on ---------------------------------------------------------------------------------------------------
+# -- resuming ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"seeds": SEEDS[:1]}, "begun with seeds http://a.test/, https://b.test:8443/x.*, not http://a.test/$"),
-        ({"trust": (1.0, 2.0)}, "begun with trust none, not 1.0, 2.0$"),
+        (
+            {"seeds": SEEDS[:1]},
+            "begun with seeds http://a.test/, https://b.test:8443/x.*, not http://a.test/; choose",
+        ),
+        ({"trust": (1.0, 2.0)}, "begun with trust none, not 1.0, 2.0; choose another -o"),
         ({"policy": "opic"}, "begun with policy certified, not opic"),
         ({"damping": 0.5}, "begun with damping 0.85, not 0.5"),
     ],

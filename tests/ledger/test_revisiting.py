@@ -12,10 +12,10 @@ from orienteer.errors import InputError
 from orienteer.ledger.revisiting import (
     DAY_S,
     RefreshSettings,
+    after_visit,
     change_chance,
     due_pages,
     is_gone,
-    noted,
     verdict,
 )
 from orienteer.pages.states import PageState
@@ -107,9 +107,9 @@ REDIRECT = row(FETCHED, None, redirect_to=4, links=np.array([4], np.uint32), sta
         (row(BLOCKED), row(BLOCKED), VisitKind.NOTHING),
         (OLD, OLD, VisitKind.UNCHANGED),
         (OLD, OLD._replace(digest=b"b"), VisitKind.CHANGED),
-        (OLD, OLD._replace(links=np.array([1], np.uint32)), VisitKind.CHANGED),  # the scope is another one
+        (OLD, OLD._replace(links=np.array([1], np.uint32)), VisitKind.UNCHANGED),  # the scope is another one
         (OLD, row(FAILED), VisitKind.MISSING),
-        (OLD, row(BLOCKED), VisitKind.OUT_OF_REACH),
+        (OLD, row(BLOCKED), VisitKind.UNREACHABLE),
         (OLD, REDIRECT, VisitKind.CHANGED),
         (OLD, REDIRECT._replace(status=302), VisitKind.MISSING),
         (OLD, OLD._replace(digest=b"b", duplicate_of=3), VisitKind.MISSING),
@@ -119,7 +119,7 @@ REDIRECT = row(FETCHED, None, redirect_to=4, links=np.array([4], np.uint32), sta
         (REDIRECT, OLD, VisitKind.CHANGED),
         (row(FAILED), row(FAILED), VisitKind.UNCHANGED),
         (row(FAILED), OLD, VisitKind.CHANGED),
-        (row(FAILED), row(BLOCKED), VisitKind.OUT_OF_REACH),
+        (row(FAILED), row(BLOCKED), VisitKind.UNREACHABLE),
     ],
 )
 def test_what_is_found_is_held_against_what_is_known(before: PageRow | None, found: PageRow, kind: VisitKind) -> None:
@@ -131,17 +131,17 @@ def test_a_page_is_gone_when_it_is_missing_often_and_long_enough() -> None:
     page = Revisits(7, 0.0, 0.0)
     gone = []
     for day in (10.0, 10.1, 10.2, 11.9, 12.0, 13.0):
-        page = noted(page, VisitKind.MISSING, day * DAY_S)
+        page = after_visit(page, VisitKind.MISSING, day * DAY_S)
         gone.append(is_gone(page, settings, day * DAY_S))
     assert gone == [False, False, False, False, True, True]
     assert (page.n_checks, page.n_missing, page.missing_since) == (0, 6, 10 * DAY_S)
 
 
-def test_a_page_that_is_back_begins_anew() -> None:
-    page = noted(Revisits(7, 0.0, 0.0), VisitKind.MISSING, 10.0)
-    page = noted(page, VisitKind.NOT_MODIFIED, 20.0)
+def test_a_page_that_is_back_begins_again() -> None:
+    page = after_visit(Revisits(7, 0.0, 0.0), VisitKind.MISSING, 10.0)
+    page = after_visit(page, VisitKind.NOT_MODIFIED, 20.0)
     assert page == Revisits(7, 0.0, 20.0, n_checks=1)
-    assert noted(page, VisitKind.CHANGED, 30.0) == Revisits(7, 0.0, 30.0, n_checks=2, n_changes=1)
+    assert after_visit(page, VisitKind.CHANGED, 30.0) == Revisits(7, 0.0, 30.0, n_checks=2, n_changes=1)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A library with a tiny crawl in it, which was made without a network."""
+"""A library with a tiny crawl, made without a network."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.library.library import Library
-from tests.imports.collections_made import response, write
+from tests.imports.made_collections import response, write
 
 A = "http://a.test"
 
@@ -25,7 +25,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def library(tiny: Path, tmp_path: Path) -> Library:
-    """It has one crawl, a.test."""
+    """A library with a single crawl, a.test."""
     library = Library(tmp_path / "crawls")
     library.make()
     shutil.copytree(tiny, library.path / "a.test")

@@ -1,4 +1,4 @@
-"""What somebody types into a form becomes an option that is on the list, or one clear line."""
+"""Text typed into a form becomes an option of the allow-list, or an error of one line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from orienteer.errors import InputError, OrienteerError
 from orienteer.exports import all_exporters
-from orienteer.library.commands import KINDS, Options, checked_options, checked_url, command, option_names, planned
+from orienteer.library.commands import (
+    KINDS,
+    Options,
+    checked_options,
+    checked_url,
+    command_line,
+    option_names,
+    plan_of_new_crawl,
+)
 from orienteer.library.jobs import Jobs, expect_public
 from orienteer.library.library import Library
 
@@ -19,29 +27,27 @@ GIVEN = st.sampled_from(["--allow-private", "-o /etc", "x\n--hook=evil", "98 %",
 VALUES = GIVEN | st.text(max_size=30) | st.integers() | st.floats() | st.booleans()
 FLAGS = (
     "--until=", "--budget=", "--delay=", "--user-agent=", "--render=", "--scope=", "--max-depth=", "--format=",
-    "--output=/crawls/x", "--out=/out", "--library=/crawls",
+    "--output=/crawls/x", "--output=/out", "--library=/crawls",
 )  # fmt: skip
-SWITCHES = ("--screenshots", "--requisites", "--index", "--rebuild", "--all", "--full-text", "--due")
+SWITCHES = ("--screenshots", "--assets", "--index", "--rebuild", "--all", "--full-text", "--due")
 
 
 @given(st.sampled_from(KINDS), st.dictionaries(st.sampled_from(NAMED), VALUES, max_size=5))
-def test_nothing_that_is_typed_becomes_a_flag_or_a_path(
-    kind: str, options: dict[str, str | int | float | bool]
-) -> None:
+def test_user_input_never_becomes_a_flag_or_a_path(kind: str, options: dict[str, str | int | float | bool]) -> None:
     try:
         found = checked_options(kind, options)
     except InputError as error:
         assert "\n" not in str(error)
         return
-    typed = command(kind, Path("/crawls/x"), found, Path("/out") if kind == "export" else None)
+    typed = command_line(kind, Path("/crawls/x"), found, Path("/out") if kind == "export" else None)
     assert typed[:2] == ("orienteer", kind)
     assert typed[2] == "/crawls/x" or typed[2] == found["url"].encode("ascii").decode()
     assert all(part.startswith(FLAGS) or part in SWITCHES for part in typed[3:])
-    assert all("\n" not in part and "\0" not in part for part in typed)
+    assert all("\n" not in argument and "\0" not in argument for argument in typed)
 
 
 @given(st.text(max_size=200))
-def test_a_url_that_is_taken_is_one_for_the_web(text: str) -> None:
+def test_an_accepted_url_is_http(text: str) -> None:
     try:
         url = checked_url(text)
     except InputError as error:
@@ -54,12 +60,12 @@ def test_a_url_that_is_taken_is_one_for_the_web(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("ftp://example.org/", "ftp://example.org/: only addresses with http or https can be crawled"),
-        ("file:///etc/passwd", "file:///etc/passwd: only addresses with http or https can be crawled"),
-        ("https://me:secret@example.org/", "there is a name or a password in the address"),
-        ("https:///me@example.org/", "there is a name or a password in the address"),
+        ("ftp://example.org/", "ftp://example.org/: only http and https can be crawled"),
+        ("file:///etc/passwd", "file:///etc/passwd: only http and https can be crawled"),
+        ("https://me:secret@example.org/", "the address contains a user name or password"),
+        ("https:///me@example.org/", "the address contains a user name or password"),
         ("https:\\\\me@example.org", "is not a valid URL"),
-        ("me@example.org", "there is a name or a password in the address"),
+        ("me@example.org", "the address contains a user name or password"),
         ("https://", "is not a valid URL"),
         ("", "is not a valid URL"),
         ("https://exa mple.org", "is not a valid URL"),
@@ -67,7 +73,7 @@ def test_a_url_that_is_taken_is_one_for_the_web(text: str) -> None:
         ("x" * 5000, "the address is too long"),
     ],
 )
-def test_what_is_no_url_for_a_crawl(text: str, line: str) -> None:
+def test_invalid_start_urls(text: str, line: str) -> None:
     with pytest.raises(InputError) as caught:
         checked_url(text)
     assert line in str(caught.value)
@@ -104,11 +110,11 @@ def test_private_addresses_are_refused_in_one_line(library: Library, url: str) -
         ("crawl", {"url": "http://b.test/", "hook": "x.py"}, "no option of this crawl named 'hook'"),
         ("crawl", {"url": "http://b.test/", "until": "150 %"}, "until is '150 %'; a coverage is above 0 and at most 1"),
         ("crawl", {"url": "http://b.test/", "until": "much"}, "until is 'much'; it must be a number"),
-        ("crawl", {"url": "http://b.test/", "budget": "-5"}, "budget is '-5'; it must be a whole number"),
-        ("crawl", {"url": "http://b.test/", "budget": 0}, "budget is 0; it must be at least one page"),
+        ("crawl", {"url": "http://b.test/", "budget": "-5"}, "budget is '-5'; it must be 1 or more pages"),
+        ("crawl", {"url": "http://b.test/", "budget": 0}, "budget is '0'; it must be 1 or more pages"),
         ("crawl", {"url": "http://b.test/", "delay": "nan"}, "delay is 'nan'; it must be a number"),
-        ("crawl", {"url": "http://b.test/", "delay": 0}, "leave hosts at least 0.1 seconds"),
-        ("crawl", {"url": "http://b.test/", "delay": -1}, "delay_s is -1.0; it must be 0 or more"),
+        ("crawl", {"url": "http://b.test/", "delay": 0}, "delay is 0.0; choose 0.1 or more seconds"),
+        ("crawl", {"url": "http://b.test/", "delay": -1}, "delay is '-1'; it must be 0 or more seconds"),
         ("crawl", {"url": "http://b.test/", "scope": "world"}, "scope is 'world'; it must be one of host, site"),
         ("crawl", {"url": "http://b.test/", "scope": "web"}, "a crawl of the whole web needs a budget"),
         ("crawl", {"url": "http://b.test/", "render": "/etc/*"}, "render is '/etc/*'; it must be one of auto"),
@@ -122,7 +128,7 @@ def test_private_addresses_are_refused_in_one_line(library: Library, url: str) -
         ("delete", {}, "no kind of job named 'delete'"),
     ],
 )
-def test_options_that_cannot_be(library: Library, kind: str, options: Options, line: str) -> None:
+def test_invalid_options(library: Library, kind: str, options: Options, line: str) -> None:
     name = "new" if "url" in options else "a.test"
     with pytest.raises(OrienteerError) as caught:
         Jobs(library).start(kind, name, options)
@@ -142,16 +148,16 @@ def test_forms_leave_fields_empty() -> None:
         "max_depth": " ",
     }
     found = checked_options("crawl", given)
-    assert found == {"url": "https://b.test/", "until": 0.98, "budget": 1000, "scope": "site", "index": True}
-    plan = planned(found["url"], found, allow_private=False)
+    assert found == {"url": "b.test/", "until": 0.98, "budget": 1000, "scope": "site", "index": True}
+    plan = plan_of_new_crawl(found["url"], found, allow_private=False)
     assert (plan.crawl.until, plan.crawl.budget, plan.scope.kind, plan.fetch.allow_private) == (
         0.98,
         1000,
         "site",
         False,
     )
-    assert command("crawl", Path("/c/b.test"), found) == (
-        "orienteer", "crawl", "https://b.test/", "--output=/c/b.test", "--until=0.98", "--budget=1000",
+    assert command_line("crawl", Path("/c/b.test"), found) == (
+        "orienteer", "crawl", "b.test/", "--output=/c/b.test", "--until=0.98", "--budget=1000",
         "--scope=site", "--index",
     )  # fmt: skip
     assert checked_options("crawl", {"url": "", "index": "off", "budget": "none"}) == {"budget": "none"}

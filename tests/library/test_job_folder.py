@@ -1,4 +1,4 @@
-"""A job is what its lock says, whoever was killed: the server that started it, its runner, its command, in any order.
+"""The lock of a job decides its state, when its server, its runner or its command are killed, in any order.
 
 The commands here are small programs of the system, so that many can be started; `test_jobs` starts real ones.
 """
@@ -23,7 +23,7 @@ from tests.cli.live_process import wait_until
 
 
 class Place:
-    """A folder of jobs, whose commands wait until they are let go."""
+    """A folder of jobs whose commands wait for `let_go`."""
 
     def __init__(self, path: Path) -> None:
         self.jobs = JobFolder(path / "jobs")
@@ -32,9 +32,9 @@ class Place:
             os.mkfifo(gate)
 
     def start(self, then: str = "echo all is well", until: str = "running") -> JobRecord:
-        """A job that says something, waits, and does something."""
+        """Start a job that prints a line, waits, and runs `then`."""
         script = f"echo working >&2; read line < {self.gate}; {then}"
-        with self.jobs.guarded():
+        with self.jobs.locked():
             record = self.jobs.start("index", "a.test", {}, ("/bin/sh", "-c", script))
         if until:
             self.wait(record, until)
@@ -71,7 +71,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
 
 
 def exists(process: int) -> bool:
-    """Whether a process is there, and is more than a name that nobody has asked for yet."""
+    """Whether a process is alive, and not a zombie."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -91,13 +91,13 @@ def test_a_job_from_its_beginning_to_its_end(place: Place) -> None:
     running = place.wait(record, "running")
     assert running.process is not None
     assert os.getsid(running.process) == place.runner(record) != os.getsid(0), "it lives on when we are gone"
-    assert JobFolder(place.jobs.path).records() == [(running, "running")], "anybody sees it"
+    assert JobFolder(place.jobs.path).records() == [(running, "running")], "every process sees it"
     place.let_go()
     done, state = place.over(record)
     assert (state, done.exit_code, done.line) == ("done", 0, "all is well")
     assert done.ended is not None
     assert done.ended >= done.began
-    with pytest.raises(LibraryError, match="is over"):
+    with pytest.raises(LibraryError, match="has already ended"):
         place.jobs.stop(record.id)
 
 
@@ -119,7 +119,7 @@ def test_how_a_job_may_end(place: Place, then: str, state: str, code: int, line:
 
 
 def test_a_command_that_cannot_be_started_says_why(place: Place) -> None:
-    with place.jobs.guarded():
+    with place.jobs.locked():
         record = place.jobs.start("index", "a.test", {}, ("/no/such/program",))
     ended, state = place.over(record)
     assert (state, ended.line) == ("failed", "/no/such/program: No such file or directory")
@@ -137,8 +137,8 @@ def test_a_job_is_stopped_even_at_its_very_beginning(place: Place, until: str) -
 def test_one_that_takes_its_time_to_stop_is_stopping(place: Place) -> None:
     record = place.start(f"trap '' INT; echo >&2 ready; read line < '{place.next_gate}'; exit 3")
     place.let_go()
-    said = JobFiles(place.jobs.path, record.id).said
-    wait_until(lambda: "ready" in said.read_text())
+    stderr = JobFiles(place.jobs.path, record.id).stderr
+    wait_until(lambda: "ready" in stderr.read_text())
     place.jobs.stop(record.id)
     assert place.wait(record, "stopping").exit_code is None
     place.let_go(place.next_gate)
@@ -147,7 +147,7 @@ def test_one_that_takes_its_time_to_stop_is_stopping(place: Place) -> None:
 
 
 def test_killed_at_random_in_any_order(place: Place, fresh_rng: random.Random) -> None:
-    """Runner, command or both, before it has begun, while it works or when it ends: what is shown is true."""
+    """Runner, command or both, before it starts, while it works or when it ends: the state is true."""
     for _ in range(20):
         record = place.start(until=fresh_rng.choice(["", "running"]))
         is_let_go = False
@@ -177,12 +177,12 @@ def test_killed_at_random_in_any_order(place: Place, fresh_rng: random.Random) -
     assert place.over(record)[1] == "done", "and the next one runs"
 
 
-def test_a_command_is_not_left_alone_by_a_runner_that_is_killed(place: Place) -> None:
-    """It is asked to stop; while it does, the job is under way, and can be asked again."""
+def test_a_command_is_stopped_when_its_runner_is_killed(place: Place) -> None:
+    """It receives SIGINT; until it ends, the job is running and can be stopped again."""
     record = place.start(f"trap '' INT; echo >&2 ready; read line < '{place.next_gate}'; exit 0")
     place.let_go()
-    said = JobFiles(place.jobs.path, record.id).said
-    wait_until(lambda: "ready" in said.read_text())
+    stderr = JobFiles(place.jobs.path, record.id).stderr
+    wait_until(lambda: "ready" in stderr.read_text())
     runner = place.runner(record)
     killed(runner)
     wait_until(lambda: not exists(runner))
@@ -193,11 +193,11 @@ def test_a_command_is_not_left_alone_by_a_runner_that_is_killed(place: Place) ->
     assert (state, ended.exit_code) == ("killed", None)
 
 
-def test_a_job_outlives_who_started_it(place: Place) -> None:
+def test_a_job_outlives_its_starter(place: Place) -> None:
     script = f"echo working >&2; read line < {place.gate}; echo all is well"
     program = (
         "import os, signal\nfrom pathlib import Path\nfrom orienteer.library.job_folder import JobFolder\n"
-        f"jobs = JobFolder(Path({str(place.jobs.path)!r}))\nwith jobs.guarded():\n"
+        f"jobs = JobFolder(Path({str(place.jobs.path)!r}))\nwith jobs.locked():\n"
         f"    print(jobs.start('index', 'a.test', {{}}, ('/bin/sh', '-c', {script!r})).id, flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
@@ -208,9 +208,9 @@ def test_a_job_outlives_who_started_it(place: Place) -> None:
     assert place.over(record)[1] == "done"
 
 
-def test_a_record_alone_is_not_believed(place: Place) -> None:
-    """The machine went down, and somebody else has the number of the process now."""
-    with place.jobs.guarded():
+def test_a_record_alone_does_not_prove_that_a_job_is_alive(place: Place) -> None:
+    """After a reboot, another process has the recorded process id."""
+    with place.jobs.locked():
         pass
     record = JobRecord("20260101-000000-abcdef", "crawl", "a.test", {}, ("orienteer",), 1.0, process=os.getpid())
     files = JobFiles(place.jobs.path, record.id)
@@ -218,7 +218,7 @@ def test_a_record_alone_is_not_believed(place: Place) -> None:
     assert place.state(record) == "killed"
     files.lock.write_text(f"{os.getpid()}\n")
     assert place.state(record) == "killed"
-    with pytest.raises(LibraryError, match="is over"):
+    with pytest.raises(LibraryError, match="has already ended"):
         place.jobs.stop(record.id)
 
 
@@ -227,13 +227,13 @@ def test_a_process_that_does_not_hold_the_lock_is_left_alone(place: Place) -> No
     files = JobFiles(place.jobs.path, record.id)
     with subprocess.Popen([sys.executable, "-S", "-c", "input()"], stdin=subprocess.PIPE) as other:
         files.lock.write_text(f"{other.pid}\n")
-        place.jobs.stop(record.id)  # the command itself is asked
+        place.jobs.stop(record.id)  # the command itself receives the signal
         assert other.poll() is None
         other.communicate(b"\n")
     assert place.over(record)[1] in ("stopped", "killed")
 
 
-def test_old_jobs_are_forgotten_and_what_is_no_record_is_none(place: Place) -> None:
+def test_old_jobs_are_removed_and_other_files_stay(place: Place) -> None:
     running = place.start()
     for number in range(10):
         id = f"20260101-{number:06}-abcdef"
@@ -244,8 +244,8 @@ def test_old_jobs_are_forgotten_and_what_is_no_record_is_none(place: Place) -> N
         (place.jobs.path / f"20260103-00000{number}-abcdef.json").write_text(text)
     (place.jobs.path / "20260104-000000-abcdef.json").symlink_to(JobFiles(place.jobs.path, running.id).record)
     assert len(place.jobs.records()) == 11
-    with place.jobs.guarded():
-        gone = place.jobs.forget_old(keep=4)
+    with place.jobs.locked():
+        gone = place.jobs.remove_old(keep=4)
     assert len(gone) == 7
     left = [record.id for record, _ in place.jobs.records()]
     assert left == [running.id, *(f"20260101-{number:06}-abcdef" for number in (9, 8, 7, 6))]

@@ -10,21 +10,22 @@ import shutil
 import signal
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from orienteer.errors import InputError, LibraryError, NotInLibraryError, OrienteerError
-from orienteer.fake_web.answers import Answer
+from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import RequestHeaders, Site
 from orienteer.inspect.folder_status import folder_status
-from orienteer.library.job import OVER, Job
-from orienteer.library.job_progress import crawl_share
+from orienteer.library.job import ENDED, Job
+from orienteer.library.job_progress import progress_share
 from orienteer.library.job_record import JobFiles, JobRecord
 from orienteer.library.jobs import Jobs
 from orienteer.library.library import Library
-from orienteer.library.one_crawl import OneCrawl
+from orienteer.library.single_crawl import SingleCrawlLibrary
 from orienteer.store.folder import CrawlFolder
 from tests.cli.live_process import wait_until
 from tests.cli.run import orienteer, refused
@@ -41,13 +42,13 @@ class Small(Site):
         self.gate.set()
         self.n_asked = 0
 
-    def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
+    def response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
         if target == "/":
-            return Answer("".join(f"<a href=/{n}>page {n}</a>" for n in range(5)))
+            return FakeResponse("".join(f"<a href=/{n}>page {n}</a>" for n in range(5)))
         if not target[1:].isdigit():
-            return Answer("no", status=404)
+            return FakeResponse("no", status=404)
         self.n_asked += 1
-        return Answer(f"<p>This is page {target}.", delay_s=0.0 if self.gate.is_set() else 600.0)
+        return FakeResponse(f"<p>This is page {target}.", delay_s=0.0 if self.gate.is_set() else 600.0)
 
 
 @pytest.fixture
@@ -67,7 +68,7 @@ def jobs(library: Library) -> Iterator[Jobs]:
 
 
 def over(jobs: Jobs, job: Job) -> Job:
-    wait_until(lambda: jobs.get(job.id).state in OVER)
+    wait_until(lambda: jobs.get(job.id).state in ENDED)
     return jobs.get(job.id)
 
 
@@ -77,8 +78,8 @@ def test_a_new_crawl_to_its_end_then_its_index_and_an_export(jobs: Jobs, web: Fa
     name = library.name_for(url)
     job = jobs.start("crawl", name, {"url": url, "until": "99 %", **NEW})
     assert job.state == "starting"
-    assert [card.name for card in library.cards()] == [name, "a.test"], "it is shown before its folder is there"
-    with pytest.raises(LibraryError, match="something named"):
+    assert [card.name for card in library.cards()] == [name, "a.test"], "it is listed before its folder exists"
+    with pytest.raises(LibraryError, match="already contains"):
         jobs.start("crawl", name, {"url": url, **NEW})
     done = over(jobs, job)
     assert (done.state, done.exit_code, done.share) == ("done", 0, 1.0), jobs.output(job.id)
@@ -108,29 +109,29 @@ def test_a_new_crawl_to_its_end_then_its_index_and_an_export(jobs: Jobs, web: Fa
     assert not export.result.exists()
 
 
-def test_a_crawl_under_way_is_seen_and_stopped_by_anybody(jobs: Jobs, web: FakeWeb) -> None:
+def test_a_running_crawl_is_seen_and_stopped_from_other_processes(jobs: Jobs, web: FakeWeb) -> None:
     assert isinstance(web.site, Small)
     web.site.gate.clear()
     library = jobs.library
     job = jobs.start("crawl", "b.test", {"url": f"http://{web.address}/", "budget": 4, **NEW})
     wait_until(lambda: web.site.n_asked and library.card("b.test").state == "running")  # type: ignore[union-attr]
     other = Jobs(Library(library.path))
-    wait_until(lambda: other.get(job.id).share is not None)
+    wait_until(lambda: other.get(job.id).line.startswith("1 page fetched"))
     seen = other.get(job.id)
-    assert (seen.state, seen.share) == ("running", 0.25)
+    assert (seen.state, seen.share) == ("running", None), "too early for a share"
     assert seen.line.startswith("1 page fetched; proved: at least ")
     for kind in ("crawl", "refresh", "estimate"):
-        with pytest.raises(LibraryError, match="b.test: a crawl is running there already"):
+        with pytest.raises(LibraryError, match="b.test: a crawl is running already"):
             jobs.start(kind, "b.test", {})
     listed = json.loads(orienteer("jobs", "--library", library.path, "--json").stdout)["jobs"]
     assert [(one["id"], one["state"]) for one in listed] == [(job.id, "running")]
     assert "asked to stop" in orienteer("stop", "b.test", "--library", library.path).stdout
-    wait_until(lambda: other.get(job.id).state in ("stopping", *OVER))
+    wait_until(lambda: other.get(job.id).state in ("stopping", *ENDED))
     orienteer("jobs", "--library", library.path, "--stop", job.id)  # the page will not come: at once
     ended = over(jobs, job)
-    assert (ended.state, ended.exit_code) == ("stopped", 3)
-    assert ended.line == "goal not reached: it was interrupted"
-    assert "is over" in refused("jobs", "--library", library.path, "--stop", job.id)
+    assert (ended.state, ended.exit_code) == ("stopped", 130)
+    assert ended.line == "stopped by you. Resume any time"
+    assert "has already ended" in refused("jobs", "--library", library.path, "--stop", job.id)
     assert "no crawl is running" in refused("stop", "b.test", "--library", library.path)
     assert "no such crawl folder" in refused("stop", "c.test", "--library", library.path)
     assert job.id in orienteer("jobs", "--library", library.path).stdout
@@ -139,7 +140,7 @@ def test_a_crawl_under_way_is_seen_and_stopped_by_anybody(jobs: Jobs, web: FakeW
 def test_what_the_settings_of_a_folder_open_needs_the_owner(jobs: Jobs, web: FakeWeb) -> None:
     crawled(web, "http://c.test/", jobs.library.path / "c.test", budget=2)
     for kind in ("crawl", "refresh", "estimate"):
-        with pytest.raises(InputError, match="may reach private addresses, which is not allowed from here"):
+        with pytest.raises(InputError, match="may fetch from private addresses, which this server does not allow"):
             Jobs(jobs.library).start(kind, "c.test", {"budget": 3})
         jobs.check(kind, "c.test", {"budget": 3})
     (jobs.library.path / "c.test" / "crawl.allowed").unlink()
@@ -169,23 +170,36 @@ def test_a_result_leads_nowhere_else(jobs: Jobs, tmp_path: Path) -> None:
     exports.mkdir(parents=True)
     (exports / "link").symlink_to(tmp_path / "secret")
     (exports / "file").touch()
-    with jobs.library.job_folder.guarded():
+    with jobs.library.job_folder.locked():
         pass
-    for name, is_shown in (("../../secret", False), (str(tmp_path / "secret"), False), ("link", False), ("file", True)):
+    for name, is_listed in (
+        ("../../secret", False),
+        (str(tmp_path / "secret"), False),
+        ("link", False),
+        ("file", True),
+    ):
         record = JobRecord(exports.name, "export", "a.test", {}, ("orienteer",), 1.0, name, ended=2.0, exit_code=0)
         JobFiles(jobs.library.job_folder.path, exports.name).write(record)
-        assert (jobs.get(exports.name).result is not None) == is_shown, name
+        assert (jobs.get(exports.name).result is not None) == is_listed, name
 
 
 def test_how_far_a_crawl_is(library: Library) -> None:
     status = folder_status(library.path / "a.test")
-    assert crawl_share(status) is None, "it is not running"
+    assert progress_share(status) is None, "it is not running"
     with CrawlFolder.open(library.path / "a.test"):
-        assert crawl_share(folder_status(library.path / "a.test")) is not None
+        running = folder_status(library.path / "a.test")
+        assert progress_share(running) is None, "the figures are of an earlier run"
+        for changed, share in (
+            ({"eta_s": None}, None),
+            ({"eta_s": 30.0, "pages_per_s": 2.0, "n_done": 40}, 0.4),
+            ({"eta_s": 30.0, "pages_per_s": 2.0, "n_done": 40, "budget": 10_000}, 0.4),
+        ):
+            figures = {**(running.figures or {}), **changed}
+            assert progress_share(replace(running, figures=figures)) == share, changed
 
 
-def test_a_folder_in_no_library_has_jobs_of_its_own(library: Library) -> None:
-    crawl = OneCrawl(library.path / "a.test")
+def test_a_folder_outside_a_library_has_its_own_jobs(library: Library) -> None:
+    crawl = SingleCrawlLibrary(library.path / "a.test")
     assert (crawl.names(), crawl.path_of("a.test")) == (["a.test"], library.path / "a.test")
     with pytest.raises(NotInLibraryError):
         crawl.path_of("b.test")
@@ -194,7 +208,7 @@ def test_a_folder_in_no_library_has_jobs_of_its_own(library: Library) -> None:
 
 
 def test_real_jobs_killed_at_random(jobs: Jobs, fresh_rng: random.Random) -> None:
-    """The server is another one each time; nothing is lost, and the next job runs."""
+    """Each time with a new server; nothing is lost, and the next job runs."""
     library = jobs.library
     before = (library.path / "a.test" / "crawl.db").read_bytes()
     rounds = int(os.environ.get("ORIENTEER_TEST_KILLS", "2"))
@@ -218,7 +232,7 @@ def test_real_jobs_killed_at_random(jobs: Jobs, fresh_rng: random.Random) -> Non
         assert (library.card("a.test").state, library.card("a.test").n_fetched) == ("stopped", 2)
     assert len(jobs.all()) == rounds
     last = over(jobs, jobs.start("index", "a.test", {}))
-    nothing_to_do = " Nothing had changed."  # an index that was done before the kill
+    nothing_to_do = " Nothing has changed."  # an index that was done before the kill
     assert (last.state, last.line.removesuffix(nothing_to_do)) == ("done", "2 pages can be searched.")
     assert (library.path / "a.test" / "crawl.db").read_bytes() == before
     shutil.rmtree(library.path / ".exports", ignore_errors=True)

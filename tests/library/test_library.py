@@ -25,16 +25,16 @@ def test_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert default_library() == tmp_path / "home" / ".local" / "share" / "orienteer" / "crawls"
     library = Library(default_library())
     assert (library.cards(), library.job_folder.records()) == ([], [])
-    assert not library.path.exists(), "nothing is made by looking"
+    assert not library.path.exists(), "reading creates nothing"
     library.make()
     assert library.path.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_card_says_how_a_crawl_stands(library: Library) -> None:
+def test_a_card_describes_the_state_of_a_crawl(library: Library) -> None:
     (card,) = library.cards()
     assert (card.name, card.seeds, card.state) == ("a.test", ("http://a.test/",), "stopped")
     assert card.sentence == "it was imported; to continue it: orienteer crawl"
-    assert (card.n_fetched, card.n_urls, card.is_indexed, card.job, card.trouble) == (2, 2, False, None, None)
+    assert (card.n_fetched, card.n_urls, card.is_indexed, card.job, card.problem) == (2, 2, False, None, None)
     assert card.bytes > 0
     assert card.last_time is not None
     assert card.as_dict()["name"] == "a.test"
@@ -45,26 +45,26 @@ def test_a_card_says_how_a_crawl_stands(library: Library) -> None:
     assert library.card("a.test").state == "stopped"
 
 
-def test_damaged_ones_are_shown(library: Library) -> None:
+def test_damaged_crawls_are_listed(library: Library) -> None:
     shutil.copytree(library.path / "a.test", library.path / "b.test")
     (library.path / "b.test" / "crawl.db").write_bytes(b"no database at all")
     (library.path / "c.test").mkdir()
     (library.path / "c.test" / "crawl.toml").write_text("[crawl]\n")
     cards = {card.name: card for card in library.cards()}
     assert [card.state for card in cards.values()] == ["stopped", "damaged", "damaged"]
-    assert "crawl.db: the file is damaged" in (cards["b.test"].trouble or "")
-    assert "no crawl.db in it" in (cards["c.test"].trouble or "")
+    assert "crawl.db: the file is damaged" in (cards["b.test"].problem or "")
+    assert "no crawl.db in it" in (cards["c.test"].problem or "")
     for name in ("b.test", "c.test"):
         library.delete(name)
     assert library.names() == ["a.test"]
 
 
-def test_a_crawl_that_has_gone_on_is_looked_at_again(library: Library, tiny: Path) -> None:
-    assert library.card("a.test").trouble is None
+def test_a_changed_crawl_is_read_again(library: Library, tiny: Path) -> None:
+    assert library.card("a.test").problem is None
     (library.path / "a.test" / "crawl.toml").write_text("damaged [")
     assert library.card("a.test").state == "damaged"
     shutil.copy(tiny / "crawl.toml", library.path / "a.test")
-    assert library.card("a.test").trouble is None
+    assert library.card("a.test").problem is None
 
 
 def test_rename_and_delete(library: Library) -> None:
@@ -72,7 +72,7 @@ def test_rename_and_delete(library: Library) -> None:
     assert library.names() == ["Harbour 2"]
     assert library.card("Harbour 2").n_fetched == 2
     shutil.copytree(library.path / "Harbour 2", library.path / "b.test")
-    with pytest.raises(LibraryError, match="something named b.test in the library already"):
+    with pytest.raises(LibraryError, match="the library already contains b.test"):
         library.rename("Harbour 2", "b.test")
     with pytest.raises(NotInLibraryError):
         library.rename("a.test", "c.test")
@@ -82,7 +82,7 @@ def test_rename_and_delete(library: Library) -> None:
 
 
 @pytest.mark.parametrize("inner", ["", "index"])
-def test_what_is_being_written_is_left_alone(library: Library, inner: str) -> None:
+def test_a_crawl_in_use_is_neither_renamed_nor_deleted(library: Library, inner: str) -> None:
     path = library.path / "a.test" if not inner else index_folder(library.path / "a.test")
     path.mkdir(exist_ok=True)
     lock = FolderLock(path)
@@ -118,7 +118,7 @@ def test_what_a_kill_left_of_a_deleted_crawl_goes_with_the_next(library: Library
     assert not (library.path / ".deleted").exists()
 
 
-def test_of_many_who_rename_and_delete_one_wins(library: Library, tiny: Path) -> None:
+def test_of_concurrent_renames_and_deletes_one_wins(library: Library, tiny: Path) -> None:
     def attempt(number: int) -> str:
         try:
             if number % 4:

@@ -16,12 +16,12 @@ from orienteer.errors import InputError, NotInLibraryError, OrienteerError
 from orienteer.library.jobs import Jobs
 from orienteer.library.library import MAX_NAME_CHARS, Library, is_plain_name
 
-PARTS = st.sampled_from(["..", ".", "/", "\\", "a", "crawl", " ", "\0", "\n", "~", "-", "%2e", "é", "e\u0301", ".jobs"])
-NAMES = st.text(max_size=100) | st.lists(PARTS, max_size=6).map("".join)
+PATHS = st.sampled_from(["..", ".", "/", "\\", "a", "crawl", " ", "\0", "\n", "~", "-", "%2e", "é", "e\u0301", ".jobs"])
+NAMES = st.text(max_size=100) | st.lists(PATHS, max_size=6).map("".join)
 
 
 @pytest.fixture(scope="module")
-def around() -> Iterator[Path]:
+def base() -> Iterator[Path]:
     """A library among folders that are no business of its."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -36,9 +36,9 @@ def around() -> Iterator[Path]:
 
 
 @given(NAMES)
-def test_no_name_leads_outside(around: Path, name: str) -> None:
-    library = Library(around / "crawls")
-    before = sorted(os.listdir(around))
+def test_no_name_leads_outside(base: Path, name: str) -> None:
+    library = Library(base / "crawls")
+    before = sorted(os.listdir(base))
     try:
         found = library.path_of(name)
     except OrienteerError as error:
@@ -51,7 +51,7 @@ def test_no_name_leads_outside(around: Path, name: str) -> None:
         if not is_plain_name(name):
             with pytest.raises(InputError):
                 attempt()
-    assert sorted(os.listdir(around)) == before
+    assert sorted(os.listdir(base)) == before
 
 
 @given(NAMES)
@@ -64,22 +64,22 @@ def test_a_plain_name_is_one_visible_part_of_a_path(name: str) -> None:
         assert len(os.fsencode(name)) <= 2 * MAX_NAME_CHARS
 
 
-def test_what_is_listed(around: Path) -> None:
-    library = Library(around / "crawls")
+def test_what_is_listed(base: Path) -> None:
+    library = Library(base / "crawls")
     assert library.names() == ["crawl", "é"]
     for name, error in (("link", InputError), ("inner link", InputError), ("file", NotInLibraryError)):
         with pytest.raises(error):
             library.path_of(name)
         with pytest.raises(error):
             library.delete(name)
-    assert (around / "outside" / "crawl.db").exists()
-    assert Library(around / "nowhere").names() == []
-    assert Library(around / "crawls" / "file").names() == []
+    assert (base / "outside" / "crawl.db").exists()
+    assert Library(base / "nowhere").names() == []
+    assert Library(base / "crawls" / "file").names() == []
 
 
 @given(st.text(max_size=300) | st.from_regex(r"https?://[a-z0-9.\[\]:-]{0,90}/.*", fullmatch=True))
-def test_a_name_for_a_url_is_plain_and_free(around: Path, url: str) -> None:
-    library = Library(around / "crawls")
+def test_a_name_for_a_url_is_plain_and_free(base: Path, url: str) -> None:
+    library = Library(base / "crawls")
     name = library.name_for(url)
     assert is_plain_name(name)
     assert not (library.path / name).exists()

@@ -10,7 +10,7 @@ import pytest
 
 from orienteer.errors import InputError
 from orienteer.ledger.revisiting import DAY_S
-from orienteer.library.schedule import RETRY_S, Schedule, Standing, due_at, due_in_words
+from orienteer.library.schedule import RETRY_S, Schedule, ScheduledCrawl, describe_due, due_at
 
 
 @pytest.fixture(autouse=True, params=["UTC", "America/New_York", "Asia/Kolkata"])
@@ -26,12 +26,12 @@ def local(text: str) -> float:
     return datetime.fromisoformat(text).timestamp()
 
 
-def told(unix_s: float) -> str:
+def minute_of(unix_s: float) -> str:
     return datetime.fromtimestamp(unix_s).isoformat(" ", "minutes")
 
 
 @pytest.mark.parametrize(
-    ("schedule", "looked", "due"),
+    ("schedule", "last_refresh", "due"),
     [
         (Schedule("day", at="03:00"), "2026-05-04 02:59", "2026-05-04 03:00"),
         (Schedule("day", at="03:00"), "2026-05-04 03:00", "2026-05-05 03:00"),
@@ -42,66 +42,68 @@ def told(unix_s: float) -> str:
         (Schedule("week", at="03:00", on="monday"), "2026-05-04 01:00", "2026-05-04 03:00"),
     ],
 )
-def test_moments_of_the_calendar(schedule: Schedule, looked: str, due: str) -> None:
-    assert told(due_at(schedule, Standing(local(looked))) or 0) == due
+def test_calendar_times(schedule: Schedule, last_refresh: str, due: str) -> None:
+    assert minute_of(due_at(schedule, ScheduledCrawl(local(last_refresh))) or 0) == due
 
 
 def test_a_daily_refresh_that_begins_a_little_later_each_day_misses_no_day() -> None:
-    schedule, looked, n_refreshed = Schedule("day", at="03:00"), local("2026-05-01 02:00"), 0
-    for minute in range(0, 10 * 24 * 60, 7):  # asked every seven minutes
+    schedule, last_refresh, n_refreshed = Schedule("day", at="03:00"), local("2026-05-01 02:00"), 0
+    for minute in range(0, 10 * 24 * 60, 7):  # checked every seven minutes
         now = local("2026-05-01 02:00") + 60.0 * minute
-        if due_at(schedule, Standing(looked)) <= now:  # type: ignore[operator]
-            looked, n_refreshed = now + 1800.0, n_refreshed + 1
+        if due_at(schedule, ScheduledCrawl(last_refresh)) <= now:  # type: ignore[operator]
+            last_refresh, n_refreshed = now + 1800.0, n_refreshed + 1
     assert n_refreshed == 10
 
 
 def test_cron_at_the_same_time_each_day_is_never_a_few_seconds_too_early() -> None:
-    schedule, looked = Schedule("day", at="03:00"), local("2026-05-01 02:30")
+    schedule, last_refresh = Schedule("day", at="03:00"), local("2026-05-01 02:30")
     for day in range(2, 12):
         now = local(f"2026-05-{day:02} 02:30") - day % 3
-        assert due_at(schedule, Standing(looked)) <= now  # type: ignore[operator]
-        looked = now + 5.0
+        assert due_at(schedule, ScheduledCrawl(last_refresh)) <= now  # type: ignore[operator]
+        last_refresh = now + 5.0
 
 
-def test_what_was_missed_is_caught_up_once() -> None:
+def test_missed_refreshes_are_made_up_for_once() -> None:
     schedule = Schedule("day", at="03:00")
     now = local("2026-05-20 12:00")
-    assert due_at(schedule, Standing(local("2026-05-01 03:10"))) <= now  # type: ignore[operator]
-    assert told(due_at(schedule, Standing(now)) or 0) == "2026-05-21 03:00"
+    assert due_at(schedule, ScheduledCrawl(local("2026-05-01 03:10"))) <= now  # type: ignore[operator]
+    assert minute_of(due_at(schedule, ScheduledCrawl(now)) or 0) == "2026-05-21 03:00"
 
 
 def test_when_it_pays() -> None:
     schedule = Schedule("pays", least_days=1, most_days=30)
-    looked = local("2026-05-01 12:00")
-    for pays_at, days in ((None, 1.0), (looked, 1.0), (looked + 5 * DAY_S, 5.0), (1e12, 30.0)):
-        due = due_at(schedule, Standing(looked, pays_at=pays_at))
-        assert due == pytest.approx(looked + days * DAY_S)
+    last_refresh = local("2026-05-01 12:00")
+    for pays_at, days in ((None, 1.0), (last_refresh, 1.0), (last_refresh + 5 * DAY_S, 5.0), (1e12, 30.0)):
+        due = due_at(schedule, ScheduledCrawl(last_refresh, pays_at=pays_at))
+        assert due == pytest.approx(last_refresh + days * DAY_S)
 
 
-def test_a_refresh_that_was_killed_goes_on_but_not_every_minute() -> None:
-    schedule, looked = Schedule("week"), local("2026-05-04 04:00")
-    assert due_at(schedule, Standing(looked, is_broken_off=True)) == looked
-    assert due_at(schedule, Standing(looked, is_broken_off=True, tried=looked + 60)) == looked + 60 + RETRY_S
+def test_a_killed_refresh_is_retried_but_not_every_minute() -> None:
+    schedule, last_refresh = Schedule("week"), local("2026-05-04 04:00")
+    assert due_at(schedule, ScheduledCrawl(last_refresh, is_interrupted=True)) == last_refresh
+    retried = ScheduledCrawl(last_refresh, is_interrupted=True, last_start=last_refresh + 60)
+    assert due_at(schedule, retried) == last_refresh + 60 + RETRY_S
 
 
-def test_what_was_not_told_is_told_after_a_while() -> None:
-    schedule, looked = Schedule("week"), local("2026-05-04 04:00")
-    assert due_at(schedule, Standing(looked, n_untold=1)) == looked + RETRY_S
+def test_an_unsent_report_is_sent_after_the_retry_time() -> None:
+    schedule, last_refresh = Schedule("week"), local("2026-05-04 04:00")
+    assert due_at(schedule, ScheduledCrawl(last_refresh, n_unsent=1)) == last_refresh + RETRY_S
 
 
-def test_a_refresh_that_cannot_begin_is_tried_again_after_a_while() -> None:
-    schedule, looked, now = Schedule("day"), local("2026-05-04 04:00"), local("2026-05-05 12:00")
-    assert due_at(schedule, Standing(looked, tried=now)) == now + RETRY_S
+def test_a_refresh_that_cannot_start_is_retried_later() -> None:
+    schedule, last_refresh, now = Schedule("day"), local("2026-05-04 04:00"), local("2026-05-05 12:00")
+    assert due_at(schedule, ScheduledCrawl(last_refresh, last_start=now)) == now + RETRY_S
 
 
-def test_in_words() -> None:
-    assert Schedule().in_words() == "every day at 03:00"
-    assert Schedule("week", on="friday").in_words() == "every Friday at 03:00"
-    assert Schedule("pays", threshold=0.05).in_words().startswith("when pages with 5 % of a surfer's time have prob")
-    looked = local("2026-05-04 04:00")
-    assert due_in_words(Schedule(), Standing(looked), looked + 1).startswith("next: 2026-05-05 03:00:00")
-    assert due_in_words(Schedule(), Standing(looked), looked + 2 * DAY_S) == "due now"
-    assert due_in_words(Schedule(), Standing(None), looked) == "there is no page to refresh yet"
+def test_descriptions() -> None:
+    assert Schedule().describe() == "every day at 03:00"
+    assert Schedule("week", on="friday").describe() == "every Friday at 03:00"
+    assert Schedule("pays", threshold=0.05).describe().startswith("when pages with 5 % of a surfer's time have prob")
+    last_refresh = local("2026-05-04 04:00")
+    first = describe_due(Schedule(), ScheduledCrawl(last_refresh), last_refresh + 1)
+    assert first.startswith("next: 2026-05-05 03:00:00")
+    assert describe_due(Schedule(), ScheduledCrawl(last_refresh), last_refresh + 2 * DAY_S) == "due now"
+    assert describe_due(Schedule(), ScheduledCrawl(None), last_refresh) == "there is no page to refresh yet"
 
 
 @pytest.mark.parametrize(
@@ -114,10 +116,10 @@ def test_in_words() -> None:
         ({"threshold": 0.0}, "threshold is 0.0; a share of a surfer's time lies between 0 and 1"),
         ({"least_days": 5.0, "most_days": 2.0}, "least_days is 5.0, most_days 2.0; 0 < least <= most"),
         ({"webhook": "http://10.0.0.1/"}, "the webhook leads to 10.0.0.1, which is private"),
-        ({"feed": "http://["}, "feed is 'http://['; it must be the address at which the feed is found"),
+        ({"feed": "http://["}, "feed is 'http://['; it must be the URL of the feed"),
     ],
 )
-def test_what_cannot_be_is_one_line(values: dict[str, object], line: str) -> None:
+def test_an_invalid_value_is_an_error_of_one_line(values: dict[str, object], line: str) -> None:
     with pytest.raises(InputError) as refused:
         Schedule(**values)  # type: ignore[arg-type]
     assert str(refused.value).startswith(line)

@@ -1,4 +1,4 @@
-"""Schedules as a library keeps them, and the scheduler that follows them."""
+"""The stored schedules of a library, and the scheduler that runs them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from orienteer.library.job import Job
 from orienteer.library.jobs import Jobs
 from orienteer.library.library import Library
 from orienteer.library.schedule import RETRY_S, Schedule, due_at
-from orienteer.library.scheduler import Scheduler
-from orienteer.library.schedules import Schedules, standing_of
+from orienteer.library.scheduler import RefreshScheduler
+from orienteer.library.schedules import Schedules, schedule_state_of
 from orienteer.store.folder import CrawlFolder
 from tests.live.live_crawls import crawled
 
@@ -32,7 +32,7 @@ HOME = "http://a.test/"
 
 @pytest.fixture
 def library(changed: Path, tmp_path: Path) -> Library:
-    """One with a crawl that was refreshed three times, town."""
+    """A library with a crawl, town, that was refreshed three times."""
     shutil.copytree(changed, tmp_path / "library" / "town")
     return Library(tmp_path / "library")
 
@@ -42,12 +42,12 @@ def schedules(library: Library) -> Schedules:
     return Schedules(library)
 
 
-def test_a_schedule_is_kept(schedules: Schedules) -> None:
+def test_a_schedule_is_stored(schedules: Schedules) -> None:
     assert schedules.get("town") is None
     assert schedules.names() == []
-    wanted = Schedule("week", at="04:30", on="friday", webhook="https://example.org/hook", feed="https://a.test/feed")
-    schedules.set("town", wanted)
-    assert Schedules(schedules.library).get("town") == wanted
+    request = Schedule("week", at="04:30", on="friday", webhook="https://example.org/hook", feed="https://a.test/feed")
+    schedules.set("town", request)
+    assert Schedules(schedules.library).get("town") == request
     assert schedules.names() == ["town"]
     text = (schedules.library.path / ".schedules" / "town.toml").read_text()
     assert 'on = "friday"' in text
@@ -81,7 +81,7 @@ def test_a_schedule_follows_its_crawl(schedules: Schedules) -> None:
 
 
 @pytest.mark.parametrize("name", ["../town", ".schedules", "", "none", "town/x"])
-def test_names_lead_nowhere_else(schedules: Schedules, name: str) -> None:
+def test_names_are_never_paths(schedules: Schedules, name: str) -> None:
     for act in (schedules.get, schedules.remove, schedules.secret, lambda one: schedules.set(one, Schedule())):
         with pytest.raises((InputError, NotInLibraryError)) as refused:
             act(name)
@@ -103,51 +103,51 @@ def test_a_file_that_cannot_be_read_is_one_line_and_stops_no_other(schedules: Sc
     (schedules.library.path / ".schedules" / "town.toml").write_text(text)
     with pytest.raises(InputError, match=line):
         schedules.get("town")
-    scheduler = Scheduler(Jobs(schedules.library))
+    scheduler = RefreshScheduler(Jobs(schedules.library))
     assert scheduler.due(time.time() + 9 * DAY_S) == []
-    assert line in scheduler.troubles["town"]
+    assert line in scheduler.problems["town"]
 
 
 def test_what_is_due(schedules: Schedules) -> None:
     schedules.set("town", Schedule("day"))
-    scheduler = Scheduler(Jobs(schedules.library))
-    standing = schedules.standing("town")
-    assert standing.looked is not None
-    due = due_at(Schedule("day"), standing)
+    scheduler = RefreshScheduler(Jobs(schedules.library))
+    state = schedules.state("town")
+    assert state.last_refresh is not None
+    due = due_at(Schedule("day"), state)
     assert due is not None
-    assert 0 < due - standing.looked <= DAY_S + 3600
+    assert 0 < due - state.last_refresh <= DAY_S + 3600
     assert scheduler.due(due - 1) == []
     assert scheduler.due(due) == ["town"]
-    schedules.note_tried("town", due)
+    schedules.note_started("town", due)
     assert scheduler.due(due + 60) == []
     assert scheduler.due(due + RETRY_S) == ["town"]
 
 
 def test_when_it_pays_is_computed_once_after_a_refresh(schedules: Schedules, monkeypatch: pytest.MonkeyPatch) -> None:
     schedules.set("town", Schedule("pays", threshold=0.5))
-    first = schedules.standing("town")
+    first = schedules.state("town")
     assert first.pays_at is not None
     monkeypatch.setattr("orienteer.library.schedules.pays_at", lambda *_: pytest.fail("it is known"))
-    assert schedules.standing("town") == first
+    assert schedules.state("town") == first
     monkeypatch.undo()
     schedules.set("town", Schedule("pays", threshold=0.05))
-    assert schedules.standing("town").pays_at != first.pays_at
+    assert schedules.state("town").pays_at != first.pays_at
 
 
-def test_a_refresh_that_was_killed_is_told_from_one_that_was_stopped(library: Library) -> None:
+def test_killed_and_stopped_refreshes_are_distinguished(library: Library) -> None:
     path = library.path_of("town")
-    assert not standing_of(path, Schedule()).is_broken_off
-    with CrawlFolder.open(path) as folder:  # as after a kill: the epoch is not over
+    assert not schedule_state_of(path, Schedule()).is_interrupted
+    with CrawlFolder.open(path) as folder:  # as after a kill: the epoch has not ended
         folder.database._write("UPDATE epoch SET ended = NULL WHERE id = 3")
         folder.acknowledge()
         position = folder.database.next_position()
     (path / "report.json").unlink()
-    assert standing_of(path, Schedule()).is_broken_off
+    assert schedule_state_of(path, Schedule()).is_interrupted
     report = {"figures": {"position": position}, "stopped_because": "interrupted"}
     (path / "report.json").write_text(json.dumps(report))
-    assert not standing_of(path, Schedule()).is_broken_off
+    assert not schedule_state_of(path, Schedule()).is_interrupted
     (path / "report.json").write_text(json.dumps(report | {"figures": {"position": position - 1}}))
-    assert standing_of(path, Schedule()).is_broken_off
+    assert schedule_state_of(path, Schedule()).is_interrupted
 
 
 # -- jobs -------------------------------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ def web(site: ChangingSite) -> Iterator[FakeWeb]:
 
 
 def ended(jobs: Jobs, job: Job) -> Job:
-    """The job when it is over."""
+    """Wait for the end of the job and return it."""
     until, tick = time.monotonic() + 300, threading.Event()
     while jobs.get(job.id).is_alive:
         assert time.monotonic() < until
@@ -180,7 +180,7 @@ def test_the_scheduler_starts_a_job_that_refreshes(site: ChangingSite, web: Fake
     crawled(web, HOME, library.path / "town")
     site.edit(HOME, "<title>Home</title><a href=/x>x</a> changed")
     jobs = Jobs(library, allow_private=True)
-    scheduler = Scheduler(jobs)
+    scheduler = RefreshScheduler(jobs)
     scheduler.schedules.set("town", Schedule("day", at=time.strftime("%H:%M", time.localtime(time.time() - 3600))))
     assert scheduler.run_due(time.time()) == []
     # Yesterday: the time of the files is not asked, but that of the pages.
@@ -192,6 +192,6 @@ def test_the_scheduler_starts_a_job_that_refreshes(site: ChangingSite, web: Fake
     assert scheduler.run_due(time.time()) == []  # it is busy
     over = ended(jobs, job)
     assert (over.state, over.exit_code) == ("done", 0), jobs.output(job.id)
-    assert "town: refreshed: 2 looked at: 0 new, 1 changed, 1 unchanged" in jobs.output(job.id)
+    assert "town: refreshed: 2 checked: 0 new, 1 changed, 1 unchanged" in jobs.output(job.id)
     assert scheduler.run_due(time.time()) == []
     assert os.listdir(library.path / ".schedules")

@@ -1,4 +1,4 @@
-"""How much of a crawl has probably changed: by closed forms, on simulated histories, and on a web that changes."""
+"""The share of a crawl that has changed: closed forms, simulated histories, and a web that changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.live.refreshes import Refreshed
 
 
 def history(n_checks: list[int], n_changes: list[int], days: float) -> SeenPages:
-    """Pages that were first seen `days` ago, and looked at last at time 0."""
+    """Pages that were first seen `days` ago and last fetched at time 0."""
     n = len(n_checks)
     return SeenPages(
         np.arange(n, dtype=np.uint32),
@@ -37,16 +37,16 @@ def uniform(n: int) -> np.ndarray:
     return np.full(n, 1 / n)
 
 
-def test_nothing_is_known_before_the_second_look() -> None:
+def test_no_rate_is_known_before_the_first_revisit() -> None:
     assert Staleness.of_pages(history([0, 0], [0, 0], 0.0), uniform(2)) is None
 
 
 def test_a_thousand_pages_that_stayed_the_same_will_stay_so() -> None:
-    """One look at each: with a prior of one half, a quarter of them would be taken to have changed a day later."""
+    """One revisit of each: a prior of one half would predict that a quarter of them change within a day."""
     stale = Staleness.of_pages(history([1] * 1000, [0] * 1000, 1.0), uniform(1000))
     assert stale is not None
     assert stale.share(DAY_S) == pytest.approx(0.5 / 1001 / 2, rel=0.01)
-    assert stale.reaches(0.1) > 100 * DAY_S
+    assert stale.time_of(0.1) > 100 * DAY_S
 
 
 def test_the_share_is_that_of_time_and_not_of_pages() -> None:
@@ -56,7 +56,7 @@ def test_the_share_is_that_of_time_and_not_of_pages() -> None:
     assert rarely is not None
     assert often.share(DAY_S) > 0.85
     assert rarely.share(DAY_S) < 0.15
-    assert often.reaches(0.5) < rarely.reaches(0.5)
+    assert often.time_of(0.5) < rarely.time_of(0.5)
 
 
 def test_the_share_never_falls_and_reaches_the_threshold_when_it_says() -> None:
@@ -69,7 +69,7 @@ def test_the_share_never_falls_and_reaches_the_threshold_when_it_says() -> None:
     assert shares[0] == 0.0
     assert shares == sorted(shares)
     for threshold in (0.01, 0.1, 0.5):
-        assert stale.share(stale.reaches(threshold)) == pytest.approx(threshold, abs=1e-9)
+        assert stale.share(stale.time_of(threshold)) == pytest.approx(threshold, abs=1e-9)
 
 
 def test_pages_that_failed_take_no_time() -> None:
@@ -80,20 +80,20 @@ def test_pages_that_failed_take_no_time() -> None:
     assert stale.share(DAY_S) < 0.1
 
 
-@pytest.mark.parametrize("n_looks", [1, 2, 5, 20])
-def test_the_expected_share_is_the_true_one_on_simulated_pages(n_looks: int) -> None:
-    """4,000 pages that change at rates of many sizes, looked at daily: what has changed a day and five days later."""
-    rng = np.random.default_rng(n_looks)
+@pytest.mark.parametrize("n_checks_each", [1, 2, 5, 20])
+def test_the_expected_share_is_the_true_one_on_simulated_pages(n_checks_each: int) -> None:
+    """4,000 pages with widely different change rates, fetched daily: the share that changed one and five days later."""
+    rng = np.random.default_rng(n_checks_each)
     rates = rng.gamma(0.5, 0.2, 4000)  # a day
-    n_changes = rng.binomial(n_looks, -np.expm1(-rates))
-    stale = Staleness.of_pages(history([n_looks] * 4000, n_changes.tolist(), n_looks * 1.0), uniform(4000))
+    n_changes = rng.binomial(n_checks_each, -np.expm1(-rates))
+    stale = Staleness.of_pages(history([n_checks_each] * 4000, n_changes.tolist(), n_checks_each * 1.0), uniform(4000))
     assert stale is not None
     for days in (1, 5):
         truth = float(-np.expm1(-rates * days).mean())
         assert 0.8 * truth <= stale.share(days * DAY_S) <= 1.25 * truth
 
 
-def test_rates_of_pages_that_were_looked_at_in_no_time() -> None:
+def test_rates_of_pages_fetched_twice_at_the_same_time() -> None:
     rates = change_rates(np.array([1]), np.array([1]), np.array([0.0]))
     assert rates is not None
     assert np.isfinite(rates).all()

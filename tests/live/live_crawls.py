@@ -1,4 +1,4 @@
-"""Live crawls of fake webs, and what their folders say afterwards."""
+"""Live crawls of fake webs, and the contents of their folders."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Tables = dict[str, dict[str, Any]]
 def crawled(
     web: FakeWeb, seeds: str | list[str], folder: Path, *, settings: Tables | None = None, **named: Any
 ) -> Report:
-    """A crawl without delays and browser, that stops by the proof and guesses no sitemap, unless `settings` say so."""
+    """Run a crawl without delays, browser or guessed sitemaps that stops by proof, unless `settings` differ."""
     tables: Tables = {
         "crawl": {"robots": False, "guess_sitemap": False, "workers": 8, "proof": True, "processes": 1},
         "politeness": {"delay_s": 0.0, "connections": 8},
@@ -35,12 +35,12 @@ def crawled(
 
 
 def hub(site: GraphSite) -> str:
-    """The page with the most links: much can be reached from there."""
+    """Return the page with the most links, from which much is reachable."""
     return site.url_of(int(np.argmax(site.graph.out_degrees())))
 
 
-class Told:
-    """What the database of a crawl folder tells."""
+class StoredCrawl:
+    """The URLs, rows and events in the database of a crawl folder."""
 
     def __init__(self, folder: Path) -> None:
         with Database.open(folder / "crawl.db", read_only=True) as database:
@@ -67,10 +67,10 @@ class Told:
         return None if row is None else row.outcome
 
 
-def renumbered(told: Told, site: GraphSite) -> ori.LinkGraph:
-    """The whole graph of the site, its pages numbered as the crawl found them, the others behind."""
+def renumbered(stored: StoredCrawl, site: GraphSite) -> ori.LinkGraph:
+    """Return the whole graph of the site with the page ids of the crawl; unknown pages follow."""
     graph = site.graph
-    found = [site.page_of(url) for url in told.urls]
+    found = [site.page_of(url) for url in stored.urls]
     assert None not in found, "the crawl knows a page that the site does not have"
     old_ids = np.array(found + sorted(set(range(graph.n_pages)) - set(found)), np.int64)
     new_ids = np.empty(graph.n_pages, np.int64)
@@ -79,12 +79,12 @@ def renumbered(told: Told, site: GraphSite) -> ori.LinkGraph:
     return ori.LinkGraph.from_links(graph.n_pages, new_ids[graph.sources()], new_ids[graph.targets], hosts)
 
 
-def true_rank(told: Told, seed_trust: list[float]) -> np.ndarray:
-    """The rank of each page in the web that a complete crawl found; its seeds are the first pages.
+def true_rank(stored: StoredCrawl, seed_trust: list[float]) -> np.ndarray:
+    """Return the rank of each page in the web of a complete crawl, whose seeds are the first pages.
 
-    There, whoever would go to a redirect goes to its target.
+    Links to redirects count as links to their targets.
     """
-    urls, rows = told.urls, told.rows
+    urls, rows = stored.urls, stored.rows
     ends = np.arange(len(urls))
     for page, url in enumerate(urls):
         row = rows[url]

@@ -1,4 +1,4 @@
-"""Refreshes of fake webs that change, and what their folders say afterwards."""
+"""Refreshes of changing fake webs, and the contents of their folders."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from orienteer.live.session import Report, refresh
 from orienteer.store.database import Database
 from orienteer.store.page_row import PageRow
 from orienteer.store.visits import VisitKind
-from tests.live.live_crawls import Told, crawled
+from tests.live.live_crawls import StoredCrawl, crawled
 
 NOTHING_HAPPENS = {VisitKind.NOT_MODIFIED, VisitKind.UNCHANGED, VisitKind.CARRIED}
 
 
 class Refreshed:
-    """A web, the folder of its crawl, and the days that pass."""
+    """A changing web, the folder of its crawl, and a simulated date."""
 
     def __init__(self, site: ChangingSite, web: FakeWeb, folder: Path, **first: Any) -> None:
         self.site = site
@@ -31,17 +31,17 @@ class Refreshed:
         self.first = crawled(web, first.pop("seeds"), folder, settings=self.settings, **first)
 
     def refresh(self, days: float = 1.0, **named: Any) -> Report:
-        """A day later."""
+        """Advance the date and run a refresh."""
         self.today += days * DAY_S
         self.site.begin_epoch()
         return refresh(self.folder, now=self.today, **named)
 
     def rows(self) -> dict[str, PageRow]:
-        """What is known of each page that is done."""
+        """Return the rows of the done pages."""
         return rows_of(self.folder)
 
     def visits(self) -> dict[str, VisitKind]:
-        """What came of the pages in the last epoch."""
+        """Return the visits of the last epoch."""
         return visits_of(self.folder)
 
     def of_kind(self, *kinds: VisitKind) -> set[str]:
@@ -49,11 +49,11 @@ class Refreshed:
 
 
 def rows_of(folder: Path) -> dict[str, PageRow]:
-    return {url: row for url, row in Told(folder).rows.items() if row is not None}
+    return {url: row for url, row in StoredCrawl(folder).rows.items() if row is not None}
 
 
 def visits_of(folder: Path) -> dict[str, VisitKind]:
-    """What came of the pages in the last epoch of a crawl, in order, as far as it is acknowledged."""
+    """Return the committed visits of the last epoch of a crawl, in order."""
     with Database.open(folder / "crawl.db", read_only=True) as database:
         epoch = database.last_epoch()
         if epoch is None:
@@ -65,5 +65,5 @@ def visits_of(folder: Path) -> dict[str, VisitKind]:
 
 
 def contents(rows: dict[str, PageRow]) -> dict[str, Any]:
-    """What makes a page what it is."""
+    """Return the fields of the rows that describe the content of pages."""
     return {url: (row.state, row.digest, row.redirect_to, row.links.tolist()) for url, row in rows.items()}

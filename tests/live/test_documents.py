@@ -1,4 +1,4 @@
-"""A crawl of a site with documents: pages with links, searched and exported; what may hide links is not covered."""
+"""A crawl of a site with documents: links, search, exports; documents that may hide links are not covered."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from orienteer.exports.export import export
-from orienteer.fake_web.answers import Answer
+from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.verify import verify
@@ -19,12 +19,12 @@ from orienteer.search.indexing import update_index
 from orienteer.search.search_index import Hit, SearchIndex
 from orienteer.store.database import Database
 from tests.documents.makers import DOCX, PDF, RSS, docx, odt, pdf, zipped
-from tests.live.live_crawls import Told, crawled
+from tests.live.live_crawls import StoredCrawl, crawled
 
 HOME = "http://a.test/"
 MANUAL = pdf(
     [["The Otter Manual"], ["Otters are fond of rivers", "and of mussels."], ["Keep them away from the piano."]],
-    {1: ["/only-in-pdf"], 2: ["http://a.test/"]},
+    {1: ["http://a.test/only-in-pdf"], 2: ["http://a.test/"]},
 )
 LETTER = docx('<w:p><w:hyperlink r:id="r1"><w:r><w:t>Badgers prefer tunnels</w:t></w:r></w:hyperlink></w:p>',
               {"r1": "/only-in-letter"}, "A letter")  # fmt: skip
@@ -36,17 +36,17 @@ SITE = {
         for name in ("manual.pdf", "letter", "feed", "notes.odt", "text.txt", "cut.pdf", "broken.pdf", "data.bin",
                      "data.xml", "picture.png", "quiet.pdf")
     ),
-    "http://a.test/manual.pdf": Answer(MANUAL, content_type=PDF),
-    "http://a.test/letter": Answer(LETTER, content_type="application/octet-stream"),
-    "http://a.test/feed": Answer(FEED, content_type="text/xml"),
-    "http://a.test/notes.odt": Answer(odt("<text:p>Stoats</text:p>"), content_type=None),
-    "http://a.test/text.txt": Answer("Ferrets\n\fand\nferrets.".encode("utf-16"), content_type="text/plain"),
-    "http://a.test/cut.pdf": Answer(MANUAL[: MANUAL.rindex(b"startxref")], content_type=PDF),
-    "http://a.test/broken.pdf": Answer(b"%PDF-1.4 oh", content_type=PDF),
-    "http://a.test/data.bin": Answer(zipped({"a.txt": b"x"}) * 50, content_type="application/octet-stream"),
-    "http://a.test/data.xml": Answer("<data/>", content_type="application/xml"),
-    "http://a.test/picture.png": Answer(b"\x89PNG\r\n\x1a\n", content_type="image/png"),
-    "http://a.test/quiet.pdf": Answer(MANUAL, content_type=PDF, headers=(("X-Robots-Tag", "nofollow"),)),
+    "http://a.test/manual.pdf": FakeResponse(MANUAL, content_type=PDF),
+    "http://a.test/letter": FakeResponse(LETTER, content_type="application/octet-stream"),
+    "http://a.test/feed": FakeResponse(FEED, content_type="text/xml"),
+    "http://a.test/notes.odt": FakeResponse(odt("<text:p>Stoats</text:p>"), content_type=None),
+    "http://a.test/text.txt": FakeResponse("Ferrets\n\fand\nferrets.".encode("utf-16"), content_type="text/plain"),
+    "http://a.test/cut.pdf": FakeResponse(MANUAL[: MANUAL.rindex(b"startxref")], content_type=PDF),
+    "http://a.test/broken.pdf": FakeResponse(b"%PDF-1.4 oh", content_type=PDF),
+    "http://a.test/data.bin": FakeResponse(zipped({"a.txt": b"x"}) * 50, content_type="application/octet-stream"),
+    "http://a.test/data.xml": FakeResponse("<data/>", content_type="application/xml"),
+    "http://a.test/picture.png": FakeResponse(b"\x89PNG\r\n\x1a\n", content_type="image/png"),
+    "http://a.test/quiet.pdf": FakeResponse(MANUAL, content_type=PDF, headers=(("X-Robots-Tag", "nofollow"),)),
     **{f"http://a.test/{name}": f"<title>{name}</title>" for name in ("only-in-pdf", "only-in-letter", "only-in-feed")},
 }  # fmt: skip
 
@@ -54,7 +54,7 @@ SITE = {
 class Documented(NamedTuple):
     folder: Path
     report: Report
-    told: Told
+    stored: StoredCrawl
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Documented:
     with FakeWeb(MadeSite(SITE)) as web:
         report = crawled(web, HOME, folder)
     update_index(folder)
-    return Documented(folder, report, Told(folder))
+    return Documented(folder, report, StoredCrawl(folder))
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,10 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Documented:
         ("only-in-feed", PageState.FETCHED, "ok", "text/html"),
     ],
 )
-def test_what_becomes_of_each(crawl: Documented, name: str, state: PageState, outcome: str, content_type: str) -> None:
-    row = crawl.told.rows[HOME + name]
+def test_the_state_of_each_document(
+    crawl: Documented, name: str, state: PageState, outcome: str, content_type: str
+) -> None:
+    row = crawl.stored.rows[HOME + name]
     assert row is not None
     assert (row.state, row.outcome, row.content_type) == (state, outcome, content_type)
 
@@ -94,7 +96,7 @@ def test_links_that_may_be_hidden_are_not_covered(crawl: Documented) -> None:
     with Database.open(crawl.folder / "crawl.db", read_only=True) as database:
         unknown = {
             url.removeprefix(HOME): database.unknown(page).why
-            for page, url in enumerate(crawl.told.urls)
+            for page, url in enumerate(crawl.stored.urls)
             if database.unknown(page).n
         }
     assert unknown == {"cut.pdf": "unreadable", "data.xml": "links in application/xml", "quiet.pdf": "nofollow"}
@@ -128,7 +130,7 @@ def test_a_sentence_is_found_with_its_page(crawl: Documented) -> None:
 
 @pytest.mark.parametrize(("words", "name"), [("badgers", "letter"), ("snow", "feed"), ("stoats", "notes.odt"),
                                              ("ferrets", "text.txt")])  # fmt: skip
-def test_others_have_no_pages(crawl: Documented, words: str, name: str) -> None:
+def test_other_documents_have_no_page_numbers(crawl: Documented, words: str, name: str) -> None:
     hit = found(crawl, words, name)
     assert (hit.page_number, hit.link) == (None, HOME + name)
     assert "\f" not in hit.snippet

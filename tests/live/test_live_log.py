@@ -1,4 +1,4 @@
-"""What a live crawl writes into its log."""
+"""The log of a live crawl."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from orienteer.errors import CrawlFolderError
-from orienteer.fake_web.answers import Answer, redirect_to
+from orienteer.fake_web.fake_response import FakeResponse, redirect_to
 from orienteer.fake_web.faults import Faulty
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
@@ -21,27 +21,27 @@ ONE_WORKER = {"workers": 1}
 
 
 def log_of(folder: Path, *events: str) -> list[dict[str, Any]]:
-    """The lines of the log; those of some events only."""
+    """Return the lines of the log, or those of some events."""
     lines = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
     assert lines == sorted(lines, key=lambda line: line["time"])
     return [line for line in lines if not events or line["event"] in events]
 
 
-def test_every_fetch_is_in_it(tmp_path: Path) -> None:
-    answers = iter([Answer("wait", status=500), Answer("<p>now")])
-    places = {
+def test_every_fetch_is_logged(tmp_path: Path) -> None:
+    responses = iter([FakeResponse("wait", status=500), FakeResponse("<p>now")])
+    pages = {
         SEED: "<a href=/ill><a href=/gone><a href=/moved><a href=/secret>",
-        "http://a.test/ill": lambda *_: next(answers),
+        "http://a.test/ill": lambda *_: next(responses),
         "http://a.test/moved": redirect_to("/"),
-        "http://a.test/map.xml": Answer("<urlset></urlset>", content_type="text/xml"),
+        "http://a.test/map.xml": FakeResponse("<urlset></urlset>", content_type="text/xml"),
     }
     robots = {"a.test": "User-agent: *\nDisallow: /secret\nSitemap: http://a.test/map.xml"}
-    with FakeWeb(MadeSite(places, robots=robots)) as web:
+    with FakeWeb(MadeSite(pages, robots=robots)) as web:
         settings = {"crawl": {"robots": True, **ONE_WORKER}}
         report = crawled(web, SEED, tmp_path, scope="host", budget=50, settings=settings)
-        asked = [f"http://{host}{target}" for _, host, target in web.requests]
+        targets = [f"http://{host}{target}" for _, host, target in web.requests]
     fetches = log_of(tmp_path, "fetch", "robots", "sitemap")
-    assert [line["url"] for line in fetches] == asked
+    assert [line["url"] for line in fetches] == targets
     assert [line["event"] for line in fetches[:3]] == ["robots", "sitemap", "fetch"]
     of_page = [
         (line["url"].removeprefix(SEED), line["outcome"], line["status"], line["retry"])
@@ -74,28 +74,28 @@ def test_every_run_has_a_beginning_and_an_end(tmp_path: Path) -> None:
     assert (second_end["why"], second_end["n_done"]) == ("coverage", 2)
 
 
-def test_a_host_that_is_given_up_is_named_once(tmp_path: Path) -> None:
-    places = {f"http://dies.test/{k}": f"<a href=/{k + 1}><a href=/{k + 2}><a href=/{k + 3}>" for k in range(30)}
-    with FakeWeb(Faulty(MadeSite(places), dies_after={"dies.test": 5})) as web:
+def test_an_abandoned_host_is_logged_once(tmp_path: Path) -> None:
+    pages = {f"http://dies.test/{k}": f"<a href=/{k + 1}><a href=/{k + 2}><a href=/{k + 3}>" for k in range(30)}
+    with FakeWeb(Faulty(MadeSite(pages), dies_after={"dies.test": 5})) as web:
         crawled(web, "http://dies.test/0", tmp_path, settings={"retry": {"give_up_after": 3}})
-    (given_up,) = log_of(tmp_path, "host given up")
-    assert given_up["host"] == "dies.test"
-    assert "given up after" in given_up["why"]
+    (abandoned,) = log_of(tmp_path, "host abandoned")
+    assert abandoned["host"] == "dies.test"
+    assert "abandoned after" in abandoned["why"]
     assert any(line["outcome"] != "ok" and line["detail"] for line in log_of(tmp_path, "fetch"))
 
 
-def test_an_end_that_nobody_wanted_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_ends_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise CrawlFolderError("the disk is full")
 
     with FakeWeb(MadeSite({SEED: ""})) as web, monkeypatch.context() as patch:
-        patch.setattr(Ledger, "take_in", full)
+        patch.setattr(Ledger, "record_response", full)
         with pytest.raises(CrawlFolderError, match="the disk is full"):
             crawled(web, SEED, tmp_path)
     assert log_of(tmp_path, "end")[0]["why"] == "error: the disk is full"
 
 
-def test_a_log_that_cannot_be_written_stops_no_crawl(tmp_path: Path) -> None:
+def test_a_log_that_cannot_be_written_does_not_stop_the_crawl(tmp_path: Path) -> None:
     with FakeWeb(MadeSite({SEED: "<a href=/b>"})) as web:
         crawled(web, SEED, tmp_path, budget=1)
         (tmp_path / "log.jsonl").unlink()
@@ -104,7 +104,7 @@ def test_a_log_that_cannot_be_written_stops_no_crawl(tmp_path: Path) -> None:
     assert report.stopped_because == "frontier empty"
 
 
-def test_it_can_be_switched_off(tmp_path: Path) -> None:
+def test_the_log_can_be_switched_off(tmp_path: Path) -> None:
     with FakeWeb(MadeSite({SEED: ""})) as web:
         crawled(web, SEED, tmp_path, settings={"crawl": {"log": False}})
     assert not (tmp_path / "log.jsonl").exists()

@@ -1,4 +1,4 @@
-"""The paper's page value on what a crawl has found, held to a slow and obvious version."""
+"""The paper's page value on the pages of a crawl, compared with a slow reference."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orienteer.inspect.snapshot import CrawlWeb, web_at
 from orienteer.live.page_values import paper_value_of_crawl, paper_values
 from orienteer.url import host_of, site_of
 from tests.conftest import random_web
-from tests.live.live_crawls import Told, crawled, hub
+from tests.live.live_crawls import StoredCrawl, crawled, hub
 
 ONE_WORKER = {"crawl": {"workers": 1}}
 COPY = "<p>the same words<a href=/new1>1</a><a href=/new2>2</a>"
@@ -32,17 +32,17 @@ PLACES = {
 
 
 def slow_values(folder: Path, spam: set[str], clicked: set[str]) -> dict[str, float]:
-    """Page by page, as the paper says it, from the rows of the database."""
-    told = Told(folder)
-    done = {url: row for url, row in told.rows.items() if row is not None}
+    """Return the values page by page, as in the paper, from the rows of the database."""
+    stored = StoredCrawl(folder)
+    done = {url: row for url, row in stored.rows.items() if row is not None}
     repeats = defaultdict(list)
     for url, row in done.items():
         repeats[site_of(host_of(url))].append(row.duplicate_of is not None or row.near_duplicate_of is not None)
     values = {}
-    for url in told.urls:
+    for url in stored.urls:
         value = 10.0 if url in clicked else -10.0 if url in spam else 1.0
         if url in done:
-            n_uncrawled = len({told.urls[link] for link in done[url].links} - set(done))
+            n_uncrawled = len({stored.urls[link] for link in done[url].links} - set(done))
             value += n_uncrawled * (1 - np.mean(repeats[site_of(host_of(url))]))
         values[url] = value
     return values
@@ -75,9 +75,9 @@ def test_a_site_with_copies_is_worth_less(tmp_path: Path) -> None:
     assert int(web.is_duplicate.sum()) == 2
     # Of the six pages, five are of a.test, two of them copies: a newly crawled page is new with probability 3 / 5.
     assert worth["http://a.test/1"] == pytest.approx(1 + 2 * 3 / 5)
-    assert worth["http://a.test/"] == 1, "everything that it links to is done"
-    assert worth["http://www.b.example/"] == 3, "nothing of this site is a copy"
-    assert worth["http://m.b.example/x"] == 1, "it is not done, so its links are not known"
+    assert worth["http://a.test/"] == 1, "all of its links are done"
+    assert worth["http://www.b.example/"] == 3, "this site has no copies"
+    assert worth["http://m.b.example/x"] == 1, "it is not done, so its links are unknown"
 
 
 @pytest.mark.parametrize("budget", [5, 25])
@@ -106,7 +106,7 @@ def test_all_pages_of_a_plain_graph_count_as_crawled(tmp_path: Path) -> None:
     assert paper_value_of_crawl(web_at(tmp_path / "web.npz")).tolist() == [1, 1, 1, 1]
 
 
-def test_without_urls_nothing_is_known_of_sites() -> None:
+def test_without_urls_sites_are_unknown() -> None:
     graph = ori.LinkGraph.from_links(4, [0, 0, 1], [1, 2, 3], hosts=[0, 0, 1, 1])
     web = CrawlWeb(graph, np.arange(4), np.array([True, True, False, False]), np.zeros(4, np.bool_))
     assert paper_value_of_crawl(web).tolist() == [2, 2, 1, 1]
@@ -124,22 +124,22 @@ def test_files_name_pages_by_id_and_by_url(tmp_path: Path) -> None:
     found = paper_values(CrawlWeb.of_graph(GRAPH), spam, clicked)
     assert found.values.tolist() == [10, -10, 10]
     assert (found.n_spam, found.n_clicked, found.n_uncrawled_links) == (2, 2, 0)
-    clicked.write_text("# nobody\n")
+    clicked.write_text("# none\n")
     assert paper_values(CrawlWeb.of_graph(GRAPH), clicked=clicked).values.tolist() == [1, 1, 1]
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("3\n", "line 1: page 3 is not in the graph"),
         ("0\nhttp://b.org/\n", "line 2: no page of the graph has the URL 'http://b.org/'"),
         (b"\xff\xfe\x00", "no text file"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_one_line(text: str | bytes, said: str, tmp_path: Path) -> None:
+def test_an_error_in_a_file_is_one_line(text: str | bytes, message: str, tmp_path: Path) -> None:
     path = tmp_path / "spam.txt"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(InputError, match=f"spam.txt.*{said}"):
+    with pytest.raises(InputError, match=f"spam.txt.*{message}"):
         paper_values(CrawlWeb.of_graph(GRAPH), path)
     with pytest.raises(InputError, match="none.txt: no such file of pages"):
         paper_values(CrawlWeb.of_graph(GRAPH), clicked=tmp_path / "none.txt")

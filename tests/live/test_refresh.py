@@ -1,4 +1,4 @@
-"""A fake web that changes between epochs: what is found, refreshed and kept, and what is asked for."""
+"""A fake web that changes between epochs: what a refresh requests, finds, updates and leaves."""
 
 from __future__ import annotations
 
@@ -17,8 +17,13 @@ from orienteer.fake_web.changing import ChangingSite, Validators, next_epoch
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
+from orienteer.inspect.changes import changes, epoch_changes
+from orienteer.inspect.folder_status import folder_status
+from orienteer.inspect.verify import verify
 from orienteer.ledger.ledger import Ledger
-from orienteer.live.session import opened, plan_of_folder, refresh
+from orienteer.ledger.revisiting import DAY_S
+from orienteer.live.epoch import begin_epoch, new_epoch
+from orienteer.live.session import open_crawl, plan_of_folder, refresh
 from orienteer.pages.states import PageState
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_view import FolderView
@@ -45,7 +50,7 @@ Make = Callable[..., Refreshed]
 
 @pytest.fixture
 def make(tmp_path: Path) -> Iterator[Make]:
-    """Crawls a site that changes; afterwards it can be refreshed."""
+    """Return a function that crawls a changing site, for refreshes."""
     webs: list[FakeWeb] = []
 
     def made(site: Any = None, validators: Validators = "both", **first: Any) -> Refreshed:
@@ -58,7 +63,7 @@ def make(tmp_path: Path) -> Iterator[Make]:
         web.__exit__(None, None, None)
 
 
-def test_what_is_new_changed_and_gone_is_found_and_the_rest_is_not_sent_again(make: Make) -> None:
+def test_new_changed_and_missing_pages_are_found_and_others_not_sent_again(make: Make) -> None:
     web = make()
     before = web.rows()
     web.site.edit("http://a.test/x", "<title>X2</title><a href=/y>y</a> <a href=/new>new</a>")
@@ -83,7 +88,7 @@ def test_what_is_new_changed_and_gone_is_found_and_the_rest_is_not_sent_again(ma
 
 
 @pytest.mark.parametrize("validators", get_args(Validators))
-def test_unchanged_pages_are_told_by_their_validators_or_by_their_content(make: Make, validators: Validators) -> None:
+def test_unchanged_pages_are_detected_by_validators_or_content(make: Make, validators: Validators) -> None:
     web = make(validators=validators)
     web.refresh()
     kind = VisitKind.UNCHANGED if validators == "none" else VisitKind.NOT_MODIFIED
@@ -92,7 +97,7 @@ def test_unchanged_pages_are_told_by_their_validators_or_by_their_content(make: 
 
 
 @pytest.mark.parametrize("validators", ["both", "none"])
-def test_revisits_are_in_the_archive_and_point_to_the_page(make: Make, validators: Validators) -> None:
+def test_revisit_records_refer_to_the_archived_page(make: Make, validators: Validators) -> None:
     web = make(validators=validators)
     web.refresh()
     (path,) = (web.folder / "archive").iterdir()
@@ -112,7 +117,7 @@ def test_revisits_are_in_the_archive_and_point_to_the_page(make: Make, validator
         assert http.get_statuscode() == ("304" if validators == "both" else "200")
 
 
-def test_the_archive_still_gives_back_every_page(make: Make) -> None:
+def test_the_archive_has_every_page_after_a_refresh(make: Make) -> None:
     web = make()
     web.site.edit("http://a.test/y", "<title>Y2</title>")
     web.refresh()
@@ -135,7 +140,7 @@ def test_an_outage_of_a_host_deletes_nothing(make: Make, kind: str) -> None:
     report = web.refresh()
     after = web.rows()
     lost = {url for url in before if contents(before)[url] != contents(after)[url]}
-    # Of a page that everybody is shown instead of his own, the first is taken for a change.
+    # An error page with the status 200 counts as a change for the first URL only.
     assert len(lost) <= (kind == "same-page")
     assert not web.of_kind(VisitKind.GONE)
     assert report.library is not None
@@ -151,10 +156,10 @@ def test_an_outage_that_lasts_for_months_deletes_nothing(make: Make) -> None:
     for _ in range(4):
         web.refresh(days=30)
         assert contents(web.rows()) == contents(before)
-    assert web.of_kind(VisitKind.OUT_OF_REACH) == {url for url in PAGES if "b.test" in url}
+    assert web.of_kind(VisitKind.UNREACHABLE) == {url for url in PAGES if "b.test" in url}
 
 
-def test_what_is_missing_is_forgotten_after_several_days_and_comes_back(make: Make) -> None:
+def test_missing_pages_are_deleted_after_several_days_and_may_return(make: Make) -> None:
     web = make()
     page = "http://b.test/2"
     web.site.delete(page, 410)
@@ -173,18 +178,18 @@ def test_what_is_missing_is_forgotten_after_several_days_and_comes_back(make: Ma
     assert web.rows()[page].title == "B 2"
 
 
-def test_pages_that_do_not_change_are_asked_for_less_and_less(make: Make) -> None:
+def test_unchanged_pages_are_visited_less_and_less_often(make: Make) -> None:
     web = make()
-    asked: dict[str, list[int]] = {url: [] for url in PAGES}
+    requests: dict[str, list[int]] = {url: [] for url in PAGES}
     for day in range(12):
         web.site.edit("http://a.test/y", f"<title>Y {day}</title>")
         web.refresh()
         for url in PAGES:
-            asked[url].append(sum(n for (asked_for, _), n in web.site.traffic.asked.items() if asked_for == url))
-    assert sum(asked["http://a.test/y"]) == 12
+            requests[url].append(sum(n for (asked_for, _), n in web.site.traffic.requests.items() if asked_for == url))
+    assert sum(requests["http://a.test/y"]) == 12
     for url in set(PAGES) - {"http://a.test/y"}:
-        assert asked[url][0] == 1
-        assert 2 <= sum(asked[url]) <= 6
+        assert requests[url][0] == 1
+        assert 2 <= sum(requests[url]) <= 6
     assert web.rows()["http://a.test/y"].title == "Y 11"
 
 
@@ -198,11 +203,11 @@ def test_a_page_that_is_not_due_costs_no_budget(make: Make) -> None:
     assert report.figures.certificate.lower == pytest.approx(1.0)
 
 
-def test_a_budget_counts_what_is_asked_for(make: Make) -> None:
+def test_a_budget_counts_requested_pages(make: Make) -> None:
     web = make()
     report = web.refresh(budget=3)
     assert report.stopped_because == "budget"
-    assert report.goal_reached
+    assert report.ending == "limit reached"
     assert web.site.traffic.n_requests == 3
 
 
@@ -216,10 +221,10 @@ def test_an_epoch_goes_no_farther_than_its_hops(make: Make) -> None:
     assert web.visits()["http://a.test/n2"] is VisitKind.LEFT
     assert "http://a.test/n2" not in web.rows()
     web.refresh()
-    assert web.visits()["http://a.test/n2"] is VisitKind.NEW  # it is what the next seeds are chosen for
+    assert web.visits()["http://a.test/n2"] is VisitKind.NEW  # the next seeds are selected to reach it
 
 
-def test_what_was_blocked_is_tried_again(make: Make) -> None:
+def test_blocked_pages_are_retried(make: Make) -> None:
     pages = PAGES | {"http://b.test/1": ori_answer(403)}
     web = make(MadeSite(pages))
     assert web.rows()["http://b.test/1"].state == PageState.BLOCKED
@@ -230,12 +235,12 @@ def test_what_was_blocked_is_tried_again(make: Make) -> None:
 
 
 def ori_answer(status: int) -> Any:
-    from orienteer.fake_web.answers import Answer
+    from orienteer.fake_web.fake_response import FakeResponse
 
-    return Answer(status=status)
+    return FakeResponse(status=status)
 
 
-def test_a_permanent_redirect_is_believed_and_one_for_the_time_being_is_not(make: Make) -> None:
+def test_a_permanent_redirect_replaces_a_page_and_a_temporary_one_does_not(make: Make) -> None:
     pages: dict[str, Any] = dict(PAGES)
     web = make(MadeSite(pages))
     web.site.site = MadeSite(pages | {"http://b.test/1": moved(301), "http://b.test/2": moved(302)})
@@ -251,12 +256,12 @@ def test_a_permanent_redirect_is_believed_and_one_for_the_time_being_is_not(make
 
 
 def moved(status: int, target: str = "http://a.test/y") -> Any:
-    from orienteer.fake_web.answers import redirect_to
+    from orienteer.fake_web.fake_response import redirect_to
 
     return redirect_to(target, status)
 
 
-def test_a_seed_that_is_elsewhere_for_the_time_being_does_not_widen_the_scope(make: Make) -> None:
+def test_a_temporary_redirect_of_a_seed_does_not_widen_the_scope(make: Make) -> None:
     web = make(MadeSite(PAGES), scope="host")
     assert {url.split("/")[2] for url in web.rows()} == {"a.test"}
     away = "http://status.test/"
@@ -266,7 +271,7 @@ def test_a_seed_that_is_elsewhere_for_the_time_being_does_not_widen_the_scope(ma
         assert {url.split("/")[2] for url in web.rows()} == hosts
 
 
-def test_a_server_that_says_not_modified_of_what_nobody_has_is_not_believed(make: Make) -> None:
+def test_not_modified_without_a_stored_page_is_an_error(make: Make) -> None:
     web = make(MadeSite(PAGES | {"http://b.test/1": ori_answer(304)}))
     row = web.rows()["http://b.test/1"]
     assert (row.state, row.outcome) == (PageState.BLOCKED, "not modified")
@@ -274,7 +279,7 @@ def test_a_server_that_says_not_modified_of_what_nobody_has_is_not_believed(make
     assert web.rows()["http://b.test/1"].state == PageState.BLOCKED
 
 
-# -- webs by chance ---------------------------------------------------------------------------------------------------
+# -- random webs ------------------------------------------------------------------------------------------------------
 
 
 def evolving(make: Make, rng: np.random.Generator, n_pages: int = 60, **first: Any) -> Refreshed:
@@ -284,7 +289,7 @@ def evolving(make: Make, rng: np.random.Generator, n_pages: int = 60, **first: A
 
 
 @pytest.mark.parametrize("number", range(3))
-def test_a_refresh_finds_what_has_changed_and_nothing_else(make: Make, number: int) -> None:
+def test_a_refresh_finds_exactly_the_changes(make: Make, number: int) -> None:
     rng = np.random.default_rng(number)
     web = evolving(make, rng, settings={"refresh": {"hops": 50, "revisit_chance": 0.0}})
     for _ in range(3):
@@ -311,7 +316,7 @@ def test_a_refresh_finds_what_has_changed_and_nothing_else(make: Make, number: i
         ("breadth-first", "seeds", True),
     ],
 )  # fmt: skip
-def test_an_interrupted_epoch_goes_on_as_if_nothing_had_happened(
+def test_an_interrupted_epoch_resumes_like_an_uninterrupted_one(
     make: Make, policy: str, start: str, with_checkpoint: bool
 ) -> None:
     rng = np.random.default_rng(5)
@@ -326,12 +331,12 @@ def test_an_interrupted_epoch_goes_on_as_if_nothing_had_happened(
     plan = plan_of_folder(web.folder)
     n_runs = 0
     while n_runs < 100:
-        with opened(web.folder, plan, refresh=n_runs == 0, now=now) as live:
+        with open_crawl(web.folder, plan, refresh=n_runs == 0, now=now) as live:
             stop_at = len(live.crawl.order) + 11
 
             def tick(live: Any = live, stop_at: int = stop_at) -> None:
                 if len(live.crawl.order) >= stop_at:
-                    live.stop_wanted = 1
+                    live.stop_level = 1
 
             why = live.run(tick)
         n_runs += 1
@@ -345,23 +350,23 @@ def test_an_interrupted_epoch_goes_on_as_if_nothing_had_happened(
     assert why == expected.stopped_because
 
 
-def test_opening_a_folder_in_an_epoch_gives_the_crawl_as_it_was(make: Make) -> None:
+def test_reopening_a_folder_in_an_epoch_restores_the_crawl(make: Make) -> None:
     rng = np.random.default_rng(8)
     web = evolving(make, rng)
     next_epoch(rng, web.site, 0.2, 0.3, 0.1)
     web.today += 86_400
     plan = plan_of_folder(web.folder, {"crawl": {"budget": 25}})
-    with opened(web.folder, plan, refresh=True, now=web.today) as live:
+    with open_crawl(web.folder, plan, refresh=True, now=web.today) as live:
         live.run()
         crawl = live.crawl
-        n_asked = live.crawl.n_asked
+        n_asked = live.crawl.n_requested
     for use_checkpoint in (True, False):
         if not use_checkpoint:
             shutil.rmtree(web.folder / "checkpoints")
         with CrawlFolder.open(web.folder) as folder:
             again = Ledger(folder, plan)
         assert again.crawl.order == crawl.order
-        assert again.crawl.n_asked == n_asked
+        assert again.crawl.n_requested == n_asked
         assert np.array_equal(again.crawl.states(), crawl.states())
         assert again.crawl.certificate().lower == pytest.approx(crawl.certificate().lower, abs=1e-9)
         for mine, theirs in zip(again.crawl.waiting(), crawl.waiting(), strict=True):
@@ -369,7 +374,7 @@ def test_opening_a_folder_in_an_epoch_gives_the_crawl_as_it_was(make: Make) -> N
 
 
 @pytest.mark.parametrize("number", range(2))
-def test_the_bounds_hold_for_the_web_as_it_is(make: Make, number: int) -> None:
+def test_the_bounds_hold_for_the_current_web(make: Make, number: int) -> None:
     """After a refresh of everything, the true share of a surfer's time lies inside both certificates."""
     rng = np.random.default_rng(100 + number)
     web = evolving(make, rng)
@@ -405,19 +410,19 @@ def web_as_it_is(web: Refreshed) -> Any:
     return ori.LinkGraph.from_links(len(urls), *zip(*links, strict=True), urls=urls)
 
 
-# -- what people do ---------------------------------------------------------------------------------------------------
+# -- use --------------------------------------------------------------------------------------------------------------
 
 
-def test_going_on_without_a_refresh_goes_on_with_the_epoch(make: Make) -> None:
+def test_a_resume_without_refresh_continues_the_epoch(make: Make) -> None:
     web = make()
     web.refresh(budget=2)
-    with opened(web.folder, plan_of_folder(web.folder, {"crawl": {"budget": 100}})) as live:
-        assert live.ledger.number == 1
+    with open_crawl(web.folder, plan_of_folder(web.folder, {"crawl": {"budget": 100}})) as live:
+        assert live.ledger.epoch_number == 1
         assert live.run() == "frontier empty"
     assert len(web.visits()) == len(PAGES)
 
 
-def test_the_first_crawl_is_told_beside_its_epochs(make: Make) -> None:
+def test_the_first_crawl_is_listed_with_its_epochs(make: Make) -> None:
     from orienteer.inspect.folder_status import folder_status
 
     web = make()
@@ -426,8 +431,8 @@ def test_the_first_crawl_is_told_beside_its_epochs(make: Make) -> None:
     web.refresh()
     web.refresh(3)
     first, second, third = folder_status(web.folder).epochs
-    assert (first.number, first.n_asked, first.visits) == (0, 7, {"new": 7, "nothing": 0})
-    assert (second.number, second.n_asked, second.n_due) == (1, 7, 7)
+    assert (first.number, first.n_requested, first.visits) == (0, 7, {"new": 7, "nothing": 0})
+    assert (second.number, second.n_requested, second.n_due) == (1, 7, 7)
     assert second.visits == {"not modified": 6, "missing": 1}
     assert second.unsent_bytes == sum(len(body) for url, body in PAGES.items() if url != "http://b.test/2")
     assert second.ended is not None
@@ -448,7 +453,7 @@ def test_there_must_be_something_to_refresh(tmp_path: Path) -> None:
         refresh(tmp_path / "crawl", settings={"refresh": {"hop": 3}})
 
 
-def test_near_duplicates_are_looked_for_by_what_a_page_says_now(make: Make) -> None:
+def test_near_duplicates_are_found_by_the_current_content(make: Make) -> None:
     words = " ".join(f"word{k}" for k in range(300))
     pages = PAGES | {"http://b.test/1": f"<p>{words}", "http://b.test/2": f"<p>{words} more"}
     web = make(MadeSite(pages), settings={"crawl": {"near_duplicates": "report", "workers": 1}})
@@ -462,3 +467,109 @@ def test_near_duplicates_are_looked_for_by_what_a_page_says_now(make: Make) -> N
     web.refresh(30)
     rows = web.rows()
     assert rows["http://b.test/1"].near_duplicate_of == rows["http://b.test/2"].id
+
+
+def test_two_addresses_of_one_page_change_together(make: Make) -> None:
+    """Neither counts as missing because it repeats the other, in either order of requests."""
+    web, index = two_addresses(make)
+    for number, first in enumerate((index, HOME, index), 1):
+        edit_both(web, index, number)
+        begin_at(web, first, number)
+        refresh(web.folder, settings={"crawl": {"workers": 1}})
+        visits = web.visits()
+        assert next(iter(visits)) == first
+        assert (visits[HOME], visits[index]) == (VisitKind.CHANGED, VisitKind.CHANGED)
+
+
+def test_two_addresses_of_one_page_may_be_visited_at_different_times(make: Make) -> None:
+    """The page is edited between the visits of a refresh, so that they differ for a while."""
+    web, index = two_addresses(make)
+    edit_both(web, index, 1)
+    begin_at(web, index, 1)
+    refresh(web.folder, budget=1)
+    assert web.visits()[index] is VisitKind.CHANGED
+    for number in (2, 3):
+        edit_both(web, index, number)
+        begin_at(web, HOME, number)
+        refresh(web.folder, settings={"crawl": {"workers": 1}}, budget=10)
+        visits = web.visits()
+        assert (visits[HOME], visits[index]) == (VisitKind.CHANGED, VisitKind.CHANGED)
+
+
+def test_a_page_that_gets_its_content_back_is_not_missing(make: Make) -> None:
+    """Another address shows the same by then, as in an outage in which all addresses showed one page."""
+    index = "http://a.test/index.html"
+    pages = {HOME: "<title>0</title><a href=/index.html>i</a> <a href=/x>x</a>", "http://a.test/x": "x"}
+    web = make(MadeSite(pages | {index: "<title>1</title>"}), "none")
+    web.site.edit(HOME, "<title>broken</title>")
+    web.site.edit(index, pages[HOME])
+    begin_at(web, HOME, 1)
+    refresh(web.folder, settings={"crawl": {"workers": 1}})
+    assert (web.visits()[HOME], web.visits()[index]) == (VisitKind.CHANGED, VisitKind.CHANGED)
+    web.site.edit(HOME, pages[HOME])
+    begin_at(web, index, 2)
+    refresh(web.folder, settings={"crawl": {"workers": 1}})
+    assert web.visits()[HOME] is VisitKind.CHANGED
+
+
+def two_addresses(make: Make) -> tuple[Refreshed, str]:
+    index = "http://a.test/index.html"
+    pages = {HOME: "<title>0</title><a href=/index.html>i</a> <a href=/x>x</a>", "http://a.test/x": "x"}
+    return make(MadeSite(pages | {index: pages[HOME]}), "none"), index
+
+
+def edit_both(web: Refreshed, index: str, number: int) -> None:
+    for url in (HOME, index):
+        web.site.edit(url, f"<title>{number}</title><a href=/index.html>i</a> <a href=/x>x</a>")
+
+
+def begin_at(web: Refreshed, first: str, days: int) -> None:
+    """Begin a refresh some days later, with this page first."""
+    with CrawlFolder.open(web.folder) as folder:
+        start = np.array([folder.database.find_url(first)], np.uint32)
+        epoch = new_epoch(folder.database, plan_of_folder(web.folder), web.today + days * DAY_S)
+        folder.database.add_epoch(epoch._replace(seeds=start, trust=np.ones(1)))
+        folder.acknowledge()
+
+
+def test_the_same_response_for_all_pages_is_an_error(make: Make) -> None:
+    web = make()
+    web.site.outage("a.test", "same-page")
+    web.refresh()
+    kinds = [web.visits()[url] for url in PAGES if url.startswith(HOME)]
+    assert kinds.count(VisitKind.CHANGED) == 1  # the first one, which repeats no other
+    assert kinds.count(VisitKind.MISSING) == len(kinds) - 1
+
+
+def test_a_refresh_killed_before_its_first_page_does_not_change_the_bounds(make: Make) -> None:
+    web = make()
+    before = folder_status(web.folder).proved
+    assert before is not None
+    with CrawlFolder.open(web.folder) as folder:
+        begin_epoch(folder, plan_of_folder(web.folder))
+    status, found = folder_status(web.folder), verify(web.folder)
+    assert found.holds
+    assert not status.report_is_current
+    assert status.proved is not None
+    for bounds in (status.proved, found.certificate):
+        assert (bounds.lower, bounds.upper) == pytest.approx((before.lower, before.upper), abs=1e-8)
+
+
+def test_a_missing_page_is_listed_once_until_it_returns(make: Make) -> None:
+    web = make(MadeSite(PAGES))
+    web.site.delete("http://b.test/1", 410)
+    web.site.site = MadeSite(PAGES | {"http://b.test/2": moved(302)})
+    found = web.refresh().missing
+    assert {(page.url, page.outcome) for page in found} == {
+        ("http://b.test/1", "http 410"),
+        ("http://b.test/2", "redirect"),
+    }
+    again = web.refresh(0.5).missing
+    assert [(page.url, page.since) for page in again] == [(page.url, page.since) for page in found]
+    assert {page.n_times for page in again} == {2}
+    with FolderView.open(web.folder) as view:
+        listed = [(one.epoch, one.url) for one in changes(view.database, kinds=["missing"])]
+        assert {one.epoch: one.missing for one in epoch_changes(view.database)} == {0: 0, 1: 2, 2: 0}
+    assert sorted(listed) == [(1, "http://b.test/1"), (1, "http://b.test/2")]
+    web.site.restore("http://b.test/1")
+    assert [page.url for page in web.refresh(0.5).missing] == ["http://b.test/2"]

@@ -1,4 +1,4 @@
-"""Which pages are shown in a browser, by what was learned of others."""
+"""The selection of pages to render, by the gain of earlier ones."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def choice(n_fetched: int = 0, **settings) -> RenderChoice:
     ("mode", "url", "reason"),
     [
         ("never", item(1), RenderReason.NONE),
-        ("always", item(1), RenderReason.ASKED),
-        ("https://a.test/*", item(1), RenderReason.ASKED),
+        ("always", item(1), RenderReason.REQUESTED),
+        ("https://a.test/*", item(1), RenderReason.REQUESTED),
         ("https://b.test/*", item(1), RenderReason.NONE),
         ("auto", item(1), RenderReason.SAMPLE),
         ("auto", "https://a.test/#/item/1", RenderReason.ROUTE),
@@ -38,21 +38,21 @@ def test_the_mode_decides(mode: str, url: str, reason: RenderReason) -> None:
     assert choice(mode=mode).reason(url) == reason
 
 
-def test_one_page_of_a_kind_is_a_sample_and_two_of_a_host() -> None:
+def test_samples_are_one_page_of_a_template_and_two_of_a_host() -> None:
     chosen = choice()
     assert [chosen.reason(item(k)) for k in range(3)] == ["sample", "suspect", "suspect"]
     assert [chosen.reason(f"https://a.test/{name}") for name in ("about", "news")] == ["sample", "suspect"]
     assert chosen.reason("https://b.test/about") == "sample"
 
 
-def test_a_page_that_was_not_shown_after_all_leaves_its_place_to_another() -> None:
+def test_a_sample_that_was_not_rendered_is_replaced() -> None:
     chosen = choice()
     for k in range(10):
         assert chosen.reason(item(k)) == RenderReason.SAMPLE
-        chosen.came(item(k))  # it had no scripts
+        chosen.page_received(item(k))  # it had no scripts
 
 
-def test_pages_like_those_that_gained_are_shown() -> None:
+def test_pages_of_a_template_that_gained_are_rendered() -> None:
     chosen = choice()
     chosen.learn(item(1), *MUCH)
     assert chosen.reason(item(2)) == RenderReason.LEARNED
@@ -64,20 +64,20 @@ def test_pages_like_those_that_gained_are_shown() -> None:
 
 
 def test_the_order_does_not_matter() -> None:
-    heard = [(item(k), MUCH if k % 3 else NOTHING) for k in range(9)] + [("https://a.test/about", NOTHING)]
+    pages = [(item(k), MUCH if k % 3 else NOTHING) for k in range(9)] + [("https://a.test/about", NOTHING)]
     seed = random.randrange(1 << 30)
     print("seed", seed)
     found = []
-    for turn in range(5):
-        random.Random(seed + turn).shuffle(heard)
+    for slot in range(5):
+        random.Random(seed + slot).shuffle(pages)
         chosen = choice()
-        for url, numbers in heard:
+        for url, numbers in pages:
             chosen.learn(url, *numbers)
         found.append([chosen.reason(url) for url in (item(99), "https://a.test/news", "https://a.test/about")])
     assert found == [found[0]] * 5
 
 
-def test_a_share_of_the_pages_is_the_limit_but_not_for_those_that_scripts_make() -> None:
+def test_the_share_is_limited_except_for_suspect_pages() -> None:
     chosen = choice(n_fetched=200, max_share=0.5)
     for k in range(99):
         chosen.learn(item(k), *MUCH)
@@ -86,9 +86,9 @@ def test_a_share_of_the_pages_is_the_limit_but_not_for_those_that_scripts_make()
     assert chosen.reason(item(101)) == RenderReason.SUSPECT
 
 
-def test_no_more_pages_than_asked_for() -> None:
+def test_the_number_of_pages_is_limited() -> None:
     chosen = choice(mode="always", max_pages=1)
-    assert chosen.reason(item(1)) == RenderReason.ASKED
+    assert chosen.reason(item(1)) == RenderReason.REQUESTED
     chosen.learn(item(1), *NOTHING)
     assert chosen.reason(item(2)) == RenderReason.NONE
 
@@ -98,11 +98,11 @@ def test_no_more_pages_than_asked_for() -> None:
     [(NOTHING, False), (MUCH, True), ((100, 110, 10, 11), False), ((100, 130, 10, 10), True), ((0, 0, 0, 3), True),
      ((1000, 1100, 100, 110), False)],
 )  # fmt: skip
-def test_what_a_gain_is(numbers: tuple[int, int, int, int], gained: bool) -> None:
+def test_gains(numbers: tuple[int, int, int, int], gained: bool) -> None:
     assert is_gain(*numbers) is gained
 
 
-def test_urls_of_a_kind() -> None:
+def test_templates_of_urls() -> None:
     kinds = {template_of(f"https://a.test/b/{k}/some-name-{k}?p={k}&a=x#/r") for k in range(20)}
     assert kinds == {"a.test/b/9/9?a&p"}
     assert template_of("https://a.test/") == "a.test/"
@@ -111,7 +111,7 @@ def test_urls_of_a_kind() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"mode": "sometimes"}, {"scrolls": -1}, {"max_share": 2.0}, {"time_s": 0.0}, {"max_parts": -1}],
+    [{"mode": "sometimes"}, {"scrolls": -1}, {"max_share": 2.0}, {"time_s": 0.0}, {"max_requests": -1}],
 )
 def test_wrong_settings_are_one_line(wrong: dict) -> None:
     with pytest.raises(InputError, match=next(iter(wrong)).split("_")[0]):

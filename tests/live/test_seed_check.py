@@ -1,4 +1,4 @@
-"""Seeds that lead nowhere are found out within seconds of a clock that is told what time it is."""
+"""Failed seeds are detected within seconds of a simulated clock."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.answers.answer import Fetched, Request
 from orienteer.errors import SeedError
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.live.seed_check import SeedCheck, failure_in_words
+from orienteer.live.seed_check import SeedCheck, describe_failure
 from orienteer.pages.outcome import Outcome
+from orienteer.responses.response import Request, Response
 from orienteer.store.folder import CrawlFolder
 
 SEEDS = ["http://a.test/", "http://b.test/x"]
@@ -25,71 +25,71 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
         yield Ledger(folder, plan)
 
 
-def failed(seed: int, outcome: Outcome = Outcome.NO_ADDRESS, detail: str = "", status: int = 0) -> Fetched:
-    """An answer to the robots.txt of a seed's host."""
+def failed(seed: int, outcome: Outcome = Outcome.NO_ADDRESS, detail: str = "", status: int = 0) -> Response:
+    """A failed response for the robots.txt of a seed's host."""
     host = SEEDS[seed].split("/")[2]
-    return Fetched(Request(f"http://{host}/robots.txt", seed, any_type=True), outcome, status, detail=detail)
+    return Response(Request(f"http://{host}/robots.txt", seed, any_type=True), outcome, status, detail=detail)
 
 
-def page(seed: int) -> Fetched:
-    return Fetched(Request(SEEDS[seed], seed), Outcome.OK, 200)
+def page(seed: int) -> Response:
+    return Response(Request(SEEDS[seed], seed), Outcome.OK, 200)
 
 
-def test_it_waits_some_seconds_and_ends_when_all_seeds_are_lost(ledger: Ledger) -> None:
+def test_a_crawl_ends_some_seconds_after_all_seeds_failed(ledger: Ledger) -> None:
     check = SeedCheck(ledger)
-    check.hear(failed(0), 10.0)
-    check.expect_a_page(100.0)  # nothing is known of the other one yet
-    check.hear(failed(1, Outcome.NO_CONNECTION, "Connection refused"), 11.0)
-    check.expect_a_page(11.5)
+    check.on_response(failed(0), 10.0)
+    check.check_reachable(100.0)  # the other seed has no response yet
+    check.on_response(failed(1, Outcome.NO_CONNECTION, "Connection refused"), 11.0)
+    check.check_reachable(11.5)
     with pytest.raises(SeedError) as caught:
-        check.expect_a_page(13.0)
+        check.check_reachable(13.0)
     assert str(caught.value) == (
         "nothing was crawled: no address found for a.test: is the name right?; "
         "http://b.test/x: b.test refused the connection"
     )
 
 
-def test_a_host_that_answers_after_all_is_forgiven(ledger: Ledger) -> None:
+def test_a_host_that_responds_after_failures_is_reachable(ledger: Ledger) -> None:
     check = SeedCheck(ledger)
-    check.hear(failed(0), 10.0)
-    check.hear(failed(1), 10.0)
-    check.hear(failed(0, Outcome.CLIENT_ERROR, status=404), 12.0)  # it has no robots.txt
-    check.expect_a_page(100.0)
-    assert list(check.lost()) == [SEEDS[1]]
+    check.on_response(failed(0), 10.0)
+    check.on_response(failed(1), 10.0)
+    check.on_response(failed(0, Outcome.CLIENT_ERROR, status=404), 12.0)  # it has no robots.txt
+    check.check_reachable(100.0)
+    assert list(check.failed()) == [SEEDS[1]]
 
 
 def test_a_server_with_an_error_gets_more_time(ledger: Ledger) -> None:
     check = SeedCheck(ledger)
-    check.hear(failed(0), 10.0)
-    check.hear(failed(1, Outcome.SERVER_ERROR, status=500), 10.0)
-    check.expect_a_page(20.0)
+    check.on_response(failed(0), 10.0)
+    check.on_response(failed(1, Outcome.SERVER_ERROR, status=500), 10.0)
+    check.check_reachable(20.0)
     with pytest.raises(SeedError, match=r"robots.txt of b.test cannot be read: the server answered 500"):
-        check.expect_a_page(31.0)
+        check.check_reachable(31.0)
 
 
-def test_one_page_is_enough_to_go_on_and_what_is_lost_is_told_once(ledger: Ledger) -> None:
+def test_a_crawl_with_one_page_goes_on_and_reports_failed_seeds_once(ledger: Ledger) -> None:
     check = SeedCheck(ledger)
-    check.hear(failed(1), 10.0)
-    assert check.newly_lost(10.0) == {}
-    assert check.newly_lost(100.0) == {}, "nothing works yet"
-    check.hear(page(0), 110.0)
-    check.expect_a_page(1000.0)
-    assert check.newly_lost(111.0) == {SEEDS[1]: "no address found for b.test: is the name right?"}
-    assert check.newly_lost(200.0) == {}
-    assert list(check.lost()) == [SEEDS[1]]
+    check.on_response(failed(1), 10.0)
+    assert check.newly_failed(10.0) == {}
+    assert check.newly_failed(100.0) == {}, "nothing works yet"
+    check.on_response(page(0), 110.0)
+    check.check_reachable(1000.0)
+    assert check.newly_failed(111.0) == {SEEDS[1]: "no address found for b.test: is the name right?"}
+    assert check.newly_failed(200.0) == {}
+    assert list(check.failed()) == [SEEDS[1]]
 
 
-def test_a_crawl_with_pages_is_patient(ledger: Ledger) -> None:
+def test_a_crawl_with_pages_does_not_end(ledger: Ledger) -> None:
     ledger.crawl.take(0)
     ledger.crawl.fetched(0, [])
     check = SeedCheck(ledger)
-    check.hear(failed(0), 10.0)
-    check.hear(failed(1), 10.0)
-    check.expect_a_page(1000.0)
+    check.on_response(failed(0), 10.0)
+    check.on_response(failed(1), 10.0)
+    check.check_reachable(1000.0)
 
 
 @pytest.mark.parametrize(
-    ("answer", "words"),
+    ("response", "text"),
     [
         (failed(0, Outcome.NO_CONNECTION, "Failed to connect to a.test port 80"), "a.test refused the connection"),
         (failed(0, Outcome.NO_CONNECTION, "No route to host"), "no connection to a.test (No route to host)"),
@@ -98,5 +98,5 @@ def test_a_crawl_with_pages_is_patient(ledger: Ledger) -> None:
         (failed(0, Outcome.BROKEN), "robots.txt of a.test cannot be read: a.test broke off its answer"),
     ],
 )
-def test_every_failure_has_its_words(answer: Fetched, words: str) -> None:
-    assert failure_in_words(answer) == words
+def test_every_failure_has_a_description(response: Response, text: str) -> None:
+    assert describe_failure(response) == text

@@ -1,4 +1,4 @@
-"""Seeds chosen on what is known of a web, and crawls that start from them."""
+"""Seeds selected on a known web, and crawls that start from them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from orienteer.graph.synthetic import synthetic_web
 from orienteer.inspect.snapshot import web_at
 from orienteer.live.page_values import paper_value_of_crawl
 from orienteer.live.start_pages import StartPages, StartSettings, start_pages
-from tests.live.live_crawls import Told, crawled, hub
+from tests.live.live_crawls import StoredCrawl, crawled, hub
 
 
 @pytest.fixture
 def site(rng: np.random.Generator) -> GraphSite:
-    """Without hubs, so that a few links do not lead everywhere."""
+    """A web without hubs, in which a few hops do not reach everything."""
     links = rng.integers(0, 200, (2, 400))
     return GraphSite(LinkGraph.from_links(200, *links, hosts=np.arange(200) // 8))
 
@@ -33,7 +33,7 @@ def site(rng: np.random.Generator) -> GraphSite:
 
 
 @pytest.mark.parametrize(("n_seeds", "hops"), [(1, 0), (2, 1), (3, 2), (5, 4)])
-def test_a_crawl_from_the_seeds_fetches_what_they_were_said_to_cover(
+def test_a_crawl_from_the_seeds_reaches_their_reported_coverage(
     n_seeds: int, hops: int, tmp_path: Path, site: GraphSite
 ) -> None:
     with FakeWeb(site) as web:
@@ -43,9 +43,9 @@ def test_a_crawl_from_the_seeds_fetches_what_they_were_said_to_cover(
     known = web_at(tmp_path / "first").graph
     assert known.urls is not None
     reached = within(known, start.selection.pages, hops)
-    assert Told(tmp_path / "second").fetched_urls() == {known.urls[page] for page in reached.tolist()}
+    assert StoredCrawl(tmp_path / "second").fetched_urls() == {known.urls[page] for page in reached.tolist()}
     assert len(reached) == start.selection.n_covered < known.n_pages
-    assert Told(tmp_path / "second").urls[:n_seeds] == list(start.seeds)
+    assert StoredCrawl(tmp_path / "second").urls[:n_seeds] == list(start.seeds)
 
 
 def test_trust_by_value_is_the_trust_of_the_crawl(tmp_path: Path, site: GraphSite) -> None:
@@ -57,16 +57,16 @@ def test_trust_by_value_is_the_trust_of_the_crawl(tmp_path: Path, site: GraphSit
         report = crawled(
             web, list(start.seeds), tmp_path / "second", until=0.7, settings={"crawl": {"trust": start.trust}}
         )
-    told = Told(tmp_path / "second")
+    stored = StoredCrawl(tmp_path / "second")
     graph = web_at(tmp_path / "second").graph
     weights = dict(enumerate(np.array(start.trust) / sum(start.trust)))
-    assert told.urls[:4] == list(start.seeds)
+    assert stored.urls[:4] == list(start.seeds)
     assert report.figures.certificate.lower == pytest.approx(
-        ori.certificate(graph, told.order, weights).lower, abs=1e-8
+        ori.certificate(graph, stored.order, weights).lower, abs=1e-8
     )
 
 
-# -- what is chosen ---------------------------------------------------------------------------------------------
+# -- selection --------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def test_the_seeds_of_a_graph_are_those_of_select_seeds(method: str, web_file: P
     assert start_pages(web_file, StartSettings(6, 2, method, value="paper")) == found, "all pages count as crawled"
 
 
-def test_pages_of_a_crawl_are_worth_what_the_paper_says_unless_told_otherwise(tmp_path: Path, site: GraphSite) -> None:
+def test_pages_of_a_crawl_have_the_values_of_the_paper_by_default(tmp_path: Path, site: GraphSite) -> None:
     with FakeWeb(site) as web:
         crawled(web, [hub(site), site.url_of(3)], tmp_path / "c", budget=30)
     known = web_at(tmp_path / "c")
@@ -115,7 +115,7 @@ def test_values_from_a_file_and_no_more_seeds_than_pages(tmp_path: Path) -> None
 
 
 def test_a_seed_that_adds_nothing_is_not_trusted(tmp_path: Path) -> None:
-    """Methods that only look at the graph may name one."""
+    """Methods that ignore values may select one."""
     urls = [f"http://a.test/{page}" for page in range(4)]
     LinkGraph.from_links(4, [0, 0, 1, 1, 2], [1, 2, 0, 2, 3], urls=urls).save(tmp_path / "web.npz")
     settings = StartSettings(3, 1, "out-degree")
@@ -125,14 +125,14 @@ def test_a_seed_that_adds_nothing_is_not_trusted(tmp_path: Path) -> None:
     assert found.selection.n_covered == 4
 
 
-def test_two_pages_of_a_graph_that_are_one_to_a_crawler(tmp_path: Path) -> None:
+def test_two_pages_of_a_graph_with_the_same_canonical_url(tmp_path: Path) -> None:
     urls = ["http://a.test/", "HTTP://A.test:80", "http://b.test/#x"]
     LinkGraph.from_links(3, [], [], urls=urls).save(tmp_path / "web.npz")
     found = start_pages(tmp_path / "web.npz", StartSettings(trust_by="value"))
     assert (found.seeds, found.trust) == (("http://a.test/", "http://b.test/"), (2.0, 1.0))
 
 
-def test_pages_named_besides_come_first(web_file: Path) -> None:
+def test_named_seeds_come_first(web_file: Path) -> None:
     found = start_pages(web_file, StartSettings(2, 2))
     one, two = found.seeds
     assert found.behind(["http://x.test/", two]).seeds == ("http://x.test/", two, one)
@@ -142,11 +142,11 @@ def test_pages_named_besides_come_first(web_file: Path) -> None:
     assert trusted.behind(["http://x.test/", "http://b.test/"]).trust == (4.0, 2.0, 6.0)
 
 
-# -- what cannot be done ----------------------------------------------------------------------------------------
+# -- errors -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"n_seeds": 0}, "n_seeds is 0; at least one seed is needed"),
         ({"hops": -1}, "hops is -1; it must be 0 or more"),
@@ -154,8 +154,8 @@ def test_pages_named_besides_come_first(web_file: Path) -> None:
         ({"trust_by": "values"}, "no way to trust seeds named 'values'; did you mean 'value'?"),
     ],
 )
-def test_nonsense_is_refused(wrong: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_invalid_settings_are_refused(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         StartSettings(**wrong)
 
 

@@ -14,13 +14,13 @@ from scipy.linalg import lu_factor, lu_solve
 import orienteer as ori
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
-from orienteer.fake_web.answers import Answer
+from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import RequestHeaders, Site
 from orienteer.graph.survey.crawl_survey import CrawlSurvey, SurveyStart
 from orienteer.graph.synthetic import synthetic_web
-from orienteer.ledger.retelling import Retelling
+from orienteer.ledger.event_replay import EventReplay
 from orienteer.live.session import plan_of_folder
 from orienteer.pages.stop_reason import StopReason
 from orienteer.policies import make_policy
@@ -28,19 +28,19 @@ from orienteer.policies.policy import TrustedPages
 from orienteer.store.database import Database
 from orienteer.store.folder_view import FolderView
 from orienteer.store.survey_tables import SurveyRow, WalksRow
-from tests.live.live_crawls import Told, crawled, hub, renumbered
+from tests.live.live_crawls import StoredCrawl, crawled, hub, renumbered
 
 UNTIL = 0.9
 
 
 @pytest.fixture(autouse=True)
 def seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same walks every time; elsewhere the seed comes from the system."""
-    monkeypatch.setattr("orienteer.ledger.kept_survey.secrets.token_hex", lambda n_bytes: "5eed" * n_bytes)
+    """Use the same walks every time; normally the seed comes from the system."""
+    monkeypatch.setattr("orienteer.ledger.stored_survey.secrets.token_hex", lambda n_bytes: "5eed" * n_bytes)
 
 
 def a_site() -> GraphSite:
-    """With many links between hosts a proof comes much later than a measurement."""
+    """A site with many links between hosts, on which a proof takes much longer than a measurement."""
     return GraphSite(synthetic_web(700, inter_host=0.3, rng=6))
 
 
@@ -52,7 +52,7 @@ def walks_of(folder: Path) -> tuple[SurveyRow, list[WalksRow]]:
 
 
 def simulated(graph: ori.LinkGraph, row: SurveyRow, policy: str = "certified") -> Crawl:
-    """The same crawl of a known graph, with the randomness that the folder has kept."""
+    """Run the same crawl on a known graph, with the random seed of the folder."""
     trusted = TrustedPages(np.array([0], np.uint32), np.array([1.0]))
     goal = Goal(UNTIL, confidence=0.999)
     crawl = Crawl(make_policy(policy), trusted, goal)
@@ -63,13 +63,13 @@ def simulated(graph: ori.LinkGraph, row: SurveyRow, policy: str = "certified") -
 
 
 def rounds_of(crawl: Crawl) -> list[WalksRow]:
-    """The walks of a Crawl, as a folder has them."""
+    """Return the walks of a Crawl as rows of a folder."""
     assert crawl.survey is not None
     return rounds_of_survey(crawl.survey)
 
 
 def rounds_of_survey(survey: CrawlSurvey) -> list[WalksRow]:
-    return [WalksRow(one.n_told, one.entries, one.allowed, one.free, one.stake) for one in survey.rounds]
+    return [WalksRow(one.n_events, one.entries, one.allowed, one.free, one.stake) for one in survey.rounds]
 
 
 @pytest.mark.parametrize("policy", ["certified", "breadth-first"])
@@ -80,14 +80,14 @@ def test_live_is_simulated(policy: str, tmp_path: Path) -> None:
         report = crawled(web, hub(site), tmp_path / "c", until=UNTIL, policy=policy, settings=settings)
     assert report.stopped_because == StopReason.MEASURED
     assert report.goal_reached
-    told = Told(tmp_path / "c")
+    stored = StoredCrawl(tmp_path / "c")
     row, walks = walks_of(tmp_path / "c")
-    graph = renumbered(told, site)
+    graph = renumbered(stored, site)
     crawl = simulated(graph, row, policy)
-    assert told.order == list(crawl.order)
+    assert stored.order == list(crawl.order)
     assert crawl.survey is not None
     assert walks == rounds_of(crawl)
-    truth = ori.pagerank(graph, [0])[told.order].sum()
+    truth = ori.pagerank(graph, [0])[stored.order].sum()
     assert truth >= UNTIL
     measured = report.figures.measured
     assert measured is not None
@@ -96,18 +96,18 @@ def test_live_is_simulated(policy: str, tmp_path: Path) -> None:
 
 
 class SlowHosts(Site):
-    """Every third host answers late."""
+    """A site on which every third host responds slowly."""
 
     def __init__(self, site: GraphSite) -> None:
         self.site = site
 
-    def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
-        answer = self.site.answer(host, target, headers)
-        return replace(answer, delay_s=0.08) if crc32(host.encode()) % 3 == 0 else answer
+    def response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
+        response = self.site.response(host, target, headers)
+        return replace(response, delay_s=0.08) if crc32(host.encode()) % 3 == 0 else response
 
 
 class ExactLives:
-    """The mean of the scores of lives that enter a web from some known pages, by linear algebra."""
+    """The mean score of lives that leave a set of known pages, by linear algebra."""
 
     def __init__(self, graph: ori.LinkGraph, damping: float = 0.85) -> None:
         n, degrees = graph.n_pages, graph.out_degrees()
@@ -118,7 +118,7 @@ class ExactLives:
         self.solved = lu_factor(np.eye(n) - self.links)
 
     def mean(self, known: np.ndarray, until: float) -> float:
-        """Over lives of a surfer who starts at page 0."""
+        """Return the mean over the lives of a surfer who starts at page 0."""
         outside = ~known
         counted = (1 - self.damping) * outside + (1 - until) * self.damping * self.is_dangling
         inside = self.links[np.ix_(known, known)]
@@ -132,26 +132,26 @@ class ExactLives:
 
 
 def test_slow_hosts_do_not_bias_it(tmp_path: Path) -> None:
-    """With 64 workers, and hosts of very different speed that hold different pages."""
+    """With 16 workers, and hosts of very different speeds with different pages."""
     site = a_site()
-    settings = {"crawl": {"proof": False, "workers": 64}}
+    settings = {"crawl": {"proof": False, "workers": 16}}
     with FakeWeb(SlowHosts(site)) as web:
         report = crawled(web, hub(site), tmp_path / "c", until=UNTIL, settings=settings)
     assert report.stopped_because in (StopReason.MEASURED, StopReason.COVERAGE)  # a slow machine may prove it first
-    told = Told(tmp_path / "c")
-    graph = renumbered(told, site)
-    assert ori.pagerank(graph, [0])[told.order].sum() >= UNTIL
+    stored = StoredCrawl(tmp_path / "c")
+    graph = renumbered(stored, site)
+    assert ori.pagerank(graph, [0])[stored.order].sum() >= UNTIL
     row, walks = walks_of(tmp_path / "c")
     with FolderView.open(tmp_path / "c") as folder:
-        survey = Retelling(folder, plan_of_folder(tmp_path / "c")).crawl.survey
+        survey = EventReplay(folder, plan_of_folder(tmp_path / "c")).crawl.survey
     assert survey is not None
-    assert row.width == 64
+    assert row.width == 16
     assert rounds_of_survey(survey) == walks
     scores = survey._evidence.scores[: survey.n_walks]
     exact, means = ExactLives(graph), []
     for one in walks:
         known = np.zeros(graph.n_pages, np.bool_)
-        known[told.order[: one.n_told]] = True
+        known[stored.order[: one.n_events]] = True
         means += [exact.mean(known, UNTIL)] * len(one.entries)
     errors = scores - np.array(means[: len(scores)])
     z = errors.sum() / (scores.std() * np.sqrt(len(scores)))
@@ -160,14 +160,14 @@ def test_slow_hosts_do_not_bias_it(tmp_path: Path) -> None:
 
 
 def surveys_of(folder: Path) -> list[tuple[int, float]]:
-    """The epoch and the target of every survey that was begun."""
+    """Return the epoch and the target of every survey."""
     with Database.open(folder / "crawl.db", read_only=True) as database:
         return list(database._rows("SELECT epoch, until FROM survey ORDER BY id"))
 
 
-def test_a_finished_crawl_stays_finished_and_goes_on_with_another_goal(tmp_path: Path) -> None:
+def test_a_finished_crawl_stays_finished_and_resumes_with_another_goal(tmp_path: Path) -> None:
     site, folder = a_site(), tmp_path / "c"
-    settings = {"crawl": {"proof": False, "workers": 1}}  # with several, chance decides what comes first
+    settings = {"crawl": {"proof": False, "workers": 1}}  # several workers would make the order random
     with FakeWeb(site) as web:
         first = crawled(web, hub(site), folder, until=UNTIL, settings=settings)
         n_requests = len(web.requests)
@@ -191,13 +191,13 @@ def test_a_refresh_is_measured_too(tmp_path: Path) -> None:
     assert report.figures.epoch == 1
     assert surveys_of(folder) == [(0, UNTIL), (1, UNTIL)]
     assert report.stopped_because in (StopReason.MEASURED, StopReason.COVERAGE)
-    told = Told(folder)
-    truth = ori.pagerank(renumbered(told, site), [0])[told.order].sum()
+    stored = StoredCrawl(folder)
+    truth = ori.pagerank(renumbered(stored, site), [0])[stored.order].sum()
     assert truth >= UNTIL
 
 
-def test_what_is_blocked_makes_it_a_survey_of_what_is_reachable(tmp_path: Path) -> None:
-    """Its walks begin anew, and the crawl has not reached its goal."""
+def test_blocked_pages_make_it_a_survey_of_what_is_reachable(tmp_path: Path) -> None:
+    """The walks restart, and the crawl does not reach its goal."""
     site, folder = a_site(), tmp_path / "c"
     rank = np.bincount(site.graph.hosts, ori.pagerank(site.graph))
     home = hub(site).split("/")[2]
@@ -212,49 +212,55 @@ def test_what_is_blocked_makes_it_a_survey_of_what_is_reachable(tmp_path: Path) 
     assert row.error < 0.1 * (1 - row.confidence)
 
 
-def test_stopped_by_a_budget_it_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if it had not been stopped."""
+def test_a_survey_stopped_by_a_budget_resumes_from_its_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It continues like an uninterrupted one."""
     site, folder = a_site(), tmp_path / "c"
-    told_pages: list[int] = []
-    told = CrawlSurvey.told
+    recorded_pages: list[int] = []
+    record_page = CrawlSurvey.record_page
 
     def counted(self: CrawlSurvey, page: int, *rest: Any) -> Any:
-        told_pages.append(page)
-        return told(self, page, *rest)
+        recorded_pages.append(page)
+        return record_page(self, page, *rest)
 
     with FakeWeb(site) as web:
         for budget in (90, 180, 195, 196, None):
             goal = {} if budget is None else {"budget": budget}
             settings = {"crawl": {"proof": False, "workers": 1, **goal}, "politeness": {"connections": 1}}
-            monkeypatch.setattr(CrawlSurvey, "told", counted)
-            told_pages.clear()
+            monkeypatch.setattr(CrawlSurvey, "record_page", counted)
+            recorded_pages.clear()
             n_before = len(web.requests)
             report = crawled(web, hub(site), folder, until=UNTIL, settings=settings)
-            assert len(told_pages) == len(web.requests) - n_before, "nothing is told again"
+            assert len(recorded_pages) == len(web.requests) - n_before, "nothing is replayed"
             monkeypatch.undo()
     assert report.stopped_because == StopReason.MEASURED
     row, walks = walks_of(folder)
-    crawl = simulated(renumbered(Told(folder), site), row)
-    assert Told(folder).order == list(crawl.order)
+    crawl = simulated(renumbered(StoredCrawl(folder), site), row)
+    assert StoredCrawl(folder).order == list(crawl.order)
     assert walks == rounds_of(crawl)
-    assert walks[0].n_told < 180 < walks[-1].n_told, "it was stopped while it measured"
+    assert walks[0].n_events < 180 < walks[-1].n_events, "it was stopped while it measured"
 
 
 class Refusing(Site):
-    """One page in thirty asks to slow down, whenever it is asked for."""
+    """A site on which one page in thirty always responds with 429."""
 
     def __init__(self, site: GraphSite) -> None:
         self.site = site
 
-    def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
+    def response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
         is_refused = crc32(f"{host}{target}".encode()) % 30 == 0
-        return Answer(status=429) if is_refused and target != "/robots.txt" else self.site.answer(host, target, headers)
+        return (
+            FakeResponse(status=429)
+            if is_refused and target != "/robots.txt"
+            else self.site.response(host, target, headers)
+        )
 
 
-def test_walks_do_not_wait_for_pages_that_never_answer(tmp_path: Path) -> None:
-    """They are blocked at last, and the walk ends there: at worst the surfer never returns.
+def test_walks_do_not_wait_for_pages_that_never_respond(tmp_path: Path) -> None:
+    """They are blocked in the end, and the walk stops there: in the worst case the surfer never returns.
 
-    No back-off: walks ask for such pages again before any other page of the host, as they may on a busy machine.
+    Without back-off, walks request such pages again before any other page of the host, as on a busy machine.
     """
     site = a_site()
     start = next(site.url_of(page) for page in np.argsort(-site.graph.out_degrees()).tolist()
@@ -266,7 +272,7 @@ def test_walks_do_not_wait_for_pages_that_never_answer(tmp_path: Path) -> None:
         }
         report = crawled(web, start, tmp_path / "c", until=0.8, settings=settings)
     assert report.stopped_because in (StopReason.MEASURED, StopReason.COVERAGE)
-    assert "host given up" not in {row.outcome for row in Told(tmp_path / "c").rows.values() if row is not None}
+    assert "host given up" not in {row.outcome for row in StoredCrawl(tmp_path / "c").rows.values() if row is not None}
     assert report.figures.n_blocked > 3
     row, walks = walks_of(tmp_path / "c")
     assert walks, f"seed {row.seed}"

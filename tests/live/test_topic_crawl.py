@@ -1,4 +1,4 @@
-"""Live crawls with a topic: pages are told their relevance, it is kept, and a focused policy goes by it."""
+"""Live crawls with a topic: the relevance of pages is computed and stored, and focused policies use it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.folder_status import folder_status
 from orienteer.ledger.ledger import Ledger
-from orienteer.live.session import opened, plan_of_folder, refresh
+from orienteer.live.session import open_crawl, plan_of_folder, refresh
 from orienteer.pages.states import PageState
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_words import PageWords, packed, unpacked
@@ -29,7 +29,7 @@ N_SECTIONS, N_PAGES = 6, 8
 
 
 def section(k: int, word: str) -> dict[str, str]:
-    """A page that links to many, all of which speak of the same."""
+    """Return a page with links to many pages about the same word."""
     links = "".join(f"<a href=/{word}/{k}/{p}>{word} number {p}</a> " for p in range(N_PAGES))
     pages = {f"http://a.test/{word}/{k}/{p}": f"<title>{word}</title>all about {word} {k} {p}" for p in range(N_PAGES)}
     return {f"http://a.test/{word}/{k}/": f"<title>List</title>{links}"} | pages
@@ -65,7 +65,7 @@ def on_topic(folder: Path, threshold: float = 0.4) -> set[str]:
 
 
 @pytest.mark.parametrize("policy", ["certified", "navigational"])
-def test_pages_keep_their_relevance(web: FakeWeb, topic: Path, tmp_path: Path, policy: str) -> None:
+def test_the_relevance_of_pages_is_stored(web: FakeWeb, topic: Path, tmp_path: Path, policy: str) -> None:
     report = crawled(web, HOME, tmp_path / "crawl", topic=topic, policy=policy)
     rows = rows_of(tmp_path / "crawl")
     assert all(row.relevance is not None and 0 <= row.relevance <= 1 for row in rows.values())
@@ -96,7 +96,7 @@ def test_a_focused_policy_finds_them_sooner(web: FakeWeb, topic: Path, tmp_path:
     assert found["navigational"] > found["breadth-first"]
 
 
-def test_a_crawl_that_is_opened_again_knows_as_much(web: FakeWeb, topic: Path, tmp_path: Path) -> None:
+def test_a_reopened_crawl_is_in_the_same_state(web: FakeWeb, topic: Path, tmp_path: Path) -> None:
     folder, settings = tmp_path / "crawl", {"crawl": {"workers": 1}}
     crawled(web, HOME, folder, topic=topic, policy="navigational:batch=5", budget=25, settings=settings)
     plan = plan_of_folder(folder)
@@ -104,24 +104,24 @@ def test_a_crawl_that_is_opened_again_knows_as_much(web: FakeWeb, topic: Path, t
         by_checkpoint = Ledger(crawl, plan).crawl
     (folder / "checkpoints" / "latest.npz").unlink()
     with CrawlFolder.open(folder) as crawl:
-        told_again = Ledger(crawl, plan).crawl
-    assert by_checkpoint.order == told_again.order
-    for mine, theirs in zip(by_checkpoint.waiting(), told_again.waiting(), strict=True):
+        replayed = Ledger(crawl, plan).crawl
+    assert by_checkpoint.order == replayed.order
+    for mine, theirs in zip(by_checkpoint.waiting(), replayed.waiting(), strict=True):
         assert mine == pytest.approx(theirs)
 
 
-def test_an_interrupted_crawl_ends_as_one_that_was_not(web: FakeWeb, topic: Path, tmp_path: Path) -> None:
+def test_an_interrupted_crawl_ends_like_an_uninterrupted_one(web: FakeWeb, topic: Path, tmp_path: Path) -> None:
     settings = {"crawl": {"workers": 1}}
     named: dict[str, Any] = {"topic": topic, "policy": "navigational:batch=4", "settings": settings}
     crawled(web, HOME, tmp_path / "whole", budget=40, **named)
     for budget in (3, 11, 26, 40):
-        crawled(web, HOME, tmp_path / "parts", budget=budget, **named)
-    rows = (rows_of(tmp_path / name).values() for name in ("whole", "parts"))
-    whole, parts = (sorted(some, key=lambda row: row.position) for some in rows)
-    assert [(row.id, row.relevance) for row in whole] == [(row.id, row.relevance) for row in parts]
+        crawled(web, HOME, tmp_path / "runs", budget=budget, **named)
+    rows = (rows_of(tmp_path / name).values() for name in ("whole", "runs"))
+    whole, runs = (sorted(some, key=lambda row: row.position) for some in rows)
+    assert [(row.id, row.relevance) for row in whole] == [(row.id, row.relevance) for row in runs]
 
 
-def test_a_refresh_tells_relevance_anew(web: FakeWeb, topic: Path, tmp_path: Path) -> None:
+def test_a_refresh_updates_the_relevance(web: FakeWeb, topic: Path, tmp_path: Path) -> None:
     folder = tmp_path / "crawl"
     crawled(web, HOME, folder, topic=topic, policy="navigational")
     assert isinstance(web.site, ChangingSite)
@@ -139,7 +139,7 @@ def test_the_topic_stays_with_the_crawl(web: FakeWeb, topic: Path, tmp_path: Pat
     folder = tmp_path / "crawl"
     crawled(web, HOME, folder, topic=topic, budget=5)
     topic.unlink()
-    with opened(folder, plan_of_folder(folder, {"crawl": {"budget": 9}})) as live:
+    with open_crawl(folder, plan_of_folder(folder, {"crawl": {"budget": 9}})) as live:
         live.run()
     assert len(rows_of(folder)) == 9
     other = tmp_path / "other.toml"
@@ -151,13 +151,13 @@ def test_the_topic_stays_with_the_crawl(web: FakeWeb, topic: Path, tmp_path: Pat
         crawled(web, HOME, tmp_path / "plain", topic=other, budget=12)
 
 
-def test_the_same_topic_written_otherwise_is_the_same(web: FakeWeb, topic: Path, tmp_path: Path) -> None:
+def test_the_format_of_a_topic_file_does_not_matter(web: FakeWeb, topic: Path, tmp_path: Path) -> None:
     folder = tmp_path / "crawl"
     crawled(web, HOME, folder, topic=topic, budget=5)
-    kept = folder / "topic.toml"
-    said = tomllib.loads(kept.read_text())["topic"]
-    kept.write_text("[topic]  # as another version may write it\n" + "".join(
-        f"{key} = {json.dumps(value)}\n" for key, value in reversed(said.items())
+    topic_file = folder / "topic.toml"
+    settings = tomllib.loads(topic_file.read_text())["topic"]
+    topic_file.write_text("[topic]  # as another version may write it\n" + "".join(
+        f"{key} = {json.dumps(value)}\n" for key, value in reversed(settings.items())
     ))  # fmt: skip
     crawled(web, HOME, folder, topic=topic, budget=9)
     assert len(rows_of(folder)) == 9
@@ -176,7 +176,7 @@ def test_a_focused_policy_needs_a_topic(web: FakeWeb, tmp_path: Path) -> None:
         crawled(web, HOME, tmp_path / "crawl", policy="navigational")
 
 
-def test_trained_topics_take_their_model_along(web: FakeWeb, tmp_path: Path) -> None:
+def test_trained_topics_are_stored_with_their_model(web: FakeWeb, tmp_path: Path) -> None:
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")
     from orienteer.topics.topic_file import TopicFile
 
@@ -190,18 +190,18 @@ def test_trained_topics_take_their_model_along(web: FakeWeb, tmp_path: Path) -> 
     learned = file.topic()
     examples = file.examples()
     learned.train(examples.pages, examples.is_on_topic)
-    file.keep(learned)
+    file.save_model(learned)
     folder = tmp_path / "crawl"
     crawled(web, HOME, folder, topic=path, policy="navigational", budget=40)
     (tmp_path / "learned.npz").unlink()
-    with opened(folder, plan_of_folder(folder, {"crawl": {"budget": 60}})) as live:
+    with open_crawl(folder, plan_of_folder(folder, {"crawl": {"budget": 60}})) as live:
         live.run()
     found = on_topic(folder, 0.5)
     assert ON_TOPIC & found
     assert not {url for url in found if "gravel" in url}
 
 
-def test_words_come_back_as_they_were() -> None:
+def test_words_survive_a_round_trip() -> None:
     rng = np.random.default_rng(1)
     offsets = np.array([0, 2, 2, 5])
     words = PageWords(

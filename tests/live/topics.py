@@ -1,4 +1,4 @@
-"""Topics for crawls of graphs: some pages are relevant, and what links say is what the site writes there."""
+"""Topics for crawls of graphs: some pages are relevant, and link texts are those of the site."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orienteer.graph.link_graph import LinkGraph
 from orienteer.policies import all_policies
 from orienteer.policies.focused import FocusedPolicy, LabelledWeb, WebText
 from orienteer.policies.model_file import trained_policies, write_model
-from tests.live.live_crawls import Told, renumbered
+from tests.live.live_crawls import StoredCrawl, renumbered
 
 LIVE_POLICIES = sorted(name for name, kind in all_policies().items() if not kind.knows_truth)
 
@@ -24,7 +24,7 @@ def is_focused(policy: str) -> bool:
 
 
 def topic_for(policy: str, site: GraphSite, folder: Path, rng: np.random.Generator) -> dict[str, Any]:
-    """What a live crawl must be told besides its policy: a topic, if it is focused."""
+    """Return the arguments of a live crawl with this policy: a topic, if it is focused."""
     if not is_focused(policy):
         return {}
     lines = [f"{url} {value}\n" for url, value in relevance_of(site, rng).items()]
@@ -39,7 +39,7 @@ def relevance_of(site: GraphSite, rng: np.random.Generator) -> dict[str, float]:
 
 
 def spec_for(policy: str, site: GraphSite, folder: Path) -> str:
-    """The policy as a crawl is told of it: one that must be trained is, on the site itself with another topic."""
+    """Return the policy argument of a crawl; a trainable policy is trained on the same site with another topic."""
     if policy not in trained_policies():
         return policy
     learner = trained_policies()[policy]()
@@ -51,19 +51,19 @@ def spec_for(policy: str, site: GraphSite, folder: Path) -> str:
     return f"{policy}:model={path}"
 
 
-def simulated_topic(policy: str, site: GraphSite, told: Told, folder: Path) -> dict[str, Any]:
-    """The same for `simulate`, on the pages as the crawl has numbered them."""
+def simulated_topic(policy: str, site: GraphSite, stored: StoredCrawl, folder: Path) -> dict[str, Any]:
+    """Return the same arguments for `simulate`, with the page ids of the crawl."""
     if not is_focused(policy):
         return {}
-    graph = renumbered(told, site)
-    known = set(told.urls)
-    urls = told.urls + [url for page in range(graph.n_pages) if (url := site.url_of(page)) not in known]
+    graph = renumbered(stored, site)
+    known = set(stored.urls)
+    urls = stored.urls + [url for page in range(graph.n_pages) if (url := site.url_of(page)) not in known]
     labels = dict(line.split(" ") for line in (folder / "labels.txt").read_text().splitlines())
     return {"relevance": np.array([float(labels[url]) for url in urls]), "text": _text(site, graph, urls)}
 
 
 def _text(site: GraphSite, graph: LinkGraph, urls: list[str]) -> WebText:
-    """The words of a web whose pages have these URLs of the site."""
+    """Return the texts of a web whose pages have these URLs of the site."""
     pages = [extract_page(_html(site, url), url) for url in urls]
     words = [dict(_first_words(page.anchors)) for page in pages]
     links = ((source, target) for source in range(graph.n_pages) for target in graph.links(source))

@@ -22,7 +22,7 @@ ROOT = HERE.parents[1]
 
 
 def install(package: Path, into: Path) -> None:
-    """Install the package in a folder, beside what is there."""
+    """Install the package in a folder, in addition to its content."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-compile"]
         command += ["--disable-pip-version-check", "--root-user-action=ignore", "--target", str(into)]

@@ -18,7 +18,7 @@ from orienteer.store.database_view import DatabaseView
 from tests.conftest import random_web
 from tests.exports.crawls import plain_crawl
 from tests.plugins.commands import contract_tests, orienteer
-from tests.ready_process import PATIENCE_S
+from tests.ready_process import TEST_TIMEOUT_S
 from tests.topics.small_topics import topic_file
 
 pytestmark = pytest.mark.slow
@@ -84,8 +84,8 @@ def test_the_policy_crawls(example: dict[str, str], folder: Path) -> None:
         command = ["crawl", "http://a.test/1", "-o", "live", "--policy", "last-found", "--budget", "3", "--json"]
         command += ["--connect-to", web.address, "--delay", "0", "--connections", "1", "--ignore-robots"]
         orienteer(example, *command, folder=folder)
-    with DatabaseView(folder / "live" / "crawl.db") as survey:
-        assert survey.urls([row.id for row in survey.fetched_rows()]) == [f"http://a.test/{k}" for k in (1, 3, 7)]
+    with DatabaseView(folder / "live" / "crawl.db") as database:
+        assert database.urls([row.id for row in database.fetched_rows()]) == [f"http://a.test/{k}" for k in (1, 3, 7)]
 
 
 def test_the_policy_is_simulated_and_compared(example: dict[str, str], folder: Path) -> None:
@@ -99,11 +99,11 @@ def test_the_policy_is_simulated_and_compared(example: dict[str, str], folder: P
 
 
 def test_the_seed_method_chooses(example: dict[str, str], folder: Path) -> None:
-    orienteer(example, "seeds", "web.npz", "-k", "3", "--method", "last-pages", "--out", "seeds.txt", folder=folder)
+    orienteer(example, "seeds", "web.npz", "-k", "3", "--method", "last-pages", "--output", "seeds.txt", folder=folder)
     assert (folder / "seeds.txt").read_text().split() == ["59", "58", "57"]
 
 
-def test_the_topic_tells_pages(example: dict[str, str], folder: Path) -> None:
+def test_the_topic_scores_pages(example: dict[str, str], folder: Path) -> None:
     done = orienteer(example, "topic", "test", "topic.toml", "--json", folder=folder)
     assert json.loads(done.stdout)["f1"] == 1.0
 
@@ -118,18 +118,18 @@ def test_the_export_is_written(example: dict[str, str], folder: Path) -> None:
 def test_the_graph_format_is_written_and_read(example: dict[str, str], folder: Path) -> None:
     orienteer(example, "graph", "convert", "web.npz", "web.adj", folder=folder)
     assert len(json.loads((folder / "web.adj").read_text())["links"]) == 60
-    told = [
+    outputs = [
         orienteer(example, "graph", "info", *what, "--json", folder=folder).stdout
         for what in (["web.adj"], ["web.adj", "--format", "adjacency"])
     ]
-    assert told[0] == told[1]
-    assert json.loads(told[0])["n_links"] == ori.LinkGraph.load(folder / "web.npz").n_links
+    assert outputs[0] == outputs[1]
+    assert json.loads(outputs[0])["n_links"] == ori.LinkGraph.load(folder / "web.npz").n_links
     (folder / "web.xyz").touch()
     done = orienteer(example, "graph", "info", "web.xyz", folder=folder, code=2)
     assert ".adj" in done.stderr
 
 
-def test_the_fetcher_is_asked_by_a_crawl(example: dict[str, str], folder: Path) -> None:
+def test_the_fetcher_is_used_by_a_crawl(example: dict[str, str], folder: Path) -> None:
     html = [["Content-Type", "text/html"]]
     pages = {
         "http://a.example/": [200, html, "<title>Home</title><a href=/b>b</a><a href=/c>c</a>"],
@@ -163,7 +163,7 @@ def test_the_page_hook_is_run_by_its_name(example: dict[str, str], folder: Path)
     assert (page["fields"], page["tags"]) == ({"shouted": "AHOY THERE"}, ["loud"])
 
 
-def test_the_fetcher_keeps_what_all_fetchers_promise(example: dict[str, str]) -> None:
+def test_the_fetcher_passes_the_contract_of_fetchers(example: dict[str, str]) -> None:
     said = contract_tests(example, "tests/plugins/fetcher_contract.py")
     assert re.search(r"^1\d passed", said, re.MULTILINE), said
 
@@ -186,10 +186,10 @@ for arguments in json.loads(sys.argv.pop()):
 """
 
 
-def test_what_does_not_need_plugins_imports_none(example: dict[str, str], folder: Path) -> None:
+def test_commands_that_do_not_need_plugins_import_none(example: dict[str, str], folder: Path) -> None:
     """A process that has imported nothing runs one command after the other."""
     command = [sys.executable, "-c", ONE_BY_ONE, json.dumps(NEED_NONE)]
-    done = subprocess.run(command, cwd=folder, env=example, capture_output=True, text=True, timeout=PATIENCE_S)
+    done = subprocess.run(command, cwd=folder, env=example, capture_output=True, text=True, timeout=TEST_TIMEOUT_S)
     assert done.stderr == "imported:\n" * len(NEED_NONE)
     assert (folder / "sitemap.xml").exists()
 

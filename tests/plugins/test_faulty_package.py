@@ -1,4 +1,4 @@
-"""Whatever is wrong with a plug-in, commands work, and `orienteer plugins` says what it is."""
+"""With faulty plug-ins, commands work, and `orienteer plugins` reports the problems."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ WRONG = {
     ("seed method", "max-weight"): "the name 'max-weight' is taken by the seed method of orienteer",
     ("kind of topic", "needs-more"): "ModuleNotFoundError: No module named 'a_package_that_nobody_has'",
     ("export format", "leaves"): "SystemExit: not supported on this machine",
-    ("graph format", "no-format"): "is no Format of orienteer.graph.formats",
-    ("fetcher", "no-fetcher"): "NoPolicy does not define start, poll, cancel, close, n_under_way, asks_web",
+    ("graph format", "no-format"): "is not a GraphFormat of orienteer.graph.formats",
+    ("fetcher", "no-fetcher"): "NoPolicy does not define start, poll, cancel, close, n_in_flight, uses_network",
     ("fetcher", "libcurl"): "the name 'libcurl' is taken by the fetcher of orienteer",
     ("page hook", "nowhere"): "ModuleNotFoundError: No module named 'orienteer_faulty.nowhere'",
 }
@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_all_that_is_wrong_is_said(faulty: dict[str, str], folder: Path) -> None:
+def test_all_problems_are_reported(faulty: dict[str, str], folder: Path) -> None:
     found = json.loads(orienteer(faulty, "plugins", "--json", folder=folder).stdout)
     said = {(one["kind"], one["name"]): one["error"] for one in found["problems"]}
     assert said.keys() == WRONG.keys()
@@ -88,7 +88,7 @@ def test_commands_work_and_are_silent_about_it(faulty: dict[str, str], folder: P
     ],
     ids=lambda given: " ".join(given) if isinstance(given, list) else "",
 )
-def test_who_asks_for_one_is_told_why_it_is_not_there(
+def test_requesting_one_reports_why_it_is_missing(
     faulty: dict[str, str], folder: Path, arguments: list[str], message: str
 ) -> None:
     done = orienteer(faulty, *arguments, folder=folder, code=2)

@@ -1,4 +1,4 @@
-"""Every policy in ten obvious lines: what the kernels must equal, ties included."""
+"""Every policy in ten obvious lines, which the kernels must equal, including ties."""
 
 from __future__ import annotations
 

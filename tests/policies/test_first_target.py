@@ -1,4 +1,4 @@
-"""The search for the first relevant page: breadth-first, and how much longer excursions can make it."""
+"""The search for the first relevant page: breadth-first, and the delay caused by excursions."""
 
 from __future__ import annotations
 

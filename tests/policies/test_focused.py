@@ -44,7 +44,7 @@ def test_personalized_pagerank_is_pagerank_from_the_targets(rng: np.random.Gener
     relevance = (rng.random(80) < 0.2) * 1.0
     policy = make_policy("personalized-pagerank")
     growing = GrowingGraph()
-    growing.know(80)
+    growing.grow_to(80)
     policy.begin(growing, TrustedPages(np.array([0], np.uint32), np.ones(1)))
     fetched = rng.choice(80, 50, replace=False)
     for page in fetched.tolist():
@@ -82,14 +82,14 @@ def test_words_are_believed_as_far_as_they_were_right(rng: np.random.Generator) 
         relevance = float(rng.random() < 0.2)
         for bayes, said in ((honest, relevance), (random, float(rng.random() < 0.2))):
             words = np.array([7 if said else 8, rng.integers(20, 40)], np.uint32)
-            bayes.note(LinkWords(np.array([page], np.uint32), np.array([0, 2]), words), page + 1)
-            bayes.try_on(page, np.log(0.25), relevance)
+            bayes.add_links(LinkWords(np.array([page], np.uint32), np.array([0, 2]), words), page + 1)
+            bayes.add_trial(page, np.log(0.25), relevance)
             bayes.judge(page, relevance)
     assert honest.weight() > 0.5
     assert random.weight() < 0.3
     assert honest.log_odds(np.array([10_000])).tolist() == [0.0]
     waiting = LinkWords(np.array([300, 301], np.uint32), np.array([0, 1, 2]), np.array([7, 8], np.uint32))
-    honest.note(waiting, 302)
+    honest.add_links(waiting, 302)
     good, bad = honest.log_odds(np.array([300, 301]))
     assert good > 2 > 0 > bad
 

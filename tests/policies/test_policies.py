@@ -184,7 +184,7 @@ def push(web: ori.LinkGraph, p: np.ndarray, page: int) -> None:
 
 
 def test_rankmass_is_its_identity_at_every_step(rng: np.random.Generator) -> None:
-    """CRM = 1 - sum(rm) / (1 - d), with rm summed anew."""
+    """CRM = 1 - sum(rm) / (1 - d), with rm summed again."""
     for web, trust in cases(rng):
         run = ori.policies.make_policy("rankmass").run(web, ori.policies.policy.TrustedPages.of(trust))
         for limit in range(1, min(web.n_pages, 40) + 1):

@@ -37,7 +37,7 @@ def test_a_spec_is_written_as_it_is_read() -> None:
         ("random:rng=0.5", "must be a whole number"),
     ],
 )
-def test_what_is_wrong_is_said_at_once(text: str, message: str) -> None:
+def test_invalid_settings_are_reported_at_once(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         PolicySpec.parse(text)
 

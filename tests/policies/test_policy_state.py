@@ -1,4 +1,4 @@
-"""What a policy may remember comes back as it was; what it may not is one line; what a stranger wrote does no harm."""
+"""Allowed states of policies round-trip, others are errors of one line, and untrusted trees do no harm."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.policies.focused import LinkWords
 from orienteer.policies.link_bayes import LinkBayes
 from orienteer.policies.policy import NO_CHANGE, POLICIES, Policy, Priorities, TrustedPages
-from orienteer.policies.policy_state import State, set_state, state_of
+from orienteer.policies.policy_state import ObjectState, set_state, state_of
 from orienteer.policies.state_classes import attributes_of
 from tests.registered import register_for_now
 
-RAISED = (KeyError, ValueError, TypeError, AttributeError)  # what a ledger answers by telling everything anew
+RAISED = (KeyError, ValueError, TypeError, AttributeError)  # after these a ledger replays all events
 
 
 class Colour(enum.Enum):
@@ -73,7 +73,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Holder:
-    parts: list[Any]
+    items: list[Any]
 
 
 class Outer:
@@ -109,9 +109,9 @@ def brought_back(value: Any) -> Any:
     text = json.dumps(state.tree, ensure_ascii=False).encode("utf-8", "surrogatepass")
     file.seek(0)
     with np.load(file, allow_pickle=False) as arrays:
-        parts = [arrays[f"arr_{k}"] for k in range(len(state.arrays))]
+        items = [arrays[f"arr_{k}"] for k in range(len(state.arrays))]
     policy = Remembering()
-    set_state(policy, State(json.loads(text.decode("utf-8", "surrogatepass")), parts))
+    set_state(policy, ObjectState(json.loads(text.decode("utf-8", "surrogatepass")), items))
     return policy.value
 
 
@@ -164,12 +164,12 @@ VALUES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", VALUES)
-def test_what_may_be_remembered_comes_back(name: str) -> None:
+def test_allowed_values_round_trip(name: str) -> None:
     value = VALUES[name]
     assert_alike(value, brought_back(value))
 
 
-def test_a_record_and_the_label_of_a_dataclass_come_back() -> None:
+def test_a_record_and_the_label_of_a_dataclass_round_trip() -> None:
     record = np.array([(1, 2.0)], [("a", "i4"), ("b", "f8")])[0]
     assert brought_back(record) == record
     assert vars(brought_back(Node(7))) == {"page": 7, "links": [], "label": "page 7"}
@@ -189,13 +189,13 @@ ANYTHING = st.recursive(
 
 
 @given(ANYTHING)
-def test_whatever_is_nested_comes_back(value: Any) -> None:
+def test_nested_values_round_trip(value: Any) -> None:
     assert_alike([value], brought_back([value]))
 
 
 @pytest.mark.parametrize("kind", [np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox,
                                   np.random.SFC64])  # fmt: skip
-def test_a_generator_goes_on_where_it_was(kind: Any) -> None:
+def test_a_generator_continues_its_sequence(kind: Any) -> None:
     rng = np.random.Generator(kind(7))
     rng.integers(10, size=3, dtype=np.uint32)  # half a word is left over
     rng.spawn(2)
@@ -207,14 +207,14 @@ def test_a_generator_goes_on_where_it_was(kind: Any) -> None:
     assert rng.spawn(1)[0].random() == again.spawn(1)[0].random()
 
 
-def test_random_goes_on_where_it_was() -> None:
+def test_random_continues_its_sequence() -> None:
     rng = random.Random(3)
     rng.gauss(0, 1)
     again = brought_back(rng)
     assert [rng.gauss(0, 1), rng.random()] == [again.gauss(0, 1), again.random()]
 
 
-def test_what_is_shared_stays_shared() -> None:
+def test_shared_references_stay_shared() -> None:
     inner, numbers, big = [1], np.arange(4), np.arange(500)
     value = brought_back({"a": inner, "b": (inner, numbers), "c": numbers, "d": [big, big]})
     assert value["a"] is value["b"][0]
@@ -239,13 +239,13 @@ def test_a_cycle_stays_one() -> None:
 
 def test_objects_of_ours_are_filled_in_place() -> None:
     policy, again = Remembering(LinkBayes()), Remembering(LinkBayes())
-    policy.value.note(LinkWords(np.array([1], np.uint32), np.array([0, 1]), np.array([5], np.uint32)), 3)
+    policy.value.add_links(LinkWords(np.array([1], np.uint32), np.array([0, 1]), np.array([5], np.uint32)), 3)
     policy.value.judge(1, 1.0)
     there = again.value
     set_state(again, state_of(policy))
     assert again.value is there
     assert again.value.log_odds(np.array([1])) == policy.value.log_odds(np.array([1]))
-    with pytest.raises(ValueError, match="no such LinkBayes to be filled"):
+    with pytest.raises(ValueError, match="no such LinkBayes to restore"):
         set_state(Remembering(), state_of(policy))
 
 
@@ -262,7 +262,7 @@ def itself() -> tuple[Any, ...]:
 
 def frozen_in_itself() -> Holder:
     held = Holder([])
-    held.parts.append(held)
+    held.items.append(held)
     return held
 
 
@@ -300,8 +300,8 @@ UNFIT: dict[str, tuple[Any, str]] = {
     "masked": (np.ma.array([1]), "value is an object of the class MaskedArray"),
     "views": ([VIEWED, VIEWED[3:5]], r"value\[1\] shares its memory with another array"),
     "dict of another kind": (type("D", (dict,), {})(), "value is an object of the class D"),
-    "tuple in itself": (itself(), r"value\[0\]\[0\] holds itself"),
-    "frozen in itself": (frozen_in_itself(), r"value\.parts\[0\] holds itself"),
+    "tuple in itself": (itself(), r"value\[0\]\[0\] contains itself"),
+    "frozen in itself": (frozen_in_itself(), r"value\.items\[0\] contains itself"),
     "local": (local(), "Local, which is not found by its name in the module of the policy"),
     "deep": (deep(), "nested too deeply"),
     "ours in a list": ([LinkBayes()], r"value\[0\] is an object of the class LinkBayes"),
@@ -309,7 +309,7 @@ UNFIT: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("name", UNFIT)
-def test_what_may_not_be_remembered_is_one_line(name: str) -> None:
+def test_other_values_are_one_error_line(name: str) -> None:
     value, message = UNFIT[name]
     with pytest.raises(InputError, match=message) as raised:
         state_of(Remembering(value))
@@ -367,7 +367,7 @@ def test_the_check_leaves_no_trace() -> None:
     assert policy.value == [3]
 
 
-# -- what a stranger may have written -------------------------------------------------------------------------------
+# -- untrusted trees ------------------------------------------------------------------------------------------------
 
 
 def tree_with(node: Any) -> Any:
@@ -401,7 +401,7 @@ STRANGE: list[Any] = [
 @pytest.mark.parametrize("node", STRANGE, ids=str)
 def test_a_strange_tree_is_refused(node: Any) -> None:
     with pytest.raises(RAISED):
-        set_state(Remembering(), State(tree_with(node), []))
+        set_state(Remembering(), ObjectState(tree_with(node), []))
 
 
 def test_a_deep_tree_is_refused() -> None:
@@ -409,7 +409,7 @@ def test_a_deep_tree_is_refused() -> None:
     for _ in range(5000):
         node = ["list", node]
     with pytest.raises(ValueError, match="RecursionError"):
-        set_state(Remembering(), State(tree_with(node), []))
+        set_state(Remembering(), ObjectState(tree_with(node), []))
 
 
 @pytest.mark.parametrize(
@@ -419,13 +419,13 @@ def test_no_method_is_replaced(change: dict[str, Any]) -> None:
     tree = state_of(Remembering()).tree
     tree[3] |= change
     with pytest.raises(RAISED):
-        set_state(Remembering(), State(tree, []))
+        set_state(Remembering(), ObjectState(tree, []))
 
 
 def test_a_state_of_another_policy_or_with_less_is_refused() -> None:
     for policy, tree in ((Late(), state_of(Remembering()).tree), (Remembering(), ["object", HERE, "Remembering", {}])):
-        with pytest.raises(ValueError, match="to be filled"):
-            set_state(policy, State(tree, []))
+        with pytest.raises(ValueError, match="to restore"):
+            set_state(policy, ObjectState(tree, []))
 
 
 def test_no_code_of_a_class_runs() -> None:
@@ -441,20 +441,20 @@ def test_positions_outside_of_a_generator_are_refused() -> None:
     for kind, path in ((np.random.MT19937, ("state", "pos")), (np.random.Philox, ("buffer_pos",))):
         bits = kind(1)
         state = bits.state
-        part = state
+        item = state
         for key in path[:-1]:
-            part = part[key]
-        part[path[-1]] = -7
+            item = item[key]
+        item[path[-1]] = -7
         writer = state_of(Remembering(state))
         node = writer.tree[3]["value"]
         with pytest.raises(ValueError, match="position"):
-            set_state(Remembering(), State(tree_with(["generator", kind.__name__, node, None]), writer.arrays))
+            set_state(Remembering(), ObjectState(tree_with(["generator", kind.__name__, node, None]), writer.arrays))
 
 
 @pytest.mark.parametrize("kind", ["0001", "i8,i8", "<i8, 010", "object", "(2,)<i8", "|O8", "<U4", ""])
-def test_what_is_no_type_of_numbers_is_refused(kind: str) -> None:
-    with pytest.raises(ValueError, match="is no type of numbers"):
-        set_state(Remembering(), State(tree_with(["small", kind, [3], "00" * 24]), []))
+def test_other_array_types_are_refused(kind: str) -> None:
+    with pytest.raises(ValueError, match="is not a type of numbers"):
+        set_state(Remembering(), ObjectState(tree_with(["small", kind, [3], "00" * 24]), []))
 
 
 @settings(max_examples=300)
@@ -468,9 +468,9 @@ def test_a_damaged_tree_is_read_or_refused(data: st.DataObject) -> None:
     stack = [tree]
     while stack:
         node = stack.pop()
-        parts = list(enumerate(node)) if isinstance(node, list) else list(node.items())
-        places += [(node, key) for key, _ in parts]
-        stack += [part for _, part in parts if isinstance(part, list | dict)]
+        items = list(enumerate(node)) if isinstance(node, list) else list(node.items())
+        places += [(node, key) for key, _ in items]
+        stack += [item for _, item in items if isinstance(item, list | dict)]
     node, key = data.draw(st.sampled_from(places))
     how = data.draw(st.sampled_from(["replace", "remove", "swap"]))
     if how == "remove":
@@ -481,6 +481,6 @@ def test_a_damaged_tree_is_read_or_refused(data: st.DataObject) -> None:
     else:
         node[key] = data.draw(st.none() | st.integers() | st.text(max_size=3) | st.just([]) | st.just({}) | st.floats())
     try:
-        set_state(Remembering(), State(tree, state.arrays))
+        set_state(Remembering(), ObjectState(tree, state.arrays))
     except RAISED:
         return

@@ -1,4 +1,4 @@
-"""What policies learn on other sites: kept in a file, read again, and refused where it is something else."""
+"""Models of policies trained on other sites: written to a file, read again, and refused if they do not fit."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_it_is_made_with_the_settings_it_was_trained_with(tmp_path: Path, rng: n
         PolicySpec.parse(f"scent:model={path}")
 
 
-def test_specs_say_what_is_missing(tmp_path: Path, rng: np.random.Generator) -> None:
+def test_specs_report_missing_values(tmp_path: Path, rng: np.random.Generator) -> None:
     spec = PolicySpec.parse(f"apprentice:batch=5,model={model('apprentice', tmp_path, rng)}")
     assert not spec.is_untrained
     spec.expect_training()
@@ -89,7 +89,7 @@ def test_specs_say_what_is_missing(tmp_path: Path, rng: np.random.Generator) -> 
         ({"words": None}, r"the model is corrupt \(no array 'words' in it\)"),
         ({"words": np.zeros((4, 5))}, "words is float64 of shape"),
         ({"worths": np.full(4, np.nan)}, "numbers that are not finite"),
-        ({"texts": np.full(4, -1.0)}, "hold numbers below 0"),
+        ({"texts": np.full(4, -1.0)}, "have negative numbers"),
         ({"texts": np.zeros(4)}, "the model is not trained"),
         ({"threshold": np.array(["x"])}, "threshold is <U1 of shape"),
         ({"texts": np.array([{}], dtype=object)}, "the model is corrupt"),
@@ -165,7 +165,7 @@ def test_a_site_may_have_several_starts() -> None:
     assert path_credit(web, targets, [0, 1], 0.5).tolist() == [0, 0.5, 0, 1]
 
 
-def test_equal_words_are_equally_likely_wherever_they_stand(rng: np.random.Generator) -> None:
+def test_equal_words_are_equally_likely_at_any_position(rng: np.random.Generator) -> None:
     """To the last bit: ties are broken by the order of discovery, and by nothing else."""
     classes = WordClasses(3)
     classes.add(rng.integers(0, 3, 50), np.arange(0, 501, 10), rng.integers(1, 40, 500).astype(np.uint32))

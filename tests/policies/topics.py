@@ -1,4 +1,4 @@
-"""Topics for webs without content: relevance and words made up, so that focused policies have something to hear."""
+"""Topics for webs without content: artificial relevance and words for focused policies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orienteer.policies.focused import FocusedPolicy, LabelledWeb, WebText
 from orienteer.policies.policy import Policy
 
 FOCUSED = [name for name, kind in all_policies().items() if issubclass(kind, FocusedPolicy)]
-ON_TOPIC = " on a topic"  # what the name of a focused policy ends in where it hears of relevance
+ON_TOPIC = " on a topic"  # suffix of the name of a focused policy that receives relevance
 
 
 def with_topics(names: list[str]) -> list[str]:
@@ -29,7 +29,7 @@ def policy_of(case: str) -> Policy:
 
 
 def topic_of(case: str, web: LinkGraph) -> dict:
-    """What `simulate` needs to be told in this case."""
+    """The arguments of `simulate` in this case."""
     if not case.endswith(ON_TOPIC):
         return {}
     topic = labelled(web, np.random.default_rng(web.n_links))
@@ -37,7 +37,7 @@ def topic_of(case: str, web: LinkGraph) -> dict:
 
 
 def labelled(web: LinkGraph, rng: np.random.Generator) -> LabelledWeb:
-    """Some pages are relevant, some of them more than others; words tell a little about it."""
+    """Some pages are relevant, some of them more than others; words are weak evidence for it."""
     relevance = (rng.random(web.n_pages) < 0.15) * rng.choice([1.0, 0.7], web.n_pages)
     of_links = [_words(relevance[target], rng) for target in web.targets]
     of_pages = [_words(relevance[page], rng) for page in range(web.n_pages)]

@@ -1,4 +1,4 @@
-"""A process beside this one: it runs, says why it ended, and never outlives its parent."""
+"""A child process runs a function, reports why it ended, and never outlives its parent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from orienteer.processes.child import Child
-from tests.processes.readings import is_alive
+from tests.processes.jobs import is_alive
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,7 +41,7 @@ def test_it_runs_a_function() -> None:
     assert child.poll() == 0
 
 
-def test_it_says_why_it_ended() -> None:
+def test_the_cause_of_the_end_is_reported() -> None:
     child = Child(fail)
     with pytest.raises(EOFError):
         child.channel.recv_bytes()
@@ -49,7 +49,7 @@ def test_it_says_why_it_ended() -> None:
     child.close()
 
 
-def test_a_killed_one_says_so() -> None:
+def test_a_killed_child_is_reported() -> None:
     child = Child(echo, "")
     os.kill(child.pid, signal.SIGKILL)
     with pytest.raises((EOFError, ConnectionResetError)):
@@ -61,19 +61,20 @@ def test_a_killed_one_says_so() -> None:
 SCRIPT = """
 import os, sys, time
 from orienteer.processes.child import Child
-from tests.processes.readings import is_alive
+from tests.processes.jobs import is_alive
 from tests.processes.test_child import busy, echo
 
 children = [Child(busy), Child(echo, "")]
 assert children[0].channel.recv_bytes() == b"busy"
 print(*(child.pid for child in children), flush=True)
-time.sleep(600)
+while True:
+    time.sleep(0.1)  # a signal that comes just before a sleep does not shorten it
 """
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_none_outlives_its_parent(tmp_path: Path, how: signal.Signals) -> None:
-    """Nor does the script need `if __name__ == "__main__"`."""
+def test_no_child_outlives_its_parent(tmp_path: Path, how: signal.Signals) -> None:
+    """The script needs no `if __name__ == "__main__"`."""
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}

@@ -76,9 +76,9 @@ def test_an_sdist_holds_what_builds_and_explains_it_and_no_tests() -> None:
 
 def metadata(**changed: str) -> Message:
     about = EmailMessage()
-    wanted = {"Name": "orienteer", "Version": "0.2.0", "Requires_Python": ">=3.11"}
-    wanted |= {"License_Expression": "Apache-2.0 AND 0BSD", "Description_Content_Type": "text/markdown"}
-    for key, value in (wanted | changed).items():
+    expected = {"Name": "orienteer", "Version": "0.2.0", "Requires_Python": ">=3.11"}
+    expected |= {"License_Expression": "Apache-2.0 AND 0BSD", "Description_Content_Type": "text/markdown"}
+    for key, value in (expected | changed).items():
         about[key.replace("_", "-")] = value
     about.set_payload("# Orienteer\n\nIt crawls.\n")
     return about
@@ -99,7 +99,7 @@ def test_the_closing_table_says_what_is_wrong() -> None:
 
 
 def test_the_citation_has_what_the_format_asks_for() -> None:
-    """The keys that Citation File Format 1.2.0 requires, and no address that nobody answers at."""
+    """The keys that Citation File Format 1.2.0 requires, and no dead address."""
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert {"cff-version", "message", "title", "authors"} <= cited.keys()
     assert cited["cff-version"] == "1.2.0"

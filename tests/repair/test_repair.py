@@ -1,4 +1,4 @@
-"""A damaged folder is repaired: what is whole stays, what is lost is fetched again, and nothing is claimed too much."""
+"""Repair: intact data is kept, lost pages are fetched again, and the certificate stays valid."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from orienteer.repair.repair import RepairReport, repair
 from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
 from tests.conftest import random_web
-from tests.live.live_crawls import Told, crawled, hub
+from tests.live.live_crawls import StoredCrawl, crawled, hub
 
 WARC = "archive/orienteer-00000.warc.gz"
 
@@ -33,7 +33,7 @@ def site() -> GraphSite:
 
 @pytest.fixture(scope="module")
 def whole(site: GraphSite, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A crawl with half of the pages that there are."""
+    """A crawl that fetched half of the pages."""
     folder = tmp_path_factory.mktemp("repair") / "crawl"
     with FakeWeb(site) as web:
         crawled(web, hub(site), folder, budget=40)
@@ -47,33 +47,33 @@ def folder(whole: Path, tmp_path: Path) -> Path:
 
 
 def certificate_of(folder: Path) -> tuple[float, float]:
-    from orienteer.ledger.retelling import Retelling
+    from orienteer.ledger.event_replay import EventReplay
     from orienteer.store.folder_view import FolderView
 
     with FolderView.open(folder) as view:
-        told = Retelling(view, plan_of_folder(folder)).crawl.certificate()
-    return told.lower, told.upper
+        stored = EventReplay(view, plan_of_folder(folder)).crawl.certificate()
+    return stored.lower, stored.upper
 
 
 def true_coverage(site: GraphSite, folder: Path) -> float:
-    """The share of a surfer's time, from the seed, on pages whose row the folder has."""
-    told = Told(folder)
+    """Return the PageRank mass, from the seed, of pages with rows in the folder."""
+    stored = StoredCrawl(folder)
     seed = int(np.argmax(site.graph.out_degrees()))
     ranks = ori.pagerank(site.graph, trust=[seed])
     by_url = {site.url_of(page): float(ranks[page]) for page in range(site.graph.n_pages)}
-    return sum(by_url.get(url, 0.0) for url, row in told.rows.items() if row is not None)
+    return sum(by_url.get(url, 0.0) for url, row in stored.rows.items() if row is not None)
 
 
 def finished(site: GraphSite, folder: Path) -> dict[str, tuple[str, ...]]:
-    """The crawl brought to its end: the links of each page, by URL."""
+    """Complete the crawl, and return the links of each page, by URL."""
     with FakeWeb(site) as web:
         crawled(web, hub(site), folder)
-    told = Told(folder)
+    stored = StoredCrawl(folder)
     with CrawlFolder.open(folder) as opened:
-        for row in told.rows.values():
+        for row in stored.rows.values():
             if row is not None and row.archived is not None:
                 opened.archive.read(row.archived)
-    return {url: tuple(told.urls[link] for link in row.links) for url, row in told.rows.items() if row is not None}
+    return {url: tuple(stored.urls[link] for link in row.links) for url, row in stored.rows.items() if row is not None}
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def all_of_it(site: GraphSite, tmp_path_factory: pytest.TempPathFactory) -> dict
 
 
 def check(site: GraphSite, folder: Path, all_of_it: dict[str, tuple[str, ...]]) -> RepairReport:
-    """Repaired, it is as true as before; repaired again, nothing changes; resumed, it comes to the same end."""
+    """Check that the repaired folder is valid, a second repair changes nothing, and the crawl ends the same."""
     report = repair(folder)
     lower, upper = certificate_of(folder)
     assert lower <= true_coverage(site, folder) + 1e-9
@@ -94,7 +94,7 @@ def check(site: GraphSite, folder: Path, all_of_it: dict[str, tuple[str, ...]]) 
     return report
 
 
-def test_a_whole_folder_stays_as_it_is(folder: Path) -> None:
+def test_an_intact_folder_is_not_changed(folder: Path) -> None:
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != "crawl.lock"}
     report = repair(folder)
     assert not report.was_damaged
@@ -145,14 +145,14 @@ def test_records_in_the_middle_are_damaged(
     assert report.n_pages == 40 - len(report.lost)
 
 
-def test_an_older_database_takes_in_what_the_archive_has(
+def test_pages_of_the_archive_are_added_to_an_older_database(
     site: GraphSite, folder: Path, tmp_path: Path, all_of_it: dict[str, tuple[str, ...]]
 ) -> None:
     old = {path.name: path.read_bytes() for path in folder.glob("crawl.db*")}
     with FakeWeb(site) as web:
         for budget in (44, 80):  # at least two commits
             crawled(web, hub(site), folder, budget=budget)
-    newer = Told(folder)
+    newer = StoredCrawl(folder)
     n_more = sum(row is not None for row in newer.rows.values()) - 40
     assert n_more > 5
     for path in folder.glob("crawl.db*"):
@@ -165,8 +165,8 @@ def test_an_older_database_takes_in_what_the_archive_has(
     assert (folder / WARC).read_bytes() == archived, "not a byte is cut off"
     report = repair(folder)
     assert report.lost == {}
-    assert report.n_taken == n_more
-    assert Told(folder).rows.keys() == newer.rows.keys()
+    assert report.n_added == n_more
+    assert StoredCrawl(folder).rows.keys() == newer.rows.keys()
     check(site, folder, all_of_it)
 
 
@@ -174,8 +174,8 @@ def test_no_database_at_all(site: GraphSite, folder: Path, all_of_it: dict[str, 
     for path in folder.glob("crawl.db*"):
         path.unlink()
     report = check(site, folder, all_of_it)
-    assert report.n_taken > 20
-    assert report.n_pages == report.n_taken
+    assert report.n_added > 20
+    assert report.n_pages == report.n_added
 
 
 @pytest.mark.parametrize("number", range(8))
@@ -192,24 +192,24 @@ def test_a_garbled_database(site: GraphSite, folder: Path, all_of_it: dict[str, 
     check(site, folder, all_of_it)
 
 
-def test_lost_urls_take_their_pages_with_them(
+def test_pages_with_lost_urls_are_read_again(
     site: GraphSite, folder: Path, all_of_it: dict[str, tuple[str, ...]]
 ) -> None:
-    """A page must not seem to have fewer links than it has: it is read again from the archive."""
+    """A page must not have fewer links than in the archive: it is read again."""
     with sqlite3.connect(folder / "crawl.db") as database:
         database.execute("DELETE FROM url WHERE id % 7 = 3")
     database.close()
     report = check(site, folder, all_of_it)
     assert report.n_urls_lost > 5
-    assert report.n_taken > 0
+    assert report.n_added > 0
 
 
-def test_derived_files_that_are_garbled_are_set_aside(folder: Path) -> None:
+def test_damaged_derived_files_are_moved(folder: Path) -> None:
     ori.update_index(folder)
     (folder / "report.json").write_bytes(b"{\xff")
     (folder / "index" / "columns.npz").write_bytes(b"PK nothing")
     report = repair(folder)
-    assert set(report.set_aside) == {"report.json", "index"}
+    assert set(report.moved) == {"report.json", "index"}
     assert report.n_pages == 40
     assert ori.update_index(folder).n_pages > 0
 
@@ -217,7 +217,7 @@ def test_derived_files_that_are_garbled_are_set_aside(folder: Path) -> None:
 def test_a_refreshed_crawl(site: GraphSite, folder: Path) -> None:
     with FakeWeb(site) as web:
         refresh(folder, settings={"fetch": {"connect_to": web.address}, "refresh": {"start": "seeds"}})
-    n_before = sum(row is not None for row in Told(folder).rows.values())
+    n_before = sum(row is not None for row in StoredCrawl(folder).rows.values())
     content = bytearray((folder / WARC).read_bytes())
     content[3000:3500] = bytes(500)
     (folder / WARC).write_bytes(content)
@@ -229,12 +229,12 @@ def test_a_refreshed_crawl(site: GraphSite, folder: Path) -> None:
     assert not repair(folder).was_damaged
     with FakeWeb(site) as web:
         refresh(folder, settings={"fetch": {"connect_to": web.address}, "refresh": {"start": "seeds"}})
-    assert all(row is not None for url, row in Told(folder).rows.items() if url in report.lost)
+    assert all(row is not None for url, row in StoredCrawl(folder).rows.items() if url in report.lost)
 
 
-def test_without_settings_nothing_is_done(folder: Path) -> None:
+def test_a_folder_without_settings_is_refused(folder: Path) -> None:
     (folder / "crawl.toml").unlink()
-    with pytest.raises(CrawlFolderError, match="put it back first"):
+    with pytest.raises(CrawlFolderError, match="restore it first"):
         repair(folder)
 
 
@@ -242,10 +242,10 @@ class _Killed(BaseException):
     pass
 
 
-def test_killed_at_any_moment_the_same_command_goes_on(
+def test_a_killed_repair_is_continued(
     site: GraphSite, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever it writes last: each call to the system that changes the folder is the last one in turn."""
+    """The process is killed after each system call that changes the folder."""
     damaged = tmp_path / "damaged"
     shutil.copytree(whole, damaged)
     os.truncate(damaged / WARC, (damaged / WARC).stat().st_size - 1000)
@@ -266,7 +266,7 @@ def test_killed_at_any_moment_the_same_command_goes_on(
                 pass
         again = repair(folder)
         assert again.n_pages == straight.n_pages
-        assert Told(folder).rows.keys() == Told(tmp_path / "straight").rows.keys()
+        assert StoredCrawl(folder).rows.keys() == StoredCrawl(tmp_path / "straight").rows.keys()
         with Database.open(folder / "crawl.db", read_only=True) as database:
             assert database.counts().n_pages == straight.n_pages
         CrawlFolder.open(folder).close()

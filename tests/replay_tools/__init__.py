@@ -1,1 +1,1 @@
-"""Archives in the hands of the programs that people open them with: pywb and ReplayWeb.page, in a real browser."""
+"""Archives replayed by pywb and ReplayWeb.page in a real browser."""

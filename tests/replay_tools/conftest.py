@@ -1,4 +1,4 @@
-"""A crawl with all that its pages are shown with, exported; and servers for pywb and ReplayWeb.page."""
+"""Fixtures: exports of a crawl with assets, and servers for pywb and ReplayWeb.page."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ import pytest
 import orienteer as ori
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
+from tests import external_tools as tools
 from tests.live.apps import needs_browser
 from tests.live.live_crawls import crawled
-from tests.replay_tools import tools
 from tests.replay_tools.sites import HOME, made_site, real_site
 
 _REPLAY_PAGE = (
@@ -29,7 +29,7 @@ _REPLAY_PAGE = (
 
 
 class Exported(NamedTuple):
-    """The crawl folder and its exports; `real` are the URLs of pages that are not made up."""
+    """The crawl folder and its exports; `real` are the URLs of pages of real sites."""
 
     crawl: Path
     warc: Path
@@ -47,7 +47,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
     folder = place / "crawl"
     needs_browser()
     settings = {
-        "crawl": {"requisites": True},
+        "crawl": {"assets": True},
         "render": {"mode": HOME, "screenshots": True},
         "scope": {"max_depth": 0},
     }
@@ -84,7 +84,7 @@ def pywb(exported: Exported, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 @pytest.fixture(scope="package")
 def replaywebpage(exported: Exported, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address at which ReplayWeb.page stands with the WACZ."""
+    """The address of ReplayWeb.page with the WACZ."""
     program = tools.replaywebpage()
     if program is None:
         pytest.skip(f"replaywebpage {tools.REPLAYWEB} cannot be fetched here: that takes npm")
@@ -100,7 +100,7 @@ def replaywebpage(exported: Exported, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture(scope="package")
 def outside() -> Iterator[tuple[str, list[str]]]:
-    """A proxy for all that is not on this machine: its address, and who was asked for. It gives nothing."""
+    """A proxy for remote hosts that refuses every request: its address, and the requested hosts."""
     asked: list[str] = []
 
     class Refusing(BaseHTTPRequestHandler):
@@ -118,7 +118,7 @@ def outside() -> Iterator[tuple[str, list[str]]]:
 
 
 class _Ranges(SimpleHTTPRequestHandler):
-    """Files, and parts of files."""
+    """Serves files, with range requests."""
 
     def do_GET(self) -> None:
         wanted = self.headers.get("Range")

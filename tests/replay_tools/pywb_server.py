@@ -1,7 +1,7 @@
 """Runs pywb: `python pywb_server.py WARC WACZ CDXJ ARCHIVE` in an empty folder, with pywb in PYTHONPATH.
 
 It prints its port. The collections `warc` and `wacz` are added as a person would add them; `folder` is the archive of
-a crawl as it stands, with the index that was exported.
+a crawl with the exported index.
 """
 
 import sys

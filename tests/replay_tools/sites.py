@@ -1,4 +1,4 @@
-"""Sites with all that pages are shown with: pages of real manuals, and one that needs whatever a page can need."""
+"""Sites with assets: pages of real manuals, and a page with every kind of asset."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import struct
 import zlib
 from pathlib import Path
 
-from orienteer.fake_web.answers import Answer
+from orienteer.fake_web.fake_response import FakeResponse
 
 HOME = "http://made.test/"
 ASKED_BY_SCRIPT = "http://made.test/api/items.json?of=reeds"
@@ -25,7 +25,7 @@ _MAIN = """fetch("/api/items.json?of=" + word).then(answer => answer.json()).the
 
 
 def png(red: int) -> bytes:
-    """A picture of one dot, which a browser can draw."""
+    """Return an image of one pixel that a browser can render."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
@@ -35,36 +35,38 @@ def png(red: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", dot) + chunk(b"IEND", b"")
 
 
-def made_site() -> dict[str, Answer]:
-    """A page of scripts and styles; `copy.png` is the same picture as `a.png`, and one is on another host."""
+def made_site() -> dict[str, FakeResponse]:
+    """A page with scripts and styles; `copy.png` equals `a.png`, and one image is on another host."""
     css, script, image = "text/css", "text/javascript", "image/png"
     return {
-        HOME: Answer(_PAGE),
-        "http://made.test/frame/": Answer("<title>Frame</title><link rel=stylesheet href=frame.css><p>In a frame."),
-        "http://made.test/frame/frame.css": Answer("p { color: green }", content_type=css),
-        "http://made.test/style.css?v=2&a=1": Answer(
+        HOME: FakeResponse(_PAGE),
+        "http://made.test/frame/": FakeResponse(
+            "<title>Frame</title><link rel=stylesheet href=frame.css><p>In a frame."
+        ),
+        "http://made.test/frame/frame.css": FakeResponse("p { color: green }", content_type=css),
+        "http://made.test/style.css?v=2&a=1": FakeResponse(
             '@import "more.css"; .with-picture { background: url(b.png) }', content_type=css, gzip=True
         ),
-        "http://made.test/more.css": Answer("h1 { color: rgb(1, 2, 3) }", content_type=css),
-        "http://made.test/main.js": Answer(_MAIN, content_type=script, gzip=True),
-        "http://made.test/words.js": Answer(
+        "http://made.test/more.css": FakeResponse("h1 { color: rgb(1, 2, 3) }", content_type=css),
+        "http://made.test/main.js": FakeResponse(_MAIN, content_type=script, gzip=True),
+        "http://made.test/words.js": FakeResponse(
             'var word = "reeds"; document.title += " by scripts";', content_type=script
         ),
-        ASKED_BY_SCRIPT: Answer('["bulrush", "sedge"]', content_type="application/json"),
-        "http://made.test/a.png": Answer(png(10), content_type=image),
-        "http://made.test/b.png": Answer(png(20), content_type=image),
-        "http://made.test/copy.png": Answer(png(10), content_type=image),
-        "http://made.test/drawn.png": Answer(png(30), content_type=image),
-        "http://pictures.test/far.png": Answer(png(40), content_type=image),
+        ASKED_BY_SCRIPT: FakeResponse('["bulrush", "sedge"]', content_type="application/json"),
+        "http://made.test/a.png": FakeResponse(png(10), content_type=image),
+        "http://made.test/b.png": FakeResponse(png(20), content_type=image),
+        "http://made.test/copy.png": FakeResponse(png(10), content_type=image),
+        "http://made.test/drawn.png": FakeResponse(png(30), content_type=image),
+        "http://pictures.test/far.png": FakeResponse(png(40), content_type=image),
     }
 
 
-def real_site(root: Path) -> tuple[dict[str, Answer], list[str]]:
-    """What stands in two manuals, of which `N_REAL` files are pages: the largest ones of each, in order of their names.
+def real_site(root: Path) -> tuple[dict[str, FakeResponse], list[str]]:
+    """The files of two manuals, of which `N_REAL` are pages: the largest ones of each, sorted by name.
 
     The second value are their URLs.
     """
-    answers: dict[str, Answer] = {}
+    answers: dict[str, FakeResponse] = {}
     pages: list[str] = []
     for host, folder in _FOLDERS.items():
         files = {path.relative_to(root / folder).as_posix(): path for path in (root / folder).rglob("*.*")}
@@ -75,5 +77,5 @@ def real_site(root: Path) -> tuple[dict[str, Answer], list[str]]:
         for name, body in whole.items():
             if name in chosen or not name.endswith(".html"):
                 kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-                answers[f"http://{host}/{name}"] = Answer(body, content_type=kind)
+                answers[f"http://{host}/{name}"] = FakeResponse(body, content_type=kind)
     return answers, pages

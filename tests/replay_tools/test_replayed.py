@@ -1,4 +1,4 @@
-"""Exports played by the tools that people have: each request of a page is answered from the archive, by nobody else."""
+"""Exports replayed by other tools: each request of a page is answered from the archive."""
 
 from __future__ import annotations
 
@@ -6,38 +6,40 @@ import json
 import re
 import urllib.request
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Frame, Request, Response, TimeoutError
 
 from tests.replay_tools.conftest import Exported
 from tests.replay_tools.sites import HOME, N_REAL
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Frame, Request, Response
+
 pytestmark = pytest.mark.slow
 
-_PATIENCE_MS = 300_000
+_TIMEOUT_MS = 300_000
 _TRIES, _A_TRY_MS = 6, 40_000  # for ReplayWeb.page to begin
 _OF_BROWSER = re.compile(r"(?:[\w-]+\.)*(?:google|googleapis|gstatic|gvt1)\.com:443")  # whom Chromium itself asks
 # What of a page was loaded, once all is: pictures that have a size, and styles that have rules. Not at once: what
 # plays a page may load it a second time.
 _LOADED = """() => {
-  const images = [...document.images], isShown = images.length && images.every(image => image.naturalWidth);
+  const images = [...document.images], isRendered = images.length && images.every(image => image.naturalWidth);
   const styles = [...document.styleSheets].filter(sheet => sheet.cssRules.length).length;
-  const isLoaded = document.readyState === "complete" && styles && isShown;
+  const isLoaded = document.readyState === "complete" && styles && isRendered;
   return isLoaded && {title: document.title, pictures: images.length, styles};
 }"""
 
 
 def is_of_page(request: Request) -> bool:
-    """Whether an archived page makes it, and not what plays the page."""
+    """Return whether an archived page sends a request, and not the replay tool."""
     if request.service_worker is not None:
         return False
     return "/http" in request.url or "/http" in request.frame.url
 
 
 class Watched:
-    """A browser that can reach this machine alone; `wrong` is what it asked for in vain.
+    """A browser that can only reach this machine; `wrong` are its failed requests.
 
     A page that is left may not have got its icon yet: what was `cut_off` so is asked for again in the end.
     """
@@ -46,7 +48,7 @@ class Watched:
         self.wrong: list[str] = []
         self.cut_off: list[tuple[Frame, str]] = []
         self.context = context
-        context.set_default_timeout(_PATIENCE_MS)
+        context.set_default_timeout(_TIMEOUT_MS)
         context.on("response", self._came)
         context.on("requestfailed", self._failed)
 
@@ -76,7 +78,7 @@ class Watched:
 
 @pytest.fixture(scope="module")
 def window(browser: Browser, outside: tuple[str, list[str]]) -> Iterator[Watched]:
-    """The same for all tests: programs that play pages take long to load."""
+    """One browser for all tests: the replay tools take long to load."""
     with browser.new_context(proxy={"server": outside[0], "bypass": "127.0.0.1"}) as context:
         yield Watched(context)
 
@@ -94,12 +96,12 @@ def watched(window: Watched, outside: tuple[str, list[str]]) -> Iterator[Watched
 
 @pytest.fixture(scope="module")
 def tab(window: Watched) -> Frame:
-    """Where pywb plays pages."""
+    """The tab in which pywb replays pages."""
     return window.context.new_page().main_frame
 
 
 def expect_made_page(watched: Watched, frame: Frame, prefix: str) -> None:
-    """The page whose scripts, styles, pictures and frame are all there; `prefix` stands before its URL."""
+    """Check that the scripts, styles, images and the frame of a page are loaded; `prefix` precedes its URL."""
     assert watched.loaded(frame, f"{prefix}{HOME}")["pictures"] == 3
     frame.wait_for_function("document.getElementById('said').textContent === 'bulrush and sedge'")
     assert frame.title() == "Made by scripts"
@@ -110,7 +112,7 @@ def expect_made_page(watched: Watched, frame: Frame, prefix: str) -> None:
 
 
 def expect_real_pages(exported: Exported, watched: Watched, frame: Frame, prefix: str) -> None:
-    """Every page with pictures and styles."""
+    """Check every page with images and styles."""
     if len(exported.real) < N_REAL:
         pytest.skip("the documents of Debian cannot be fetched here: that takes apt-get")
     found = [watched.loaded(frame, f"{prefix}{url}") for url in exported.real]
@@ -118,15 +120,15 @@ def expect_real_pages(exported: Exported, watched: Watched, frame: Frame, prefix
 
 
 @pytest.mark.parametrize("collection", ["warc", "wacz", "folder"])
-def test_pywb_plays_a_page_of_scripts(pywb: str, watched: Watched, tab: Frame, collection: str) -> None:
+def test_pywb_replays_a_page_with_scripts(pywb: str, watched: Watched, tab: Frame, collection: str) -> None:
     expect_made_page(watched, tab, f"{pywb}/{collection}/mp_/")
 
 
-def test_pywb_plays_real_pages(pywb: str, exported: Exported, watched: Watched, tab: Frame) -> None:
+def test_pywb_replays_real_pages(pywb: str, exported: Exported, watched: Watched, tab: Frame) -> None:
     expect_real_pages(exported, watched, tab, f"{pywb}/wacz/mp_/")
 
 
-def test_pywb_has_the_document_and_the_picture(pywb: str) -> None:
+def test_pywb_has_the_document_and_the_screenshot(pywb: str) -> None:
     for collection in ("warc", "wacz", "folder"):
         for kind, mime in (("dom", "text/html"), ("view", "image/jpeg")):
             with urllib.request.urlopen(f"{pywb}/{collection}/cdx?url=urn:{kind}:{HOME}&output=json") as answer:
@@ -140,7 +142,9 @@ def shows_home(frame: Frame) -> bool:
 
 @pytest.fixture(scope="module")
 def replayed(replaywebpage: str, window: Watched) -> tuple[Frame, str]:
-    """The frame in which ReplayWeb.page shows the archive that it has loaded, and what it puts before URLs there."""
+    """The frame in which ReplayWeb.page displays the loaded archive, and its prefix of URLs."""
+    from playwright.sync_api import TimeoutError
+
     for _ in range(_TRIES):
         page = window.context.new_page()
         try:
@@ -156,9 +160,9 @@ def replayed(replaywebpage: str, window: Watched) -> tuple[Frame, str]:
     raise AssertionError(f"ReplayWeb.page showed nothing in {_TRIES} tries")
 
 
-def test_replaywebpage_plays_a_page_of_scripts(watched: Watched, replayed: tuple[Frame, str]) -> None:
+def test_replaywebpage_replays_a_page_with_scripts(watched: Watched, replayed: tuple[Frame, str]) -> None:
     expect_made_page(watched, *replayed)
 
 
-def test_replaywebpage_plays_real_pages(exported: Exported, watched: Watched, replayed: tuple[Frame, str]) -> None:
+def test_replaywebpage_replays_real_pages(exported: Exported, watched: Watched, replayed: tuple[Frame, str]) -> None:
     expect_real_pages(exported, watched, *replayed)

@@ -1,4 +1,4 @@
-"""A crawl folder made by hand, with what a small crawl does not meet: https, slow servers, dead hosts, rude texts."""
+"""A handmade crawl folder with what a small crawl lacks: https, slow servers, dead hosts, hostile texts."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ HOME, SLOW, GONE, DEAD_1, DEAD_2, EVIL, LOST = URLS = (
     "https://a.test/%3Cscript%3Ealert(1)%3C/script%3E",
     "https://a.test/lost",
 )
-PARTS = ("http://parts.test/a.png", "http://parts.test/s.css")
-RUDE_WORDS = '=HYPERLINK("http://evil.test/") "><script>alert(2)</script>'
+ASSETS = ("http://assets.test/a.png", "http://assets.test/s.css")
+HOSTILE_TEXT = '=HYPERLINK("http://evil.test/") "><script>alert(2)</script>'
 PAGES = {
-    HOME: f"""<title>=1+1</title><img src={PARTS[0]}><img src=//parts.test/b.png><link rel=stylesheet href={PARTS[1]}>
-        <a href="{GONE}">{RUDE_WORDS.replace('"', "&quot;").replace("<", "&lt;")}</a> <a href=/slow>slow</a>
+    HOME: f"""<title>=1+1</title><img src={ASSETS[0]}><img src=//assets.test/b.png><link rel=stylesheet
+        href={ASSETS[1]}>
+        <a href="{GONE}">{HOSTILE_TEXT.replace('"', "&quot;").replace("<", "&lt;")}</a> <a href=/slow>slow</a>
         <a href={DEAD_1}>dead</a> <a href={DEAD_2}>dead</a> <a href="{EVIL}">evil</a> <a href=/lost>lost</a>""",
-    SLOW: "<title>Slow</title><a href=http://elsewhere.test/>no part of the page</a>",
+    SLOW: "<title>Slow</title><a href=http://other.test/>no asset of the page</a>",
     EVIL: "<title>@SUM(A1)</title><a href=/>home</a>",
 }
 LINKS = {HOME: (SLOW, GONE, DEAD_1, DEAD_2, EVIL, LOST), EVIL: (HOME,), LOST: (GONE, HOME)}
@@ -38,7 +39,7 @@ SECONDS = {HOME: 0.25, SLOW: 7.5}
 
 
 def handmade_crawl(path: Path) -> Path:
-    """LOST is not in the archive; nobody noted how long EVIL took."""
+    """Make the crawl folder. LOST is not in the archive, and the response time of EVIL is unknown."""
     CrawlFolder.create(path, SETTINGS).close()
     ids = {url: page for page, url in enumerate(URLS)}
     with CrawlFolder.open(path) as folder:
@@ -48,7 +49,7 @@ def handmade_crawl(path: Path) -> Path:
             if url == GONE:
                 state, outcome, status = PageState.FAILED, "http 404", 404
             elif url in (DEAD_1, DEAD_2):
-                state, outcome, status = PageState.BLOCKED, Outcome.HOST_GIVEN_UP.value, 0
+                state, outcome, status = PageState.BLOCKED, Outcome.HOST_ABANDONED.value, 0
             row = PageRow(
                 ids[url], position, state, outcome, status, 1.7e9 + position,
                 content_type="text/html" if state == PageState.FETCHED else "",
@@ -61,6 +62,6 @@ def handmade_crawl(path: Path) -> Path:
                 place = folder.archive.append(response)
                 row = row._replace(archive_file=place.file, archive_offset=place.offset, archive_bytes=place.size_bytes)
             folder.database.add_page(row)
-        folder.database.add_event(1.7e9, Outcome.HOST_GIVEN_UP, 1, detail="no answer, 5 times")
+        folder.database.add_event(1.7e9, Outcome.HOST_ABANDONED, 1, detail="no answer, 5 times")
         folder.acknowledge()
     return path

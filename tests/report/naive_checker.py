@@ -1,6 +1,6 @@
-"""A link checker as one would write it in an hour: html.parser, urllib, and a question to the web for every link.
+"""A simple link checker with html.parser and urllib, which makes a request for every link.
 
-Slow and obvious, and it shares no code with the report; that must find the same.
+It shares no code with the report, which must find the same links.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 from typing import NamedTuple
 from urllib.parse import urldefrag, urljoin, urlsplit
 
-from orienteer.fake_web.answers import Answer
+from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.site import RequestHeaders, Site
 
 _MAX_REDIRECTS = 20
@@ -61,62 +61,62 @@ class _Links(HTMLParser):
             self._in_title = False
 
 
-def check(site: Site, start: str, may_ask: Callable[[str], bool]) -> Checked:
-    """Follow all links from `start` on that one may ask for."""
+def check(site: Site, start: str, is_allowed: Callable[[str], bool]) -> Checked:
+    """Follow all allowed links from `start` on."""
     checked = Checked(set(), set(), set(), set())
     todo, seen = deque([start]), {start}
     ends: dict[str, tuple[int, int]] = {}
     while todo:
         page = todo.popleft()
-        answer = _asked(site, page)
-        location = _location(answer, page)
+        response = _fetched(site, page)
+        location = _location(response, page)
         targets: list[str] = [] if location is None else [location]
-        if answer.status == 200 and (answer.content_type or "").startswith("text/html"):
+        if response.status == 200 and (response.content_type or "").startswith("text/html"):
             checked.pages.add(page)
             reader = _Links()
-            reader.feed(answer.body if isinstance(answer.body, str) else answer.body.decode())
+            reader.feed(response.body if isinstance(response.body, str) else response.body.decode())
             if not reader.title.strip():
                 checked.untitled.add(page)
             for href, words in reader.found:
                 target = urldefrag(urljoin(page, href)).url
-                if target == page or not may_ask(target):
+                if target == page or not is_allowed(target):
                     continue
                 targets.append(target)
                 if target not in ends:
-                    ends[target] = _end(site, target, may_ask)
+                    ends[target] = _end(site, target, is_allowed)
                 status, n_redirects = ends[target]
                 if status >= 400:
                     checked.broken.add(Link(page, target, words))
                 elif n_redirects:
                     checked.redirected.add(Link(page, target, words))
-        new = [target for target in dict.fromkeys(targets) if target not in seen and may_ask(target)]
+        new = [target for target in dict.fromkeys(targets) if target not in seen and is_allowed(target)]
         seen.update(new)
         todo += new
     return checked
 
 
-def _asked(site: Site, url: str) -> Answer:
-    parts = urlsplit(url)
-    target = (parts.path or "/") + (f"?{parts.query}" if "?" in url else "")
-    return site.answer(parts.netloc, target, RequestHeaders(b""))
+def _fetched(site: Site, url: str) -> FakeResponse:
+    split = urlsplit(url)
+    target = (split.path or "/") + (f"?{split.query}" if "?" in url else "")
+    return site.response(split.netloc, target, RequestHeaders(b""))
 
 
-def _location(answer: Answer, url: str) -> str | None:
-    if 300 <= answer.status < 400:
-        for name, value in answer.headers:
+def _location(response: FakeResponse, url: str) -> str | None:
+    if 300 <= response.status < 400:
+        for name, value in response.headers:
             if name.lower() == "location":
                 return urljoin(url, value)
     return None
 
 
-def _end(site: Site, url: str, may_ask: Callable[[str], bool]) -> tuple[int, int]:
-    """The status at the end of all redirects, and how many there were; what one may not ask for counts as well."""
+def _end(site: Site, url: str, is_allowed: Callable[[str], bool]) -> tuple[int, int]:
+    """Return the status at the end of all redirects, and their number; a URL that is not allowed counts as 200."""
     for n_redirects in range(_MAX_REDIRECTS):
-        if not may_ask(url):
+        if not is_allowed(url):
             return 200, n_redirects
-        answer = _asked(site, url)
-        location = _location(answer, url)
+        response = _fetched(site, url)
+        location = _location(response, url)
         if location is None:
-            return answer.status, n_redirects
+            return response.status, n_redirects
         url = location
     return 508, _MAX_REDIRECTS

@@ -1,4 +1,4 @@
-"""Reports as files: safe to open, whatever strangers wrote, and complete."""
+"""Reports as files: complete, and safe to open with untrusted texts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import pytest
 from orienteer.errors import ExportError, InputError
 from orienteer.report.csv_file import COLUMNS
 from orienteer.report.finding import SiteReport
-from orienteer.report.html_file import MOST_SHOWN, findings_html, headline
+from orienteer.report.html_file import MAX_LISTED, findings_html, headline
 from orienteer.report.kinds import FAULTS, KINDS, checked_faults
 from orienteer.report.site_report import site_report
 from orienteer.report.writing import FORMATS, format_of, save_report, write_report
-from tests.report.handmade import DEAD_1, EVIL, GONE, HOME, LOST, PARTS, RUDE_WORDS, SLOW, handmade_crawl
+from tests.report.handmade import ASSETS, DEAD_1, EVIL, GONE, HOME, HOSTILE_TEXT, LOST, SLOW, handmade_crawl
 
 
 @pytest.fixture(scope="module")
@@ -46,41 +46,44 @@ def test_what_was_found(report: SiteReport) -> None:
         "undescribed": [HOME, EVIL, SLOW],
     }
     (mixed,), (slow,), (host,) = (report.findings[kind] for kind in ("mixed", "slow", "hosts"))
-    assert mixed.why == ", ".join(PARTS)  # what begins with // is loaded as the page is
+    assert mixed.why == ", ".join(ASSETS)  # a URL with // has the scheme of the page
     assert (slow.value, slow.why) == (7.5, "7.5 s")
     assert (host.why, host.value, host.n_places) == ("no answer, 5 times", 2.0, 2)
-    assert {place.url: place.words for place in report.findings["broken"][0].places} == {HOME: RUDE_WORDS, LOST: None}
+    assert {place.url: place.words for place in report.findings["broken"][0].places} == {
+        HOME: HOSTILE_TEXT,
+        LOST: None,
+    }
 
 
 def test_what_is_not_known(report: SiteReport) -> None:
-    unread, untimed, unvalued = sorted(report.not_known)
+    unread, unvalued, untimed = sorted(report.not_known)
     assert unread.startswith("1 pages are not in the archive")
-    assert untimed.startswith("how long the server took for 1 pages")
+    assert untimed.startswith("response times of 1 pages")
     assert "no estimate was made" in unvalued
 
 
-def test_the_sentence_at_the_top(report: SiteReport) -> None:
+def test_headline(report: SiteReport) -> None:
     assert report.clicks.broken > 0
     assert report.clicks.host_gone > 0
     assert headline(report).startswith(f"{100 * (report.clicks.broken + report.clicks.host_gone):.1f} % of a surfer's")
 
 
-def test_csv_has_all_and_no_cell_is_a_formula(report: SiteReport) -> None:
+def test_csv_is_complete_and_no_cell_is_a_formula(report: SiteReport) -> None:
     first, *rows = csv.reader(io.StringIO(text(report, "csv"), newline=""))
     assert tuple(first) == COLUMNS
     assert {row[0] for row in rows} == {kind for kind in KINDS if report.findings[kind]}
     assert len(rows) == sum(max(1, len(one.places)) for one in report.all_findings())
     assert not any(cell[:1] in "=+-@\t\r" for row in rows for cell in row if cell)
     words = [row[COLUMNS.index("words")] for row in rows if row[0] == "broken"]
-    assert sorted(words) == ["", "'" + RUDE_WORDS]
+    assert sorted(words) == ["", "'" + HOSTILE_TEXT]
     assert all(len(row) == len(COLUMNS) for row in rows)
 
 
-def test_json_is_what_is_documented_and_the_same_each_time(folder: Path, report: SiteReport) -> None:
-    told = json.loads(text(report, "json"))
-    assert told == json.loads(json.dumps(report.as_dict()))
-    assert list(told["findings"]) == list(KINDS)
-    assert told["format"] == "orienteer-site-report/1"
+def test_json_is_as_documented_and_deterministic(folder: Path, report: SiteReport) -> None:
+    document = json.loads(text(report, "json"))
+    assert document == json.loads(json.dumps(report.as_dict()))
+    assert list(document["findings"]) == list(KINDS)
+    assert document["format"] == "orienteer-site-report/1"
     assert text(site_report(folder), "json") == text(report, "json")
 
 
@@ -106,7 +109,7 @@ def read(html: str) -> Elements:
     return elements
 
 
-def test_html_needs_nothing_else_and_runs_nothing(report: SiteReport) -> None:
+def test_html_is_self_contained_and_runs_no_scripts(report: SiteReport) -> None:
     page = text(report, "html")
     found = read(page)
     assert "alert(2)" in found.text
@@ -116,19 +119,19 @@ def test_html_needs_nothing_else_and_runs_nothing(report: SiteReport) -> None:
     assert GONE in found.references
 
 
-def test_findings_for_the_pages_in_the_browser(report: SiteReport) -> None:
+def test_findings_as_a_fragment(report: SiteReport) -> None:
     found = read(findings_html(report, "/here/page"))
     assert not found.tags & {"script", "style"}
     assert all(one.startswith(("#", "/here/page?url=https%3A%2F%2F")) for one in found.references)
 
 
-def test_html_shows_the_costliest_of_very_many(report: SiteReport) -> None:
+def test_html_lists_the_costliest_of_many(report: SiteReport) -> None:
     one = report.findings["undescribed"][0]
-    many = {**report.findings, "undescribed": [one._replace(url=f"https://a.test/{k}") for k in range(MOST_SHOWN + 5)]}
+    many = {**report.findings, "undescribed": [one._replace(url=f"https://a.test/{k}") for k in range(MAX_LISTED + 5)]}
     large = SiteReport(**{**vars(report), "findings": many})
     page = text(large, "html")
-    assert f'https://a.test/{MOST_SHOWN - 1}"' in page
-    assert f'https://a.test/{MOST_SHOWN}"' not in page
+    assert f'https://a.test/{MAX_LISTED - 1}"' in page
+    assert f'https://a.test/{MAX_LISTED}"' not in page
     assert "and 5 more" in page
 
 
@@ -139,7 +142,7 @@ def test_nothing_found(folder: Path, report: SiteReport) -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_file_is_written_as_a_whole_and_not_over_another(
+def test_a_file_is_written_atomically_and_never_replaced(
     report: SiteReport, format: str, folder: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / f"report.{format}"
@@ -147,12 +150,12 @@ def test_a_file_is_written_as_a_whole_and_not_over_another(
     assert out.read_bytes() == text(report, format).encode()
     with pytest.raises(ExportError, match="--force"):
         save_report(report, format, out, folder, force=False)
-    with pytest.raises(ExportError, match="in the crawl folder"):
+    with pytest.raises(ExportError, match="inside the crawl folder"):
         save_report(report, format, folder / out.name, folder, force=True)
     assert [path.name for path in tmp_path.iterdir()] == [out.name]
 
 
-def test_which_format_is_meant() -> None:
+def test_format_by_name_or_suffix() -> None:
     assert format_of(None, None) is None
     assert format_of(Path("a.CSV"), None) == "csv"
     assert format_of(Path("a.txt"), "html") == "html"

@@ -1,7 +1,7 @@
-"""The report on the town of the demo: all faults that it is known to have are found, and none is invented.
+"""The report on the town of the demo: all of its known faults are found, and no others.
 
-What is wrong with the town is told in two ways: by what its generator has written (pages, links and redirects as it
-made them), and by a naive link checker that asks the town for every link.
+The faults are known from two sources: the generator of the town (its pages, links and redirects), and a naive link
+checker that requests every link.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.answers.reading import HTML_TYPES
 from orienteer.fake_web.community import events
 from orienteer.fake_web.community.addresses import COURIER, HALL, HOME, LIBRARY, SCHOOL, at
-from orienteer.fake_web.community.page import Moved, Page
+from orienteer.fake_web.community.page import CommunityPage, Moved
 from orienteer.fake_web.community.site import CommunitySite, is_of_town
 from orienteer.fake_web.server import FakeWeb
 from orienteer.report.finding import SiteReport
 from orienteer.report.kinds import KINDS
 from orienteer.report.site_report import site_report
+from orienteer.responses.reading import HTML_TYPES
 from orienteer.url import host_of
 from tests.live.live_crawls import crawled
 from tests.report.naive_checker import check
@@ -31,7 +31,7 @@ DEEP = 9
 
 
 class Town:
-    """What the generator knows of the town without its calendar."""
+    """The pages that the generator made for the town, without its calendar."""
 
     def __init__(self) -> None:
         self.site = CommunitySite()
@@ -39,11 +39,11 @@ class Town:
         self.pages = {
             url: made
             for url, made in self.made.items()
-            if isinstance(made, Page) and not url.startswith(FORBIDDEN)
+            if isinstance(made, CommunityPage) and not url.startswith(FORBIDDEN)
         }  # fmt: skip
 
     def links(self, url: str) -> list[tuple[str, str]]:
-        """The links that were written into a page, with their words, in order."""
+        """Return the generated links of a page with their texts, in order."""
         page, host = self.pages[url], self.site._pages.hosts[host_of(url)]
         found = [(link.url, link.text) for _, links in page.lists for link in links]
         if not page.bare:
@@ -53,7 +53,7 @@ class Town:
         return found
 
     def places(self, targets: set[str]) -> dict[str, dict[str, set[str]]]:
-        """Where these are linked: the words, by address and page."""
+        """Return the texts of the links to these URLs, by URL and linking page."""
         places: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
         for url in self.pages:
             for target, words in self.links(url):
@@ -65,7 +65,7 @@ class Town:
         return {target for url in self.pages for target, _ in self.links(url) if is_of_town(target)}
 
     def depths(self) -> dict[str, int]:
-        """Links from the town hall; a redirect is no link."""
+        """Return the distances in links from the town hall; a redirect is no link."""
         found, todo = {HOME: 0}, deque([HOME])
         while todo:
             url = todo.popleft()
@@ -85,7 +85,7 @@ def town() -> Town:
 
 @pytest.fixture(scope="module")
 def folder(town: Town, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All of the town that robots may see, without the calendar, which has no end."""
+    """A crawl of all that robots.txt allows, without the calendar, which is infinite."""
     folder = tmp_path_factory.mktemp("town") / "town"
     settings = {
         "crawl": {"robots": True, "policy": "breadth-first"},
@@ -100,11 +100,11 @@ def folder(town: Town, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def report(folder: Path) -> SiteReport:
-    return site_report(folder, most_places=None, deep=DEEP, processes=1)
+    return site_report(folder, max_places=None, deep=DEEP, processes=1)
 
 
-def told_places(report: SiteReport, *kinds: str) -> dict[str, dict[str, set[str]]]:
-    """As `Town.places`, as the report tells it."""
+def reported_places(report: SiteReport, *kinds: str) -> dict[str, dict[str, set[str]]]:
+    """Return the places of the report in the form of `Town.places`."""
     return {
         one.url: {place.url: set((place.words or "").split(" / ")) for place in one.places}
         for kind in kinds
@@ -119,13 +119,13 @@ def urls(report: SiteReport, kind: str) -> list[str]:
 def test_broken_links_with_all_places_and_words(town: Town, report: SiteReport) -> None:
     missing = {url for url in town.linked() if url not in town.made and not url.startswith(at(HALL, events.PATH))}
     assert len(missing) == 5
-    assert told_places(report, "broken") == town.places(missing)
+    assert reported_places(report, "broken") == town.places(missing)
     assert {one.why for one in report.findings["broken"]} == {"http 404"}
 
 
 def test_links_to_old_addresses_with_all_places_and_words(town: Town, report: SiteReport) -> None:
     moved = {url: made for url, made in town.made.items() if isinstance(made, Moved)}
-    assert told_places(report, "redirects") == town.places(set(moved))
+    assert reported_places(report, "redirects") == town.places(set(moved))
     for one in report.findings["redirects"]:
         made = moved[one.url]
         assert one.leads_to == (made.url,)
@@ -133,9 +133,9 @@ def test_links_to_old_addresses_with_all_places_and_words(town: Town, report: Si
     assert at(COURIER, "/index.php") in urls(report, "redirects")
 
 
-def test_links_to_what_robots_may_not_see(town: Town, report: SiteReport) -> None:
+def test_links_to_pages_that_robots_txt_forbids(town: Town, report: SiteReport) -> None:
     blocked = {url for url in town.linked() if url.startswith(FORBIDDEN)}
-    assert told_places(report, "blocked") == town.places(blocked)
+    assert reported_places(report, "blocked") == town.places(blocked)
 
 
 def test_shared_titles(town: Town, report: SiteReport) -> None:
@@ -149,7 +149,7 @@ def test_shared_titles(town: Town, report: SiteReport) -> None:
     assert len(expected) > 100
 
 
-def test_what_repeats_is_an_article_and_its_print_version(report: SiteReport) -> None:
+def test_duplicates_are_articles_and_their_print_versions(report: SiteReport) -> None:
     for one in report.findings["duplicates"]:
         pages = {one.url, *(place.url for place in one.places)}
         assert {url.removesuffix("?print=1") for url in pages} == {min(pages, key=len)}
@@ -184,27 +184,27 @@ def test_what_costs_most_comes_first_and_all_clicks_add_up(report: SiteReport) -
 
 
 def test_the_same_as_a_naive_checker_finds(town: Town, report: SiteReport) -> None:
-    def may_ask(url: str) -> bool:
+    def is_allowed(url: str) -> bool:
         return is_of_town(url) and not url.startswith((*FORBIDDEN, ENDLESS))
 
-    checked = check(town.site, HOME, may_ask)
+    checked = check(town.site, HOME, is_allowed)
     assert checked.pages == set(town.pages)
-    assert _told(report, "broken") == {(link.source, link.target) for link in checked.broken}
-    assert _told(report, "redirects", "chains") == {(link.source, link.target) for link in checked.redirected}
+    assert _reported(report, "broken") == {(link.source, link.target) for link in checked.broken}
+    assert _reported(report, "redirects", "chains") == {(link.source, link.target) for link in checked.redirected}
     assert set(urls(report, "untitled")) == checked.untitled
 
 
 def test_of_one_host(folder: Path, town: Town, report: SiteReport) -> None:
-    """What stands on the pages of that host; clicks are those on its pages."""
-    courier = site_report(folder, hosts=[COURIER], most_places=None, deep=DEEP, processes=1)
-    there = {(page, url) for page, url in _told(report, "broken") if host_of(page) == COURIER}
-    assert _told(courier, "broken") == there
+    """The report covers the pages of that host, and the clicks on them."""
+    courier = site_report(folder, hosts=[COURIER], max_places=None, deep=DEEP, processes=1)
+    there = {(page, url) for page, url in _reported(report, "broken") if host_of(page) == COURIER}
+    assert _reported(courier, "broken") == there
     assert len(there) == 13
     assert urls(courier, "deep") == [url for url in urls(report, "deep") if host_of(url) == COURIER]
     assert courier.n_pages == sum(host_of(url) == COURIER for url in town.pages)
 
 
-def _told(report: SiteReport, *kinds: str) -> set[tuple[str, str]]:
+def _reported(report: SiteReport, *kinds: str) -> set[tuple[str, str]]:
     return set(_links(report, kinds))
 
 

@@ -1,4 +1,4 @@
-"""A site with one fault of each kind that a crawl without TLS can meet, and some that are none."""
+"""A site with one fault of each kind that is possible without TLS, and some cases that are no faults."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.fake_web.answers import Answer, redirect_to
+from orienteer.fake_web.fake_response import FakeResponse, redirect_to
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.report.finding import Finding, SiteReport
@@ -28,9 +28,9 @@ SITEMAP = "<urlset>" + "".join(f"<url><loc>{A}/{name}</loc></url>" for name in (
 
 
 def html(title: str, *links: str, more: str = DESCRIBED, text: str = "") -> str:
-    shown = "".join(f"<li><a href='{link.partition(' ')[0]}'>{link.partition(' ')[2]}</a>" for link in links)
-    said = f"<h1>{title}</h1><p>{text or title + ' ' + TEXT}</p>"
-    return f"<!DOCTYPE html><title>{title}</title>{more}{said}<ul>{shown}</ul>"
+    items = "".join(f"<li><a href='{link.partition(' ')[0]}'>{link.partition(' ')[2]}</a>" for link in links)
+    body = f"<h1>{title}</h1><p>{text or title + ' ' + TEXT}</p>"
+    return f"<!DOCTYPE html><title>{title}</title>{more}{body}<ul>{items}</ul>"
 
 
 SITE = {
@@ -38,11 +38,11 @@ SITE = {
         "Home", "/gone The gone page", "/gone Once more", "/error Error", "/secret Secret", "/private/x Private",
         "/old Old", "/chain Chain", "/loop Loop", "/dead-end Dead end", "/linked Linked", "/same/1 One", "/same/2 Two",
         "/untitled Untitled", "/app App", "/bare Bare", "/twin/1 Twin", "/deep/1 Down", "/ Here", "#top Top",
-        "http://b.test/ Neighbour", "http://elsewhere.org/ Outside", "/file.zip File",
+        "http://b.test/ Neighbour", "http://other.org/ Outside", "/file.zip File",
         more=DESCRIBED + PICTURES,
     ),
-    f"{A}/error": Answer(status=500),
-    f"{A}/secret": Answer(status=403),
+    f"{A}/error": FakeResponse(status=500),
+    f"{A}/secret": FakeResponse(status=403),
     f"{A}/private/x": html("Private"),
     f"{A}/old": redirect_to(f"{A}/linked", 301),
     f"{A}/chain": redirect_to(f"{A}/chain/2", 302),
@@ -63,10 +63,10 @@ SITE = {
     f"{A}/deep/5": html("Deep 5", "/ Home", text="At the ground " * 80),
     f"{A}/orphan": html("Orphan", "/ Home", "/gone Gone", text="Alone " * 80),
     f"{A}/listed-old": redirect_to(f"{A}/linked"),
-    f"{A}/listed-secret": Answer(status=401),
+    f"{A}/listed-secret": FakeResponse(status=401),
     f"{A}/hidden": html("", more="<meta name=robots content=noindex>", text="Hidden " * 80),
-    f"{A}/file.zip": Answer(b"PK", content_type="application/zip"),
-    f"{A}/sitemap.xml": Answer(SITEMAP, content_type="application/xml"),
+    f"{A}/file.zip": FakeResponse(b"PK", content_type="application/zip"),
+    f"{A}/sitemap.xml": FakeResponse(SITEMAP, content_type="application/xml"),
     f"{B}/": html("Neighbour", f"{A}/old Their old page", f"{A}/hidden Hidden", "/gone Gone", text="Near " * 80),
 }  # fmt: skip
 ROBOTS = {"a.test": f"User-agent: *\nDisallow: /private/\nSitemap: {A}/sitemap.xml\n"}
@@ -78,7 +78,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = {
         "crawl": {"robots": True, "workers": 1},
         "retry": {"max_attempts": 2, "give_up_after": 50},
-        "scope": {"deny": ["elsewhere"]},
+        "scope": {"deny": ["other"]},
     }
     with FakeWeb(MadeSite(SITE, ROBOTS)) as web:
         crawled(web, HOME, folder, settings=settings)
@@ -120,8 +120,8 @@ def test_why(report: SiteReport) -> None:
     assert whys["/gone"] == whys["/dead-end"] == "http 404"
     assert whys["/error"] == "http 500"
     assert whys["/loop"] == "redirect loop"
-    assert whys["/old"] == "moved for good (301)"
-    assert whys["/chain"] == "moved for now (302), moved for good (301), moved for good (308)"
+    assert whys["/old"] == "moved permanently (301)"
+    assert whys["/chain"] == "moved temporarily (302), moved permanently (301), moved permanently (308)"
     assert whys["/private/x"] == "robots.txt forbids it"
     assert whys["/secret"] == "http 403"
     assert whys["/same/1"].split() == ["Shared", "title"]
@@ -143,7 +143,7 @@ def test_words_of_links(report: SiteReport) -> None:
 
 
 def test_costs_follow_from_ranks(report: SiteReport) -> None:
-    """Of all clicks on these pages, a link takes its page's rank by the number of its links."""
+    """The share of a link in all clicks is the rank of its page divided by the number of its links."""
     gone, error = one(report, "broken", f"{A}/gone"), one(report, "broken", f"{A}/error")
     costs = {place.url: place.cost for place in gone.places}
     assert gone.cost == pytest.approx(sum(costs.values()))
@@ -155,7 +155,7 @@ def test_costs_follow_from_ranks(report: SiteReport) -> None:
 
 
 def test_fewer_places(folder: Path, report: SiteReport) -> None:
-    few = site_report(folder, most_places=1, deep=4)
+    few = site_report(folder, max_places=1, deep=4)
     first, all_places = one(few, "broken", f"{A}/gone"), one(report, "broken", f"{A}/gone")
     assert first.places == all_places.places[:1]
     assert first.n_places == all_places.n_places == 3
@@ -163,7 +163,7 @@ def test_fewer_places(folder: Path, report: SiteReport) -> None:
 
 
 def test_times_are_known_of_all_pages(folder: Path, report: SiteReport) -> None:
-    assert not any("how long" in sentence for sentence in report.not_known)
+    assert not any("response times" in sentence for sentence in report.not_known)
     slow = site_report(folder, slow_s=0.0)
     assert len(slow.findings["slow"]) == report.n_pages
     assert all(finding.value is not None and finding.value > 0 for finding in slow.findings["slow"])
@@ -178,7 +178,7 @@ def test_of_one_host(folder: Path) -> None:
         site_report(folder, hosts=["c.test"])
 
 
-def test_what_the_world_values(small_estimate: Path) -> None:
+def test_pages_valued_more_by_other_sites(small_estimate: Path) -> None:
     first, *_ = valued_findings(small_estimate, ())
     assert first.url == f"{A}/orphan"
     assert first.why == "place 1 in the whole web, place 7 by the links of the site"
@@ -187,14 +187,14 @@ def test_what_the_world_values(small_estimate: Path) -> None:
 
 @pytest.fixture
 def small_estimate(tmp_path: Path) -> Path:
-    standing = (
+    entry = (
         '{"url": "http://a.test/orphan", "inside": 0.01, "outside": 0.5, "position_inside": 7, "position_outside": 1}'
     )
-    (tmp_path / "estimate.json").write_text(f'{{"valued_more": [{standing}]}}')
+    (tmp_path / "estimate.json").write_text(f'{{"valued_more": [{entry}]}}')
     return tmp_path
 
 
-@pytest.mark.parametrize("limit", [{"deep": -1}, {"slow_s": -0.5}, {"most_places": -1}])
-def test_limits_that_are_none(folder: Path, limit: dict[str, int]) -> None:
-    with pytest.raises(InputError, match="not negative"):
+@pytest.mark.parametrize("limit", [{"deep": -1}, {"slow_s": -0.5}, {"max_places": -1}])
+def test_negative_limits(folder: Path, limit: dict[str, int]) -> None:
+    with pytest.raises(InputError, match="not be negative"):
         site_report(folder, **limit)  # type: ignore[arg-type]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -14,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from orienteer.fake_web.server import FakeWeb
-from tests.ready_process import PATIENCE_S, ReadyPopen
+from tests.disk_limits import NO_BYTECODE, limit_files_of
+from tests.ready_process import TEST_TIMEOUT_S, ReadyPopen
 
 ONE_LINE = {"ADDONS": {"orienteer.scrapy.Addon": 500}}
 ASYNCIO = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
@@ -49,20 +49,22 @@ class Project:
         # Whatever the spider asks for, it is the fake web that answers.
         proxy = f"http://{self.web.address}"
         environment = os.environ | {"http_proxy": proxy, "https_proxy": proxy, "no_proxy": ""}
+        if max_file_bytes is not None:
+            environment |= NO_BYTECODE
         with (self.folder / "log").open("ab") as log:
             process = SpiderProcess(
                 [sys.executable, "-m", "tests.scrapy.run_spider", str(self.folder / "task.json")],
                 env=environment, cwd=Path(__file__).parents[2], stdout=log, stderr=log,
             )  # fmt: skip
         if max_file_bytes is not None:
-            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (max_file_bytes, max_file_bytes))
+            limit_files_of(process.pid, max_file_bytes)
         return process
 
     def run(self, max_file_bytes: int | None = None) -> Mapping[str, Any]:
         """Its stats, with the reason for which it was closed."""
         process = self.begin(max_file_bytes)
         try:
-            process.wait(PATIENCE_S)
+            process.wait(TEST_TIMEOUT_S)
         finally:
             process.kill()
             process.wait()
@@ -72,7 +74,7 @@ class Project:
         """Kill it with SIGKILL once it has made so many requests; whether it had not ended before."""
         goal = len(self.web.requests) + n_requests
         process = self.begin()
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TEST_TIMEOUT_S
         while process.poll() is None and len(self.web.requests) < goal and time.monotonic() < deadline:
             time.sleep(0.005)
         process.send_signal(signal.SIGKILL)

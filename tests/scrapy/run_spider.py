@@ -1,4 +1,4 @@
-"""`python -m tests.scrapy.run_spider FILE`: runs a spider as the file says, and writes its stats beside it."""
+"""`python -m tests.scrapy.run_spider FILE`: runs a spider as configured in FILE, and writes its stats next to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spiders as people write them: nothing in them knows of Orienteer."""
+"""Ordinary spiders, without any reference to Orienteer."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class Prioritised(scrapy.Spider):
 
 
 class Lambdas(Follow):
-    """Its callbacks cannot be written down."""
+    """Its callbacks cannot be serialized."""
 
     name = "lambdas"
 
@@ -131,7 +131,7 @@ class Lambdas(Follow):
 
 
 class Insistent(Follow):
-    """Asks for each page twice, with the very request that it has got; for one that does not answer, elsewhere."""
+    """Requests each page twice, with the same request object; for one without a response, another host."""
 
     name = "insistent"
 
@@ -142,10 +142,10 @@ class Insistent(Follow):
             yield response.request
         else:
             yield {"url": response.url}
-            yield from response.follow_all(css="a", errback=self.elsewhere)
+            yield from response.follow_all(css="a", errback=self.other_host)
 
-    def elsewhere(self, failure: Any) -> Made:
-        yield scrapy.Request("http://elsewhere.test/", meta={"twice": True})
+    def other_host(self, failure: Any) -> Made:
+        yield scrapy.Request("http://other.test/", meta={"twice": True})
 
 
 SPIDERS = {kind.name: kind for kind in (Follow, FollowAsync, Rules, Belongings, Prioritised, Lambdas, Insistent)}

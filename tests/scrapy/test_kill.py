@@ -1,4 +1,4 @@
-"""Spiders that are killed, and go on."""
+"""Spiders that are killed and resumed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.fake_web.answers import Answer
+from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import RequestHeaders, Site
@@ -27,8 +27,8 @@ STARTS = [f"http://{host}/" for host in GRAPH.hosts]
 class Unhurried(Site):
     """So that a spider lives long enough to have something acknowledged."""
 
-    def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
-        return replace(GRAPH.answer(host, target, headers), delay_s=0.08)
+    def response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
+        return replace(GRAPH.response(host, target, headers), delay_s=0.08)
 
 
 def acknowledged(folder: Path) -> set[str]:
@@ -78,7 +78,7 @@ def test_a_finished_spider_has_nothing_to_do_and_says_so(tmp_path: Path) -> None
     assert second["orienteer/coverage_lower"] == pytest.approx(first["orienteer/coverage_lower"])
 
 
-def test_a_full_disk_ends_it_in_one_line_and_then_it_goes_on(tmp_path: Path) -> None:
+def test_a_full_disk_ends_it_with_one_line_and_it_can_be_resumed(tmp_path: Path) -> None:
     with FakeWeb(Unhurried()) as web:
         settings = {"ORIENTEER_DIR": str(tmp_path / "requests"), "LOG_LEVEL": "ERROR", "CONCURRENT_REQUESTS": 6}
         project = Project(web, tmp_path, "follow", STARTS, **settings)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.fake_web.answers import Answer, redirect_to
+from orienteer.fake_web.fake_response import FakeResponse, redirect_to
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite, RequestHeaders
@@ -80,7 +80,7 @@ def test_it_stops_when_the_coverage_is_proved_and_that_is_true(tmp_path: Path) -
 
 
 def test_it_stops_when_the_coverage_is_measured_and_that_is_true(tmp_path: Path) -> None:
-    site, until = GraphSite(synthetic_web(1500, inter_host=0.3, rng=5)), 0.8  # many links between hosts: hard to prove
+    site, until = GraphSite(synthetic_web(1500, inter_host=0.3, rng=5)), 0.9  # many links between hosts: hard to prove
     start = hub(site)
     with FakeWeb(site) as web:
         measured = {"CLOSESPIDER_COVERAGE": until, "ORIENTEER_CONFIDENCE": 0.999, "JOBDIR": str(tmp_path / "job")}
@@ -98,13 +98,13 @@ def test_it_stops_when_the_coverage_is_measured_and_that_is_true(tmp_path: Path)
     assert "ERROR" not in project.log()
 
 
-def test_what_servers_answer(tmp_path: Path) -> None:
+def test_responses_by_status(tmp_path: Path) -> None:
     """Retries, redirects, pages that are gone, forbidden, or never there."""
     tries: Counter[str] = Counter()
 
-    def now_and_then(host: str, target: str, headers: RequestHeaders) -> Answer:
+    def now_and_then(host: str, target: str, headers: RequestHeaders) -> FakeResponse:
         tries[target] += 1
-        return Answer(status=503) if tries[target] < 3 else Answer(page_with("/behind"))
+        return FakeResponse(status=503) if tries[target] < 3 else FakeResponse(page_with("/behind"))
 
     pages: dict[str, Any] = {
         HOME: page_with("/sometimes", "/moved", "/to-known", "/gone", "/secret", "/never", "/private", "/to-itself"),
@@ -115,8 +115,8 @@ def test_what_servers_answer(tmp_path: Path) -> None:
         "http://a.test/here": page_with("/"),
         "http://a.test/to-known": redirect_to("/sometimes"),
         "http://a.test/to-itself": redirect_to("/to-itself"),
-        "http://a.test/secret": Answer(status=403),
-        "http://a.test/never": Answer(status=500),
+        "http://a.test/secret": FakeResponse(status=403),
+        "http://a.test/never": FakeResponse(status=500),
     }
     site = MadeSite(pages, robots={"a.test": "User-agent: *\nDisallow: /private"})
     with FakeWeb(site) as web:
@@ -138,9 +138,9 @@ def test_what_servers_answer(tmp_path: Path) -> None:
     assert sum(stats[name] for name in proved) == pytest.approx(1, abs=1e-6)
 
 
-def test_requests_keep_what_they_carry(tmp_path: Path) -> None:
-    def says_cookie(host: str, target: str, headers: RequestHeaders) -> Answer:
-        return Answer("", headers=(("X-Cookie", headers.get("Cookie") or ""),))
+def test_requests_keep_their_attributes(tmp_path: Path) -> None:
+    def says_cookie(host: str, target: str, headers: RequestHeaders) -> FakeResponse:
+        return FakeResponse("", headers=(("X-Cookie", headers.get("Cookie") or ""),))
 
     site = MadeSite({HOME: "home"} | {f"http://a.test/p{k}": says_cookie for k in range(3)})
     with FakeWeb(site) as web:
@@ -204,31 +204,31 @@ def test_a_host_that_must_wait_does_not_hold_up_the_others(tmp_path: Path) -> No
 
 
 def test_requests_made_of_others(tmp_path: Path) -> None:
-    """By a callback of the very request that it has got; by an errback, which starts from elsewhere."""
-    pages = {HOME: page_with("/b", "/down"), "http://a.test/b": "", "http://a.test/down": Answer(reset=True)}
-    with FakeWeb(MadeSite(pages | {"http://elsewhere.test/": page_with()})) as web:
+    """By a callback with the same request object; by an errback, which starts from another host."""
+    pages = {HOME: page_with("/b", "/down"), "http://a.test/b": "", "http://a.test/down": FakeResponse(reset=True)}
+    with FakeWeb(MadeSite(pages | {"http://other.test/": page_with()})) as web:
         project = Project(web, tmp_path, "insistent", [HOME], RETRY_TIMES=1)
         stats = project.run()
         asked = Counter(f"http://{host}{target}" for _, host, target in web.requests)
-    # Besides, Twisted itself asks once more where a connection that served before is reset.
+    # In addition, Twisted itself retries once if a reused connection is reset.
     assert 2 <= asked.pop("http://a.test/down") <= 4
-    assert asked == {HOME: 2, "http://a.test/b": 2, "http://elsewhere.test/": 1}
-    assert project.item_urls() == {HOME, "http://a.test/b", "http://elsewhere.test/"}
+    assert asked == {HOME: 2, "http://a.test/b": 2, "http://other.test/": 1}
+    assert project.item_urls() == {HOME, "http://a.test/b", "http://other.test/"}
     assert stats["orienteer/pages/started_from"] == 2
     assert stats["orienteer/pages/blocked"] == 1
 
 
-def test_what_cannot_be_written_down_is_kept_in_memory_and_said_once(tmp_path: Path) -> None:
+def test_requests_that_cannot_be_serialized_stay_in_memory_with_one_warning(tmp_path: Path) -> None:
     site = MadeSite({HOME: page_with("/b", "/c"), "http://a.test/b": page_with("/d"), "http://a.test/c": ""})
     with FakeWeb(site) as web:
         project = Project(web, tmp_path, "lambdas", [HOME], ORIENTEER_DIR=str(tmp_path / "requests"))
         stats = project.run()
     assert project.item_urls() == {HOME, "http://a.test/b", "http://a.test/c"}
     assert stats["orienteer/unwritten_requests"] == 3
-    assert project.log().count("cannot be written down") == 1
+    assert project.log().count("cannot be serialized") == 1
 
 
-def test_a_bad_setting_costs_one_line_and_no_request(tmp_path: Path) -> None:
+def test_a_bad_setting_is_one_error_line_and_no_request(tmp_path: Path) -> None:
     with FakeWeb(SITE) as web:
         project = Project(web, tmp_path, "follow", STARTS, ORIENTEER_POLICY="certifed", LOG_LEVEL="WARNING")
         stats = project.run()

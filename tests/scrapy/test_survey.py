@@ -1,4 +1,4 @@
-"""Walks along the requests of a spider: what they are allowed, and when they begin anew."""
+"""Walks along the requests of a spider: their error, and when they begin again."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def test_it_stops_by_walks() -> None:
     graph = synthetic_web(5000, rng=5)
     driven = Driven(graph, hub_of(graph))
     assert driven.fetch(1) == 1
-    assert driven.crawl.is_to_be_measured
+    assert driven.crawl.needs_survey
     driven.crawl.measure(0, width=1)
-    assert not driven.crawl.is_to_be_measured
+    assert not driven.crawl.needs_survey
     driven.fetch()
     assert driven.crawl.is_covered
     found = driven.crawl.measured()
@@ -67,36 +67,36 @@ def test_it_stops_by_walks() -> None:
     assert driven.crawl.certificate().lower < 0.8
 
 
-def test_with_a_new_start_page_it_begins_anew_with_less_of_the_error() -> None:
+def test_with_a_new_start_page_it_begins_again_with_less_of_the_error() -> None:
     graph = synthetic_web(5000, rng=5)
     driven = Driven(graph, hub_of(graph))
     driven.fetch(1)
     driven.crawl.measure(0, width=1)
     driven.fetch(300)
     driven.crawl.start_from(driven._page(7))
-    assert driven.crawl.next(1e9) is not None, "by now it is told of the new start page"
+    assert driven.crawl.next(1e9) is not None, "the new start page was added by now"
     assert driven.crawl.measured() is None
-    assert driven.crawl.is_to_be_measured
+    assert driven.crawl.needs_survey
     driven.crawl.measure(1, width=1)
     survey = driven.crawl._known.survey
     assert survey is not None
     assert survey.start.error == pytest.approx(0.009 * 0.001)
 
 
-def test_without_being_asked_nothing_is_measured() -> None:
+def test_without_confidence_nothing_is_measured() -> None:
     crawl = SpiderCrawl(PluginSettings(until=0.8))
     crawl.start_from(crawl.add(host=0, priority=0))
     assert crawl.next(0.0) == 0
-    assert not crawl.is_to_be_measured
+    assert not crawl.needs_survey
 
 
-@pytest.mark.parametrize("is_kept", [False, True])
-def test_surveys_are_counted_over_restarts(is_kept: bool, tmp_path: Path) -> None:
-    settings = PluginSettings(folder=tmp_path / "requests" if is_kept else None, until=0.8, confidence=0.999)
+@pytest.mark.parametrize("has_folder", [False, True])
+def test_surveys_are_counted_over_restarts(has_folder: bool, tmp_path: Path) -> None:
+    settings = PluginSettings(folder=tmp_path / "requests" if has_folder else None, until=0.8, confidence=0.999)
     ledger = RequestLedger(settings, Spider("s"))
     assert [ledger.count_survey(), ledger.count_survey()] == [0, 1]
     ledger.commit()
     ledger.close()
     again = RequestLedger(settings, Spider("s"))
-    assert again.count_survey() == (2 if is_kept else 0)
+    assert again.count_survey() == (2 if has_folder else 0)
     again.close()

@@ -1,4 +1,4 @@
-"""Crawl folders with pages written by hand, to be indexed and searched."""
+"""Crawl folders with handmade pages, to be indexed and searched."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FETCHED, FAILED = 2, 3
 
 
 class HandmadeCrawl:
-    """A crawl folder that grows page by page. Pages are named by URL, and linked to by URL."""
+    """A crawl folder that is extended page by page; pages and links are given by URL."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -26,14 +26,14 @@ class HandmadeCrawl:
         CrawlFolder.create(path, SETTINGS).close()
 
     def add(self, pages: Mapping[str, str], links: Mapping[str, Mapping[str, str]] | None = None, **row: Any) -> None:
-        """Pages by URL, as HTML, with links to other URLs and their texts; a page that is there is changed."""
+        """Add or change pages, given as HTML by URL, with links to other URLs and the texts of the links."""
         with CrawlFolder.open(self.path) as folder:
             for url, html in pages.items():
                 self._add(folder, url, html, (links or {}).get(url, {}), row)
             folder.acknowledge()
 
     def remove(self, url: str) -> None:
-        """The page is gone."""
+        """Mark the page as failed with status 404."""
         with CrawlFolder.open(self.path) as folder:
             old = folder.database.page(self.ids[url])
             assert old is not None

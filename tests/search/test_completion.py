@@ -1,4 +1,4 @@
-"""What somebody may be about to type: words of the index and titles of its pages, in any script."""
+"""Completions of queries: words of the index and titles of its pages, in any script."""
 
 from __future__ import annotations
 
@@ -72,42 +72,42 @@ def test_a_space_ends_a_word(index: SearchIndex) -> None:
     assert texts(index, "openin ", "title") == []
 
 
-def test_a_title_is_offered_once_and_nothing_in_it_is_a_rule(index: SearchIndex) -> None:
+def test_a_title_is_offered_once_and_without_operators(index: SearchIndex) -> None:
     assert texts(index, "sea ch", "title") == ["Old sea charts"]
     assert texts(index, "red", "title") == [cleaned(TITLES["rules"][0])] == ["Red apples host x"]
-    assert texts(index, "Old sea charts", "title") == []  # it is all there
+    assert texts(index, "Old sea charts", "title") == []  # already complete
 
 
-def test_words_by_how_many_pages_have_them_each_in_one_form(index: SearchIndex) -> None:
+def test_words_are_ordered_by_frequency_and_offered_in_one_form(index: SearchIndex) -> None:
     assert texts(index, "ho", "word") == ["hours", "horizon", "horse", "hosiery"]  # and not horses
     assert texts(index, "harb", "word") == ["harbour"]
     assert texts(index, "CAF", "word") == ["café"]
     assert texts(index, "кар", "word") == ["карты"]
 
 
-def test_a_word_after_others_stands_on_a_page_with_them(index: SearchIndex) -> None:
+def test_a_word_after_others_occurs_on_a_page_with_them(index: SearchIndex) -> None:
     assert texts(index, "opening ho", "word") == ["opening hours", "opening horizon"]
     assert texts(index, 'stable "a horse" ho', "word") == ['stable "a horse" horse']
     assert texts(index, "lang:ru кар", "word") == ["lang:ru карты"]
 
 
 @pytest.mark.parametrize("typed", ["", " ", "host:ho", "-ho", '"opening ho', "zzzz", "x" * 1000, '"', "1"])
-def test_where_there_is_nothing_to_complete(index: SearchIndex, typed: str) -> None:
+def test_queries_without_completions(index: SearchIndex, typed: str) -> None:
     assert texts(index, typed, "word") == []
 
 
-def test_pages_that_ask_not_to_be_indexed_say_nothing(index: SearchIndex) -> None:
+def test_noindex_pages_have_no_completions(index: SearchIndex) -> None:
     assert texts(index, "secr") == texts(index, "pira") == []
 
 
-def test_no_more_than_wanted_and_words_leave_room_for_titles(index: SearchIndex) -> None:
+def test_the_limit_is_kept_and_words_leave_room_for_titles(index: SearchIndex) -> None:
     assert len(texts(index, "o", n=3)) == 3
     kinds = [each.kind for each in index.complete("o", 4)]
     assert kinds == sorted(kinds, reverse=True)  # words first
     assert set(kinds) == {"word", "title"}
 
 
-def test_new_pages_are_offered_when_the_index_is_brought_up_to_date(tmp_path: Path) -> None:
+def test_new_pages_are_offered_after_an_update(tmp_path: Path) -> None:
     crawl = HandmadeCrawl(tmp_path / "crawl")
     crawl.add({"http://a.org/": page("Harbour", "Ships")})
     update_index(crawl.path, processes=1)
@@ -117,11 +117,11 @@ def test_new_pages_are_offered_when_the_index_is_brought_up_to_date(tmp_path: Pa
     crawl.add({"http://a.org/new": page("Lighthouse", "Light")})
     update_index(crawl.path, processes=1)
     with SearchIndex.open(crawl.path) as index:
-        assert texts(index, "lig") == ["light", "lighthouse"]  # a word, and a title that says the same
+        assert texts(index, "lig") == ["light", "lighthouse"]  # a word, and a title
 
 
 @pytest.mark.parametrize("change", ["cut", "shuffled", "gone"])
-def test_a_damaged_file_is_said_in_one_line(crawl: HandmadeCrawl, tmp_path: Path, change: str) -> None:
+def test_a_damaged_file_is_an_error_of_one_line(crawl: HandmadeCrawl, tmp_path: Path, change: str) -> None:
     import shutil
 
     folder = tmp_path / "crawl"

@@ -1,4 +1,4 @@
-"""Results are counted by what they can be narrowed by: exactly, over all that was found; each count is a query away."""
+"""Facets count all matching pages exactly, and each value has the query that filters by it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from orienteer.search.facets import Facet
-from orienteer.search.finding import Finding
+from orienteer.search.finding import FoundPages
 from orienteer.search.indexing import update_index
 from orienteer.search.page_facts import type_name
 from orienteer.search.query import parse
@@ -25,13 +25,13 @@ QUERIES = (
     "harbour", "harbour ships", "ships", "lang:de", "host:a.org", "-host:a.org", "harbour -type:html", "site:b.org",
     '"its ships"', '"its ships', "harbour nowhere", "after:2023 before:2024 harbour", "type:pdf", "before:20x5", "",
     "topic:on harbour", "+harbour +lang:DE",
-    "a harbour and its ships and boats and a very long sentence that somebody has pasted " * 4,
+    "a harbour and its ships and boats and a very long sentence that a reader has pasted " * 4,
 )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pages of four hosts, in languages, types and years of every mixture, some of which say the same."""
+    """Pages of four hosts with many combinations of language, type and year, some of them duplicates."""
     crawl = HandmadeCrawl(tmp_path_factory.mktemp("facets") / "crawl")
     hosts = ("http://a.org/", "http://www.a.org/", "http://b.org/", ODD_HOST)
     for n in range(40):
@@ -55,14 +55,14 @@ def index(folder: Path) -> Iterator[SearchIndex]:
         yield opened
 
 
-def told(facets: tuple[Facet, ...]) -> dict[str, dict[str, int]]:
+def counts_of(facets: tuple[Facet, ...]) -> dict[str, dict[str, int]]:
     return {facet.name: {value.value: value.n_pages for value in facet.values} for facet in facets}
 
 
 def reference(index: SearchIndex, words: str) -> dict[str, dict[str, int]]:
-    """The same by looking at every page that is found, one after the other."""
+    """Count the facets by loading every matching page."""
     view = index._view
-    found = Finding.of(view, parse(words), 1)
+    found = FoundPages.of(view, parse(words), 1)
     pages = page_numbers(view.searcher, [place for _, place in view.searcher.search(found.query, 1000).hits])
     assert len(pages) == found.total
     counts: dict[str, Counter[str]] = {name: Counter() for name in ("host", "language", "type", "year", "topic")}
@@ -87,18 +87,18 @@ def facts_of(text: PageText) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("words", QUERIES)
-def test_counts_are_those_of_all_pages_that_are_found(index: SearchIndex, words: str) -> None:
+def test_counts_are_those_of_all_matching_pages(index: SearchIndex, words: str) -> None:
     results = index.search(words, with_facets=True)
-    assert told(results.facets) == reference(index, words)
+    assert counts_of(results.facets) == reference(index, words)
     assert all(facet.is_exact and not facet.has_more for facet in results.facets)
 
 
 @pytest.mark.parametrize("words", QUERIES)
-def test_each_value_leads_to_so_many_pages_and_back(index: SearchIndex, words: str) -> None:
+def test_the_query_of_each_value_finds_as_many_pages_as_counted(index: SearchIndex, words: str) -> None:
     results = index.search(words, with_facets=True)
     for facet in results.facets:
         for value in facet.values:
-            if value.is_chosen and not value.query:  # it was all that was asked for
+            if value.is_chosen and not value.query:  # the query was this filter alone
                 continue
             narrowed = index.search(value.query, with_facets=True)
             if value.is_chosen:
@@ -111,17 +111,17 @@ def test_each_value_leads_to_so_many_pages_and_back(index: SearchIndex, words: s
             assert index.search(chosen[0].query).total == results.total
 
 
-def test_years_come_in_their_order_and_others_by_how_many_there_are(index: SearchIndex) -> None:
+def test_years_are_in_order_and_other_values_by_frequency(index: SearchIndex) -> None:
     facets = {
         facet.name: [value.value for value in facet.values]
         for facet in index.search("harbour", with_facets=True).facets
     }
     assert facets["year"] == ["2024", "2023", "1999"]
-    counts = told(index.search("harbour", with_facets=True).facets)["host"]
+    counts = counts_of(index.search("harbour", with_facets=True).facets)["host"]
     assert list(counts.values()) == sorted(counts.values(), reverse=True)
 
 
-def test_filters_of_a_query_can_be_taken_away(index: SearchIndex) -> None:
+def test_filters_of_a_query_can_be_removed(index: SearchIndex) -> None:
     filters = index.search('harbour lang:de -host:a.org "ships').filters
     assert [(each.text, each.query) for each in filters] == [
         ("lang:de", 'harbour -host:a.org "ships"'),
@@ -130,7 +130,7 @@ def test_filters_of_a_query_can_be_taken_away(index: SearchIndex) -> None:
     assert index.search("harbour").filters == index.search("harbour").facets == ()
 
 
-def test_beyond_what_is_counted_there_is_said_to_be_more(index: SearchIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_beyond_the_limit_set_has_more(index: SearchIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     finding = index.find("harbour", 1)
     assert not finding.counts()["host"].has_more
     assert finding.counts(n_values=2)["host"].has_more
@@ -140,7 +140,7 @@ def test_beyond_what_is_counted_there_is_said_to_be_more(index: SearchIndex, mon
 def test_an_overview_of_all_pages(index: SearchIndex) -> None:
     overview = index.overview()
     assert overview.n_pages == index.n_pages == 43
-    assert told(overview.facets) == reference(index, "-title:nowhere")
+    assert counts_of(overview.facets) == reference(index, "-title:nowhere")
     assert 0 < len(overview.top_pages) <= 8
     assert len({(page.url, page.title) for page in overview.top_pages}) == len(overview.top_pages)
     assert overview.times == (1.7e9, 1.7e9, 1.7e9)
@@ -148,12 +148,12 @@ def test_an_overview_of_all_pages(index: SearchIndex) -> None:
     assert all(index.search(value.query).total == value.n_pages for value in values)
 
 
-def test_topics_can_be_asked_for(index: SearchIndex) -> None:
+def test_filter_by_topic(index: SearchIndex) -> None:
     assert index.search("topic:on").total + index.search("topic:off").total == index.n_pages
     assert index.search("topic:maybe").hints == ("“topic:maybe” is neither topic:on nor topic:off: it is left out.",)
 
 
-def test_a_page_whose_relevance_changes_is_counted_anew(tmp_path: Path) -> None:
+def test_a_page_whose_relevance_changes_is_counted_again(tmp_path: Path) -> None:
     crawl = HandmadeCrawl(tmp_path / "crawl")
     crawl.add({"http://a.org/": page("Boats", "A harbour")}, relevance=0.9)
     (crawl.path / "topic.toml").write_text('[topic]\nkind = "keywords"\nwords = ["boats"]\nthreshold = 0.5\n')
@@ -161,4 +161,4 @@ def test_a_page_whose_relevance_changes_is_counted_anew(tmp_path: Path) -> None:
     crawl.add({"http://a.org/": page("Boats", "A harbour")}, relevance=0.1)
     update_index(crawl.path, processes=1)
     with SearchIndex.open(crawl.path) as index:
-        assert told(index.search("harbour", with_facets=True).facets)["topic"] == {"off": 1}
+        assert counts_of(index.search("harbour", with_facets=True).facets)["topic"] == {"off": 1}

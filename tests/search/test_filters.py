@@ -1,4 +1,4 @@
-"""Pages are filtered by type, date and language, alone and with words; what makes no sense is said."""
+"""Filters by type, date and language, alone and with words; invalid values are reported."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ OLD, NEW, YEAR, NOTES, UNDATED = (f"http://a.org/{name}" for name in ("old", "ne
 
 def dated(title: str, published: str = "", changed: str = "") -> str:
     metas = (("article:published_time", published), ("article:modified_time", changed))
-    said = "".join(f'<meta property="{name}" content="{date}">' for name, date in metas if date)
-    return said + page(title, "A harbour and its ships")
+    tags = "".join(f'<meta property="{name}" content="{date}">' for name, date in metas if date)
+    return tags + page(title, "A harbour and its ships")
 
 
 @pytest.fixture(scope="module")
@@ -50,20 +50,20 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> SearchIndex:
         ("lang:en after:2025", set()),
         ("title:year type:html before:2025", {YEAR}),
         ("-type:html", {NOTES}),
-        ("harbour before:20x5", {OLD, NEW, YEAR, NOTES, UNDATED}),  # left out, and said so
+        ("harbour before:20x5", {OLD, NEW, YEAR, NOTES, UNDATED}),  # ignored, with a hint
     ],
 )
 def test_filters(index: SearchIndex, words: str, urls: set[str]) -> None:
     assert {hit.url for hit in index.search(words).hits} == urls
 
 
-def test_results_say_what_they_are_filtered_by(index: SearchIndex) -> None:
+def test_hits_have_the_values_of_filters(index: SearchIndex) -> None:
     by_url = {hit.url: hit for hit in index.search("harbour").hits}
     assert (by_url[OLD].published, by_url[OLD].changed, by_url[OLD].type) == ("2023-05-17", "2025-01-01", "text/html")
     assert (by_url[NEW].published, by_url[NEW].changed, by_url[NOTES].type) == ("", "2025-03-01", "text/plain")
 
 
-def test_a_wrong_value_is_named_whether_or_not_anything_was_found(index: SearchIndex) -> None:
+def test_an_invalid_value_is_reported_with_and_without_results(index: SearchIndex) -> None:
     no_date = "“before:20x5” is no date, such as 2025, 2025-03 or 2025-03-01: it is left out."
     assert index.search("harbour before:20x5").hints == index.search("before:20x5").hints == (no_date,)
     assert wrong_values(parse("after:2025-02-31 lang:1"))[0].startswith("“after:2025-02-31” is no date")
@@ -73,7 +73,7 @@ def test_a_wrong_value_is_named_whether_or_not_anything_was_found(index: SearchI
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "hint"),
     [
         ("", "The query is empty: type some words."),
         ('""', "There is no word to look for."),
@@ -82,9 +82,9 @@ def test_a_wrong_value_is_named_whether_or_not_anything_was_found(index: SearchI
         ("sort:date", "There is no field “sort”: it is looked for as a word."),
     ],
 )
-def test_hints(index: SearchIndex, typed: str, said: str) -> None:
-    assert said in hints(typed)
-    assert said in index.search(typed).hints
+def test_hints(index: SearchIndex, typed: str, hint: str) -> None:
+    assert hint in hints(typed)
+    assert hint in index.search(typed).hints
 
 
 def test_signs_in_a_sentence_are_text() -> None:

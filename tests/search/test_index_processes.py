@@ -1,4 +1,4 @@
-"""An index made by several processes is the one that a single process makes, whoever is killed on the way."""
+"""Several processes build the same index as a single one, even if some of them are killed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from orienteer.errors import CrawlFolderError, SkippedPageWarning
 from orienteer.search import indexing
 from orienteer.search.indexing import update_index
 from orienteer.search.search_index import search
-from tests.processes.readings import children, is_alive
+from tests.processes.jobs import children, is_alive
 from tests.ready_process import ReadyPopen
 from tests.search.deadly import deadly
 from tests.search.small_webs import HandmadeCrawl, page
@@ -36,7 +36,7 @@ FRENCH = "Les horaires du musée sont indiqués sur la page de la ville et chang
 
 
 def filled(path: Path, n_pages: int) -> HandmadeCrawl:
-    """Pages of all kinds: with a language and without, to be indexed and not, redirected, repeated, no HTML."""
+    """Build a crawl with and without languages, noindex pages, redirects, and pages that are not HTML."""
     crawl = HandmadeCrawl(path)
     pages = many(n_pages)
     urls = list(pages)
@@ -51,12 +51,12 @@ def filled(path: Path, n_pages: int) -> HandmadeCrawl:
 
 
 def unpacked(value: Any) -> Any:
-    """The compressor does not always pack the same text into the same bytes."""
+    """Decompress a value: the compressed bytes of equal texts may differ."""
     return zlib.decompress(value) if isinstance(value, bytes) and value[:2] == b"x^" else value
 
 
-def held(folder: Path) -> dict[str, Any]:
-    """All that an index holds: the rows of its database, its columns, and what searches find."""
+def contents(folder: Path) -> dict[str, Any]:
+    """Return the contents of an index: the rows of its database, its columns, and results of searches."""
     with sqlite3.connect(folder / "index" / "pages.db") as database:
         rows = {
             table: [tuple(map(unpacked, row)) for row in database.execute(f"SELECT * FROM {table}")]
@@ -69,32 +69,32 @@ def held(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_however_many_read_it_is_the_same_index(tmp_path: Path) -> None:
+def test_the_index_does_not_depend_on_the_number_of_processes(tmp_path: Path) -> None:
     crawl = filled(tmp_path / "crawl", 150)
     expected: dict[str, Any] = {}
     for n_processes in (1, 2, 3):
         report = update_index(crawl.path, rebuild=True, processes=n_processes)
         assert (report.n_read, report.n_skipped) == (193, 0)
-        expected = expected or held(crawl.path)
-        assert held(crawl.path) == expected
+        expected = expected or contents(crawl.path)
+        assert contents(crawl.path) == expected
     assert {row[5] for row in expected["page"]} >= {"en", "de", "fr"}
 
 
-def test_what_has_changed_is_read_by_several_too(tmp_path: Path) -> None:
+def test_changes_are_read_by_several_processes(tmp_path: Path) -> None:
     crawl = filled(tmp_path / "crawl", 100)
     update_index(crawl.path, processes=2)
     crawl.add({url: html for url, html in many(100, "changed").items() if url.endswith("5")})
     crawl.remove("http://h1.org/4")
-    report = update_index(crawl.path, processes=2, max_ghost_share=0)
+    report = update_index(crawl.path, processes=2, max_deleted_share=0)
     assert (report.n_read, report.n_removed) == (10, 1)
-    grown = held(crawl.path)
+    grown = contents(crawl.path)
     update_index(crawl.path, rebuild=True, processes=1)
-    assert held(crawl.path) == grown
+    assert contents(crawl.path) == grown
 
 
 @pytest.mark.slow
 def test_killed_children_change_nothing(tmp_path: Path, fresh_rng: random.Random) -> None:
-    """Whenever some hundred pages were given out, one of those that read is killed, or none; the first time one is."""
+    """At each report of progress a reading process is killed with probability 0.7, and at the first for certain."""
     crawl = filled(tmp_path / "crawl", 300)
     killed: list[int] = []
 
@@ -107,27 +107,27 @@ def test_killed_children_change_nothing(tmp_path: Path, fresh_rng: random.Random
     report = update_index(crawl.path, processes=2, progress=kill)
     assert killed
     assert (report.n_read, report.n_skipped) == (343, 0)
-    expected = held(crawl.path)
+    expected = contents(crawl.path)
     update_index(crawl.path, rebuild=True, processes=1)
-    assert held(crawl.path) == expected
+    assert contents(crawl.path) == expected
 
 
-def test_a_page_that_kills_is_skipped_counted_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_kills_is_skipped_counted_and_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     crawl, url = filled(tmp_path / "crawl", 60), "http://h1.org/deadly"
     update_index(crawl.path, processes=1)
-    without = held(crawl.path)
+    without = contents(crawl.path)
     crawl.add({url: page("Deadly", "nightshade")})
     update_index(crawl.path, processes=1)
     assert search(crawl.path, "nightshade").total == 1
     crawl.add({url: page("Deadly", "nightshade, changed")})
     with monkeypatch.context() as patch:
         patch.setattr(indexing, "index_reading", partial(deadly, "orienteer.search.page_reading:index_reading"))
-        said = rf"^{url}: skipped, since the processes that read it died \(killed by SIGKILL\)$"
-        with pytest.warns(SkippedPageWarning, match=said):
-            report = update_index(crawl.path, processes=2, max_ghost_share=0)
+        warning = rf"^{url}: skipped, since the processes that read it died \(killed by SIGKILL\)$"
+        with pytest.warns(SkippedPageWarning, match=warning):
+            report = update_index(crawl.path, processes=2, max_deleted_share=0)
     assert (report.n_read, report.n_skipped, report.n_removed) == (0, 1, 1)
     assert search(crawl.path, "nightshade").total == 0
-    found = held(crawl.path)
+    found = contents(crawl.path)
     assert {table: found[table] for table in ("page", "anchor")} == {
         table: without[table] for table in ("page", "anchor")
     }
@@ -137,16 +137,16 @@ def test_a_page_that_kills_is_skipped_counted_and_said(tmp_path: Path, monkeypat
 
 @pytest.fixture(scope="module")
 def once(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """A folder without an index, to be copied, and what the index of one process holds."""
+    """A folder without an index, to be copied, and the contents of an index built by one process."""
     folder = filled(tmp_path_factory.mktemp("once") / "crawl", 100).path
     shutil.copytree(folder, indexed := folder.with_name("indexed"))
     update_index(indexed, processes=1)
-    return folder, held(indexed)
+    return folder, contents(indexed)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_no_process_is_left_and_the_index_goes_on(
+def test_after_a_signal_no_process_is_left_and_indexing_can_continue(
     tmp_path: Path, once: tuple[Path, dict[str, Any]], how: signal.Signals
 ) -> None:
     crawl = shutil.copytree(once[0], tmp_path / "crawl")
@@ -158,13 +158,13 @@ def test_no_process_is_left_and_the_index_goes_on(
         process.send_signal(how)
         process.wait()
         assert process.stderr is not None
-        said = process.stderr.read()
-    assert "Traceback" not in said
+        errors = process.stderr.read()
+    assert "Traceback" not in errors
     assert process.returncode != 0
     while any(map(is_alive, started)):
         time.sleep(0.02)
-    update_index(crawl, processes=1, max_ghost_share=0)
-    assert held(crawl) == once[1]
+    update_index(crawl, processes=1, max_deleted_share=0)
+    assert contents(crawl) == once[1]
 
 
 def test_an_exception_ends_all_processes(tmp_path: Path, once: tuple[Path, dict[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""The index follows the crawl: what is added, changed, gone, redirected, repeated; and it can be killed."""
+"""The index follows the crawl: added, changed, removed, redirected and duplicate pages; kills at any moment."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TOPICS = ("apple", "banana", "cherry", "damson", "elder")
 
 
 def many(n: int, version: str = "") -> dict[str, str]:
-    """Pages about fruit: each its own number, a topic, and words that are shared."""
+    """Return pages about fruit, each with its own number, a topic, and shared words."""
     return {
         f"http://h{k % 3}.org/{k}": page(
             f"Number{k} {TOPICS[k % 5]}", f"{version} fruit {'tree ' * (k % 7)} word{k % 11}"
@@ -50,7 +50,7 @@ QUERIES = ("apple", "fruit", "tree fruit", "number3", "see apple", '"fruit tree"
 
 
 def answers(folder: Path) -> dict[str, Any]:
-    """All that is found, with its order and its scores."""
+    """Return the results of all queries, with their order and scores."""
     with SearchIndex.open(folder) as index:
         return {
             f"{words}, {rank}": [
@@ -75,45 +75,45 @@ def test_only_what_changed_is_read_again(crawl: HandmadeCrawl) -> None:
     again = update_index(crawl.path)
     assert (again.n_pages, again.n_read, again.n_added, again.n_replaced, again.n_removed) == (30, 0, 0, 0, 0)
     crawl.add({"http://h1.org/4": page("Other", "changed")}, links(list(pages)))
-    one = update_index(crawl.path, max_ghost_share=1)
+    one = update_index(crawl.path, max_deleted_share=1)
     assert (one.n_read, one.n_replaced) == (1, 1)
     crawl.remove("http://h1.org/4")
-    gone = update_index(crawl.path, max_ghost_share=1)
+    gone = update_index(crawl.path, max_deleted_share=1)
     assert gone.n_removed == 1
     assert not search(crawl.path, "changed").hits
 
 
-def test_an_index_that_grew_is_as_one_made_at_once(crawl: HandmadeCrawl) -> None:
-    """Added, changed, removed, in several steps; replaced pages do not count any more when words are weighed."""
+def test_an_updated_index_equals_a_rebuilt_one(crawl: HandmadeCrawl) -> None:
+    """Pages are added, changed and removed in several steps; replaced pages do not count in word frequencies."""
     pages = many(40)
     urls = list(pages)
     for start in (0, 10, 25):
         some = {url: pages[url] for url in urls[start : start + 15]}
         crawl.add(some, links(urls))
-        update_index(crawl.path, max_ghost_share=0)
+        update_index(crawl.path, max_deleted_share=0)
     assert answers(crawl.path) == rebuilt(crawl.path)
     crawl.add({url: html for url, html in many(40, "changed").items() if url.endswith("5")})
     crawl.remove(urls[3])
-    update_index(crawl.path, max_ghost_share=0)
+    update_index(crawl.path, max_deleted_share=0)
     assert answers(crawl.path) == rebuilt(crawl.path)
 
 
-def test_pages_that_were_replaced_weigh_a_little_until_the_index_is_written_anew(crawl: HandmadeCrawl) -> None:
+def test_replaced_pages_count_in_frequencies_until_the_index_is_rewritten(crawl: HandmadeCrawl) -> None:
     pages = many(40)
     crawl.add(pages)
     update_index(crawl.path)
     crawl.add({url: html for url, html in many(40, "changed").items() if url.endswith("5")})
-    update_index(crawl.path, max_ghost_share=1)
-    grown, anew = answers(crawl.path), rebuilt(crawl.path)
+    update_index(crawl.path, max_deleted_share=1)
+    grown, fresh = answers(crawl.path), rebuilt(crawl.path)
     assert {key: {hit[0] for hit in hits} for key, hits in grown.items()} == {
-        key: {hit[0] for hit in hits} for key, hits in anew.items()
+        key: {hit[0] for hit in hits} for key, hits in fresh.items()
     }
     for key, hits in grown.items():
-        scores = {hit[0]: hit[3] for hit in anew[key]}
+        scores = {hit[0]: hit[3] for hit in fresh[key]}
         assert [hit[3] for hit in hits] == pytest.approx([scores[hit[0]] for hit in hits], rel=0.5)
 
 
-def test_what_is_not_to_be_found(crawl: HandmadeCrawl) -> None:
+def test_noindex_pages_are_excluded_but_their_links_count(crawl: HandmadeCrawl) -> None:
     crawl.add(
         {"http://a.org/": page("Secret", "fruit")}, {"http://a.org/": {"http://a.org/b": "a fine pear"}}, noindex=True
     )
@@ -121,7 +121,7 @@ def test_what_is_not_to_be_found(crawl: HandmadeCrawl) -> None:
     crawl.redirect("http://a.org/old", "http://a.org/b")
     assert update_index(crawl.path).n_pages == 1
     assert not search(crawl.path, "fruit").hits
-    assert [hit.url for hit in search(crawl.path, "pear").hits] == ["http://a.org/b"]  # by what the link says
+    assert [hit.url for hit in search(crawl.path, "pear").hits] == ["http://a.org/b"]  # by the text of the link
 
 
 def test_links_to_a_redirect_are_links_to_the_page(crawl: HandmadeCrawl) -> None:
@@ -134,7 +134,7 @@ def test_links_to_a_redirect_are_links_to_the_page(crawl: HandmadeCrawl) -> None
     assert hits[0].local_rank > 0
 
 
-def test_repetitions_are_shown_once(crawl: HandmadeCrawl) -> None:
+def test_duplicates_are_listed_once(crawl: HandmadeCrawl) -> None:
     crawl.add({"http://a.org/1": page("One", "same words here")})
     crawl.add({"http://a.org/2": page("One", "same words here")}, duplicate_of="http://a.org/1")
     crawl.add({"http://a.org/3": page("One", "same words, here")}, near_duplicate_of="http://a.org/2")
@@ -148,7 +148,7 @@ def test_repetitions_are_shown_once(crawl: HandmadeCrawl) -> None:
     )
 
 
-def test_off_topic_pages_can_be_left_out(crawl: HandmadeCrawl) -> None:
+def test_off_topic_pages_can_be_excluded(crawl: HandmadeCrawl) -> None:
     crawl.add({"http://a.org/1": page("On", "fruit")}, relevance=0.9)
     crawl.add({"http://a.org/2": page("Off", "fruit")}, relevance=0.1)
     with pytest.raises(OrienteerError, match="with a topic"):
@@ -185,7 +185,7 @@ def test_a_page_that_cannot_be_unpacked_is_found_by_its_url(crawl: HandmadeCrawl
 
 @pytest.fixture(scope="module")
 def indexed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """A crawl with an index, to be copied, and what is found in it."""
+    """A crawl with an index, to be copied, and the results of all queries."""
     crawl = HandmadeCrawl(tmp_path_factory.mktemp("indexed") / "crawl")
     crawl.add(many(20))
     update_index(crawl.path)
@@ -194,7 +194,7 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, A
 
 @pytest.mark.parametrize("name", ["meta.json", "pages.db", "columns.npz", "*.idx", "*.term", "*.fast", "*.pos"])
 @pytest.mark.parametrize("damage", ["cut", "garbage"])
-def test_a_damaged_index_is_one_line_and_can_be_made_anew(
+def test_a_damaged_index_is_an_error_of_one_line_and_can_be_rebuilt(
     indexed: tuple[Path, dict[str, Any]], tmp_path: Path, name: str, damage: str
 ) -> None:
     folder = shutil.copytree(indexed[0], tmp_path / "crawl")
@@ -218,7 +218,7 @@ def test_without_an_index(crawl: HandmadeCrawl, tmp_path: Path) -> None:
     assert search(crawl.path, "anything").total == 0
 
 
-def test_one_at_a_time(crawl: HandmadeCrawl) -> None:
+def test_an_index_is_locked_while_it_is_written(crawl: HandmadeCrawl) -> None:
     update_index(crawl.path)
     lock = FolderLock(crawl.path / "index")
     try:
@@ -228,7 +228,7 @@ def test_one_at_a_time(crawl: HandmadeCrawl) -> None:
         lock.release()
 
 
-def test_the_index_says_whether_the_crawl_went_on(crawl: HandmadeCrawl) -> None:
+def test_is_current_until_the_crawl_continues(crawl: HandmadeCrawl) -> None:
     crawl.add(many(3))
     update_index(crawl.path)
     with SearchIndex.open(crawl.path) as index:
@@ -242,8 +242,8 @@ def test_the_index_says_whether_the_crawl_went_on(crawl: HandmadeCrawl) -> None:
         assert index.search("new").total == 1
 
 
-def test_killed_at_any_moment_it_goes_on(crawl: HandmadeCrawl) -> None:
-    """kill -9 again and again while it indexes, each time after more work; then once to the end."""
+def test_indexing_continues_after_a_kill_at_any_moment(crawl: HandmadeCrawl) -> None:
+    """Indexing is killed with SIGKILL several times, each time after more work; then it runs to the end."""
     pages = many(150)
     crawl.add(pages, links(list(pages)))
     n_killed = 0
@@ -255,7 +255,7 @@ def test_killed_at_any_moment_it_goes_on(crawl: HandmadeCrawl) -> None:
             process.kill()
         n_killed += process.returncode == -signal.SIGKILL
     assert n_killed
-    report = update_index(crawl.path, max_ghost_share=0)
+    report = update_index(crawl.path, max_deleted_share=0)
     assert report.n_pages == 150
     grown = answers(crawl.path)
     assert grown == rebuilt(crawl.path)

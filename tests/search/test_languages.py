@@ -1,4 +1,4 @@
-"""A page in each of seventeen languages is found by its words in other forms, and by a sentence that was pasted."""
+"""A page in each of many languages is found by other forms of its words, and by a pasted sentence."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import pytest
 
 from orienteer.search.indexing import update_index
 from orienteer.search.query import parse
-from orienteer.search.scripts import folded, prepared
+from orienteer.search.scripts import folded, normalized
 from orienteer.search.search_index import SearchIndex
 from orienteer.search.snippet import Marker
-from orienteer.search.words import way_of, words_of
+from orienteer.search.words import stemmer_of, words_of
 from tests.search.small_webs import HandmadeCrawl, page
 
-# By language: a title, a text, and what it must be found by.
-SAID: dict[str, tuple[str, str, tuple[str, ...]]] = {
+# By language: a title, a text, and queries that must find it.
+SAMPLES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "ar": (
         "المكتبة العامة",
         "يقرأ الطلاب الكِتَاب في المكتبة كل يوم. والقراءة مفيدة للطالب.",
@@ -86,25 +86,25 @@ def url(language: str) -> str:
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> SearchIndex:
     crawl = HandmadeCrawl(tmp_path_factory.mktemp("languages") / "crawl")
-    for language, (title, text, _) in SAID.items():
+    for language, (title, text, _) in SAMPLES.items():
         crawl.add({url(language): page(title, text)}, language=language)
     update_index(crawl.path, processes=1)
     return SearchIndex.open(crawl.path)
 
 
-ASKED = [(language, words) for language, (_, _, queries) in SAID.items() for words in queries]
+QUERIES_BY_LANGUAGE = [(language, words) for language, (_, _, queries) in SAMPLES.items() for words in queries]
 
 
-@pytest.mark.parametrize(("language", "words"), ASKED)
+@pytest.mark.parametrize(("language", "words"), QUERIES_BY_LANGUAGE)
 def test_a_page_is_found_by_its_words(index: SearchIndex, language: str, words: str) -> None:
     assert [hit.url for hit in index.search(words).hits][:1] == [url(language)]
 
 
-@pytest.mark.parametrize("language", SAID)
+@pytest.mark.parametrize("language", SAMPLES)
 def test_a_page_is_found_by_a_sentence_and_the_words_are_marked(index: SearchIndex, language: str) -> None:
-    results = index.search(SAID[language][1])
+    results = index.search(SAMPLES[language][1])
     assert [hit.url for hit in results.hits][:1] == [url(language)]
-    assert len(results.hits[0].parts) > 1
+    assert len(results.hits[0].segments) > 1
 
 
 @pytest.mark.parametrize(
@@ -121,32 +121,32 @@ def test_a_page_is_found_by_a_sentence_and_the_words_are_marked(index: SearchInd
     ],
 )
 def test_words_are_marked_in_any_script(language: str, words: str, marked: str) -> None:
-    found = Marker(parse(words), way_of(language)).snippet(f"– {marked} –")
-    assert found.parts == ("– ", marked, " –")
+    found = Marker(parse(words), stemmer_of(language)).snippet(f"– {marked} –")
+    assert found.segments == ("– ", marked, " –")
 
 
-def test_a_word_of_which_a_stemmer_leaves_nothing() -> None:
+def test_a_word_with_an_empty_stem() -> None:
     assert words_of("όταν", "el") == ("",)
-    assert Marker(parse("όταν ρυθμίσεις"), "el").snippet("– όταν – ρυθμίσεις").parts[1::2] == ("ρυθμίσεις",)
+    assert Marker(parse("όταν ρυθμίσεις"), "el").snippet("– όταν – ρυθμίσεις").segments[1::2] == ("ρυθμίσεις",)
 
 
-def test_what_is_written_in_several_ways_is_one_word() -> None:
-    for way, same in {
+def test_spellings_of_a_word_are_unified() -> None:
+    for stemmer, same in {
         "plain": ("ΟΔΟΣ οδός ὁδός", "شَيْء شيء", "e\u0301te \u00e9te", "ｆｕｌｌ full", "\u202b\u200fשלום\u202c שָׁלוֹם"),
         "tr": ("IŞIK ışık", "İYİ iyi"),
         "ru": ("ЁЛКА елка",),
     }.items():
         for text in same:
-            assert len(set(words_of(text, way))) == 1, text
+            assert len(set(words_of(text, stemmer))) == 1, text
 
 
 def test_a_sign_of_a_script_without_spaces_is_a_word() -> None:
     assert words_of("人々 コーヒー", "plain") == ("人", "々", "コ", "ー", "ヒ", "ー")
     assert words_of("도서관에서", "plain") == tuple("도서관에서")
     assert words_of("นํ้า น้ำ", "plain")[:2] == words_of("น้ำ", "plain")
-    assert prepared("soft\u00adhy\u200cphen") == "softhyphen"
+    assert normalized("soft\u00adhy\u200cphen") == "softhyphen"
 
 
-def test_a_folded_text_stays_as_long() -> None:
-    for _, text, _ in SAID.values():
+def test_folding_keeps_the_length() -> None:
+    for _, text, _ in SAMPLES.values():
         assert len(folded(text)) == len(text)

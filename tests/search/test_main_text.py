@@ -1,4 +1,4 @@
-"""Main text counts more than what stands aside, which is still found; snippets are of main text where they can."""
+"""Main text counts more than boilerplate, which is searched too; snippets prefer main text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from orienteer.search import indexing
 from orienteer.search import main_lines as main_lines_module
 from orienteer.search.indexing import update_index
-from orienteer.search.main_lines import judge_again
+from orienteer.search.main_lines import update_main_lines
 from orienteer.search.page_reading import main_lines
 from orienteer.search.search_index import SearchIndex
 from orienteer.store.page_texts import NewText, PageTexts, _lines, packed_text
@@ -34,7 +34,7 @@ def crawl(tmp_path: Path) -> HandmadeCrawl:
 
 
 def set_apart(crawl: HandmadeCrawl, *urls: str) -> None:
-    """From now on the first and the last line of these pages are not main text."""
+    """Mark the first and the last line of these pages as boilerplate."""
     with PageTexts(crawl.path / "index" / "pages.db") as texts:
         for url in urls:
             page = texts.id_of(url)
@@ -43,8 +43,8 @@ def set_apart(crawl: HandmadeCrawl, *urls: str) -> None:
             texts.set_main([(page, np.array([0 < line < n_lines - 1 for line in range(n_lines)]))], basis=1)
 
 
-def test_main_text_comes_first_and_the_rest_is_found(crawl: HandmadeCrawl, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "judge_again", lambda *_: 0)  # here the test says which lines are main text
+def test_main_text_comes_first_and_boilerplate_is_found(crawl: HandmadeCrawl, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexing, "update_main_lines", lambda *_: 0)  # the test decides which lines are main text
     update_index(crawl.path, processes=1)
     before = [hit.url for hit in SearchIndex.open(crawl.path).search("ferry", rank="text").hits]
     set_apart(crawl, FERRY, MENU, BOTH)
@@ -61,8 +61,8 @@ def test_main_text_comes_first_and_the_rest_is_found(crawl: HandmadeCrawl, monke
     assert update_index(crawl.path, processes=1).n_replaced == 0
 
 
-def test_an_index_made_anew_is_the_same(crawl: HandmadeCrawl) -> None:
-    """What is main text is derived, too: from the scores of lines, which are kept with them."""
+def test_a_rebuilt_index_is_the_same(crawl: HandmadeCrawl) -> None:
+    """The main text is derived too, from the stored scores of lines."""
     update_index(crawl.path, processes=1)
     first = [(hit.url, hit.snippet, hit.text_score) for hit in SearchIndex.open(crawl.path).search("ferry").hits]
     update_index(crawl.path, rebuild=True, processes=1)
@@ -72,7 +72,7 @@ def test_an_index_made_anew_is_the_same(crawl: HandmadeCrawl) -> None:
 
 
 class OnMostPages:
-    """Lines that stand on most pages are furniture."""
+    """Takes lines that occur on most pages for boilerplate."""
 
     def __init__(self) -> None:
         self.n_pages, self.counts = 0, Counter[str]()
@@ -85,8 +85,8 @@ class OnMostPages:
         return np.array([2 * self.counts[line] <= self.n_pages for line in lines])
 
 
-def kept(path: Path, pages: Mapping[int, tuple[str, list[str]]], rounds: Sequence[Sequence[int]]) -> list[object]:
-    """What is main text of pages, which come in so many rounds; after each, they are judged."""
+def main_texts(path: Path, pages: Mapping[int, tuple[str, list[str]]], rounds: Sequence[Sequence[int]]) -> list[object]:
+    """Return main text and boilerplate of pages that are added in several rounds, with an update after each."""
     with PageTexts(path) as texts:
         for some in rounds:
             for page in some:
@@ -94,27 +94,27 @@ def kept(path: Path, pages: Mapping[int, tuple[str, list[str]]], rounds: Sequenc
                 scores = bytes([200] * len(lines)) if url.endswith("/") else b""
                 packed = packed_text(lines, scores)
                 texts.replace((), [NewText(page, page, url, 0.0, "", "", "", "", "", "", packed, ())])
-            judge_again(texts, OnMostPages)
-            assert judge_again(texts, OnMostPages) == 0
-        return [(page, found.text, found.aside) for page, found in sorted(texts.pages(list(pages)).items())]
+            update_main_lines(texts, OnMostPages)
+            assert update_main_lines(texts, OnMostPages) == 0
+        return [(page, found.text, found.boilerplate) for page, found in sorted(texts.pages(list(pages)).items())]
 
 
 @pytest.mark.parametrize("n_learned", [3, 100])
-def test_furniture_of_a_host_is_the_same_however_its_pages_came_in(
+def test_boilerplate_does_not_depend_on_the_order_of_updates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_learned: int
 ) -> None:
     monkeypatch.setattr(main_lines_module, "N_LEARNED", n_learned)
     pages = {k: (f"http://h{k % 2}.org/{k}/", ["Menu", f"Said by {k}", "Imprint"]) for k in range(12)}
     pages[12] = ("http://h0.org/paper", ["Menu", "Imprint"])  # without scores all of it is main text
-    anew = kept(tmp_path / "anew.db", pages, [range(13)])
-    assert anew[3] == (3, "Said by 3", "Menu\nImprint")
-    assert anew[12] == (12, "Menu\nImprint", "")
-    assert kept(tmp_path / "in-turn.db", pages, [[k] for k in range(13)]) == anew
-    assert kept(tmp_path / "backwards.db", pages, [range(6, 13), range(6), (3,)]) == anew
+    at_once = main_texts(tmp_path / "at-once.db", pages, [range(13)])
+    assert at_once[3] == (3, "Said by 3", "Menu\nImprint")
+    assert at_once[12] == (12, "Menu\nImprint", "")
+    assert main_texts(tmp_path / "in-turn.db", pages, [[k] for k in range(13)]) == at_once
+    assert main_texts(tmp_path / "backwards.db", pages, [range(6, 13), range(6), (3,)]) == at_once
 
 
 @given(st.lists(st.tuples(st.text("ab é", min_size=1), st.booleans(), st.integers(0, 255)), min_size=1))
-def test_lines_come_out_as_they_went_in(lines: list[tuple[str, bool, int]]) -> None:
+def test_packed_lines_round_trip(lines: list[tuple[str, bool, int]]) -> None:
     texts, is_main, scores = zip(*lines, strict=True)
     packed = packed_text(texts, bytes(scores), np.array(is_main))
     assert _lines(packed) == (list(texts), bytes(scores))

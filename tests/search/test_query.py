@@ -1,4 +1,4 @@
-"""What people type: nothing of it raises, and rules mean what they say."""
+"""The query language: every text is a valid query, and operators have their effect."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orienteer.search.indexing import update_index
-from orienteer.search.lookup import built
+from orienteer.search.lookup import tantivy_query
 from orienteer.search.query import MAX_QUERY_CHARS, parse
 from orienteer.search.search_index import SearchIndex
-from orienteer.search.text_index import PARTS
-from orienteer.search.vocabulary import Place, Vocabulary
+from orienteer.search.text_index import ZONES
+from orienteer.search.vocabulary import TermFields, Vocabulary
 from orienteer.search.words import words_of
 from tests.search.small_webs import HandmadeCrawl, page
 
@@ -44,10 +44,10 @@ APPLES, PIE, PEAR, ZUG, TOKYO = PAGES
 
 
 class Everything(Vocabulary):
-    """Every word stands everywhere."""
+    """A vocabulary in which every word occurs in every zone."""
 
     def __init__(self) -> None:
-        self.ways = ("en", "de", "plain")
+        self.stemmers = ("en", "de", "plain")
         self.has_added = True
 
     def weight(self, name: str, words: Sequence[str]) -> float:
@@ -59,11 +59,13 @@ class Everything(Vocabulary):
     def are_in_url(self, words: Sequence[str]) -> bool:
         return True
 
-    def parts(self, way: str, word: str) -> tuple[str, ...]:
-        return PARTS
+    def zones(self, stemmer: str, word: str) -> tuple[str, ...]:
+        return ZONES
 
-    def places(self, text: str) -> tuple[Place, ...]:
-        return tuple(Place(way, words_of(text, way), PARTS) for way in self.ways if words_of(text, way))
+    def term_fields(self, text: str) -> tuple[TermFields, ...]:
+        return tuple(
+            TermFields(stemmer, words_of(text, stemmer), ZONES) for stemmer in self.stemmers if words_of(text, stemmer)
+        )
 
 
 @pytest.mark.parametrize(
@@ -101,12 +103,12 @@ def test_rules(index: SearchIndex, words: str, urls: set[str]) -> None:
     assert found(index, words) == urls
 
 
-def test_some_of_the_words_are_said_to_be_some(index: SearchIndex) -> None:
+def test_matches_by_some_of_the_words_are_relaxed(index: SearchIndex) -> None:
     assert index.search("pie green").relaxed
     assert not index.search("apple pie").relaxed
 
 
-def test_a_query_can_be_typed_again() -> None:
+def test_a_parsed_query_round_trips() -> None:
     text = 'big "red apple" -site:a.org +title:"apple pie" lang:de'
     assert str(parse(text)) == text
     assert parse(str(parse(text))) == parse(text)
@@ -122,7 +124,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("words", HOSTILE, ids=range(len(HOSTILE)))
-def test_nothing_that_is_typed_raises(index: SearchIndex, words: str) -> None:
+def test_no_hostile_query_raises(index: SearchIndex, words: str) -> None:
     results = index.search(words, n_related=2)
     assert len(results.hits) == min(results.total, 10)
     assert [hit.position for hit in results.hits] == list(range(1, len(results.hits) + 1))
@@ -132,12 +134,12 @@ def test_nothing_that_is_typed_raises(index: SearchIndex, words: str) -> None:
 
 @given(st.text(st.sampled_from('ab "+-:~*?()[]{}^\\/\x00\ud800東é\n') | st.characters(), max_size=60))
 def test_no_text_raises(index: SearchIndex, words: str) -> None:
-    built(parse(words), Everything(), relaxed=True)
+    tantivy_query(parse(words), Everything(), relaxed=True)
     index.search(words)
 
 
 @given(
     st.lists(st.sampled_from(["site:", "host:", "lang:", "title:", "url:", '"', "+", "-", " ", "a.org", "de", "x y"]))
 )
-def test_no_rules_raise(index: SearchIndex, parts: list[str]) -> None:
-    index.search("".join(parts))
+def test_no_rules_raise(index: SearchIndex, pieces: list[str]) -> None:
+    index.search("".join(pieces))

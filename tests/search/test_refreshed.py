@@ -1,4 +1,4 @@
-"""A crawl that is refreshed, and its index brought up to date: what is new is found, what is gone is not."""
+"""After a refresh and an update of the index new content is found and removed content is not."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def test_the_index_follows_a_refresh(tmp_path: Path) -> None:
         assert found(folder, "dragonflies") == {"http://a.test/two"}
         assert found(folder, "newts") == {"http://a.test/four"}
         assert found(folder, "kingfishers") == set()
-        assert found(folder, "otters") == {"http://a.test/three"}, "a page that is missing for a day is kept"
+        assert found(folder, "otters") == {"http://a.test/three"}, "a page that is missing for a day stays in the index"
         for day in (3, 5):
             ori.refresh(folder, now=today + day * DAY_S)
         ori.update_index(folder)
-        assert found(folder, "otters") == set(), "and forgotten when it stays away"
+        assert found(folder, "otters") == set(), "and is removed if it stays away"
         assert found(folder, "herons") == {"http://a.test/one"}

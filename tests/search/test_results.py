@@ -1,4 +1,4 @@
-"""What a person sees: orders, snippets, suggestions, related pages; and what strangers wrote stays text."""
+"""Results: orders, snippets, suggestions, related pages; untrusted text is escaped."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from orienteer.search.indexing import update_index
 from orienteer.search.page_columns import LinkColumns
 from orienteer.search.query import parse
 from orienteer.search.related import co_cited
-from orienteer.search.search_index import Results, SearchIndex
+from orienteer.search.search_index import SearchIndex, SearchResults
 from orienteer.search.snippet import SNIPPET_CHARS, Marker, Snippet
-from orienteer.search.spelling import n_slips, one_slip_away
+from orienteer.search.spelling import edit_distance, one_edit_away
 from tests.search.small_webs import HandmadeCrawl, page
 
 SCRIPT = "<script>alert(1)</script>"
@@ -94,7 +94,7 @@ def test_bad_options_are_one_line(index: SearchIndex, options: dict[str, object]
     assert "\n" not in str(caught.value)
 
 
-def test_what_strangers_wrote_comes_out_escaped(index: SearchIndex) -> None:
+def test_untrusted_text_is_escaped(index: SearchIndex) -> None:
     hits = index.search("fruit", n=20).hits
     assert len(hits) == len(HOSTILE_TITLES)
     for hit in hits:
@@ -103,7 +103,7 @@ def test_what_strangers_wrote_comes_out_escaped(index: SearchIndex) -> None:
             assert not set("<>\"'") & set(bare)
             assert html.count("<mark>") == html.count("</mark>")
         assert "<mark>fruit</mark>" in hit.snippet_html
-    assert any("<script>" in hit.title for hit in hits)  # plain text is left as it was written
+    assert any("<script>" in hit.title for hit in hits)  # plain text is unchanged
 
 
 def test_snippets() -> None:
@@ -114,7 +114,7 @@ def test_snippets() -> None:
     assert snippet.plain.startswith("… ")
     assert snippet.plain.endswith(" …")
     assert len(snippet.plain) <= SNIPPET_CHARS + 4
-    assert "".join(snippet.parts) == snippet.plain
+    assert "".join(snippet.segments) == snippet.plain
     assert Marker(parse("absent"), "en").snippet(text).plain.startswith("nothing here,")
     assert Marker(parse(""), "en").snippet("") == Snippet("")
     assert Marker(parse("東京"), "plain").marked("in 東京 x").html == "in <mark>東京</mark> x"
@@ -129,9 +129,9 @@ def test_did_you_mean(index: SearchIndex, words: str, meant: str | None) -> None
     assert index.search(words).suggestion == meant
 
 
-def test_slips() -> None:
-    assert {n_slips("fruit", other) for other in one_slip_away("fruit")} <= {0, 1}
-    assert {"fruits", "ruit", "furit", "grape"} & set(one_slip_away("fruit")) == {"fruits", "ruit", "furit"}
+def test_edit_distance() -> None:
+    assert {edit_distance("fruit", other) for other in one_edit_away("fruit")} <= {0, 1}
+    assert {"fruits", "ruit", "furit", "grape"} & set(one_edit_away("fruit")) == {"fruits", "ruit", "furit"}
 
 
 def test_co_cited_pages() -> None:
@@ -150,7 +150,7 @@ def test_co_cited_pages() -> None:
     )
     assert co_cited(links, {10}, 2) == [20, 30]
     assert co_cited(links, {10}, 0) == []
-    assert co_cited(links, {50}, 5) == []  # nobody links there
+    assert co_cited(links, {50}, 5) == []  # no incoming links
     assert 10 not in co_cited(links, {10}, 9)
 
 
@@ -169,12 +169,12 @@ def test_many_threads_search_at_once(index: SearchIndex) -> None:
     expected = [hit.url for hit in index.search("tree").hits]
     seen: list[list[str]] = []
 
-    def ask() -> None:
+    def search_often() -> None:
         for _ in range(20):
-            results: Results = index.search("tree")
+            results: SearchResults = index.search("tree")
             seen.append([hit.url for hit in results.hits])
 
-    threads = [threading.Thread(target=ask) for _ in range(8)]
+    threads = [threading.Thread(target=search_often) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:

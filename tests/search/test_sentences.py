@@ -1,4 +1,4 @@
-"""A sentence that was pasted finds its page, however long that is, whatever the titles and the ranks of others."""
+"""A pasted sentence finds its page, of any length, against pages with better titles and ranks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IN_LONG = "gozum the luran mosel batik devor fizum goran lusel motik"
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> SearchIndex:
-    """All words stand on each of the pages; the famous one has most of them in its title, and the most links to it."""
+    """All words occur on each of the pages; the famous one has most of them in its title, and the most links to it."""
     rng = np.random.default_rng(21)
     crawl = HandmadeCrawl(tmp_path_factory.mktemp("sentences") / "crawl")
 

@@ -1,4 +1,4 @@
-"""Several crawls are searched as if they were one: words weigh the same, each hit says where it is from."""
+"""Several crawls are searched like one: words have the same weight, and each hit names its crawl."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from orienteer.search.indexing import update_index
 from orienteer.search.search_index import SearchIndex
 from orienteer.search.several import search_several
 from tests.search.small_webs import HandmadeCrawl, page
-from tests.search.test_facets import told
+from tests.search.test_facets import counts_of
 
 SHARED = "http://both.org/"
-FILLERS = ("sea", "ship", "chart", "rope", "sail", "mast", "deck", "crew")
+FILLERS = ("sea", "ship", "chart", "rope", "sail", "mast", "deck", "oars")
 
 
 def _snakes() -> dict[str, str]:
-    """A crawl in which everybody speaks of pythons, most of them in passing."""
+    """A crawl in which every page mentions pythons."""
     texts = {f"http://snakes.org/{n}": page(f"Snake {n}", f"{_words(n)} python {_words(n + 1)}") for n in range(40)}
     return texts | {"http://snakes.org/best": page("All about them", "python python python, and more python")}
 
 
 def _cooks() -> dict[str, str]:
-    """A crawl that hardly knows the word, and so makes much of it."""
+    """A crawl in which the word is rare, and so has a large weight."""
     texts = {f"http://cooks.org/{n}": page(f"Dish {n}", f"{_words(n)} soup {_words(n + 3)}") for n in range(40)}
     return texts | {"http://cooks.org/mention": page("A dish", f"{_words(1)} python {_words(2)} soup {_words(3)}")}
 
@@ -56,7 +56,7 @@ def two(indexes: dict[str, SearchIndex]) -> dict[str, SearchIndex]:
     return {name: indexes[name] for name in ("snakes", "cooks")}
 
 
-def test_a_word_weighs_what_it_does_in_one_index_of_all(
+def test_a_word_has_the_weight_of_one_index_of_all(
     indexes: dict[str, SearchIndex], two: dict[str, SearchIndex]
 ) -> None:
     merged = {found.hit.url: found.hit.text_score for found in search_several(two, "python", rank="text", n=50).hits}
@@ -66,18 +66,18 @@ def test_a_word_weighs_what_it_does_in_one_index_of_all(
     ratios = np.array([merged[url] / right[url] for url in right])
     assert np.abs(ratios - 1).max() < 0.15  # pages are long or short by the mean of their own crawl
     mention = "http://cooks.org/mention"
-    assert alone[mention] > 3 * right[mention]  # what it would be without
+    assert alone[mention] > 3 * right[mention]  # the score without a shared IDF
 
 
 def test_the_best_page_comes_first_wherever_it_is(two: dict[str, SearchIndex]) -> None:
     urls = [found.hit.url for found in search_several(two, "python", rank="text").hits]
     assert urls[0] == "http://snakes.org/best"
     alone = {name: index.search("python", rank="text").hits[0].text_score for name, index in two.items()}
-    assert alone["cooks"] > alone["snakes"]  # as they are, the mention would have come first
+    assert alone["cooks"] > alone["snakes"]  # by raw scores, the mention would come first
 
 
 @pytest.mark.parametrize(
-    "words", ["python", "soup", "sea chart", '"soup rope"', "python soup", "sail -deck", "crew python"]
+    "words", ["python", "soup", "sea chart", '"soup rope"', "python soup", "sail -deck", "oars python"]
 )
 def test_the_same_pages_are_found_as_in_one_index(
     indexes: dict[str, SearchIndex], two: dict[str, SearchIndex], words: str
@@ -88,7 +88,7 @@ def test_the_same_pages_are_found_as_in_one_index(
     assert {found.hit.url for found in merged.hits} == {hit.url for hit in right.hits}
     assert merged.total == right.total + n_repeated == sum(merged.by_crawl.values())
     if not n_repeated:
-        assert told(merged.facets) == told(right.facets)
+        assert counts_of(merged.facets) == counts_of(right.facets)
 
 
 def test_each_hit_names_its_crawl_and_a_url_comes_once(two: dict[str, SearchIndex]) -> None:
@@ -109,7 +109,7 @@ def test_pages_of_results_follow_each_other(two: dict[str, SearchIndex]) -> None
     assert scores == sorted(scores, reverse=True)
 
 
-def test_a_crawl_that_has_only_some_of_the_words_stands_back(two: dict[str, SearchIndex]) -> None:
+def test_a_crawl_with_only_some_of_the_words_is_excluded(two: dict[str, SearchIndex]) -> None:
     results = search_several(two, "python soup")
     assert results.by_crawl == {"snakes": 0, "cooks": 1}
     assert not results.relaxed
@@ -118,7 +118,7 @@ def test_a_crawl_that_has_only_some_of_the_words_stands_back(two: dict[str, Sear
     assert min(some.by_crawl.values()) > 0
 
 
-def test_one_crawl_is_searched_as_by_itself(two: dict[str, SearchIndex]) -> None:
+def test_a_single_crawl_is_searched_as_by_itself(two: dict[str, SearchIndex]) -> None:
     alone = two["snakes"].search("python", with_facets=True)
     merged = search_several({"snakes": two["snakes"]}, "python", with_facets=True)
     assert [found.hit for found in merged.hits] == list(alone.hits)
@@ -133,7 +133,7 @@ def test_an_empty_crawl_is_no_harm(indexes: dict[str, SearchIndex]) -> None:
     assert search_several(some, "").hints == ("The query is empty: type some words.",)
 
 
-def test_what_cannot_be_is_said(two: dict[str, SearchIndex]) -> None:
+def test_errors(two: dict[str, SearchIndex]) -> None:
     with pytest.raises(InputError, match="none of these crawls has an estimate"):
         search_several(two, "python", rank="global")
     with pytest.raises(InputError, match="there is no crawl to search"):

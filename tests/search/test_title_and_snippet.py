@@ -1,4 +1,4 @@
-"""A title that says it all comes first, the best stretch of a text is found, words of few pages are not forgotten."""
+"""Exact titles come first, snippets are the best passage, and words of rare languages are found."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from orienteer.search.indexing import update_index
 from orienteer.search.query import parse
 from orienteer.search.search_index import SearchIndex
 from orienteer.search.snippet import _LEAD_CHARS, SNIPPET_CHARS, Mark, Marker, _best
-from orienteer.search.text_index import PARTS, field
-from orienteer.search.vocabulary import _FEW_PAGES, Vocabulary
+from orienteer.search.text_index import ZONES, field
+from orienteer.search.vocabulary import _MAX_PRELOADED_PAGES, Vocabulary
 from tests.search.small_webs import HandmadeCrawl, page
 
 GLASS, GLASSES, CANAL, HISTORY = (f"http://a.org/{name}" for name in ("glass", "glasses", "canal", "history"))
@@ -20,7 +20,7 @@ GLASS, GLASSES, CANAL, HISTORY = (f"http://a.org/{name}" for name in ("glass", "
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> SearchIndex:
-    """Everybody links to the glass and to the canal, nobody to the glasses and to the history."""
+    """All pages link to the glass and to the canal, and none to the glasses and to the history."""
     crawl = HandmadeCrawl(tmp_path_factory.mktemp("titles") / "crawl")
     text = "The glass and glasses. The history of the Panama canal. " * 3
     famous = {GLASS: "Glass", CANAL: "Panama canal"}
@@ -47,16 +47,16 @@ def test_words_of_a_language_that_few_pages_are_in(index: SearchIndex) -> None:
     assert [hit.url for hit in index.search("flicka -glass").hits] == ["http://a.org/sv"]
 
 
-def test_a_vocabulary_says_where_words_stand(index: SearchIndex) -> None:
-    """The same whether it asks or keeps in mind."""
+def test_a_vocabulary_has_the_zones_of_words(index: SearchIndex) -> None:
+    """The zones are the same from preloaded words and from the text index."""
     searcher = index._view.searcher
-    ways = ("en", "plain", "sv")
-    few, many = (Vocabulary(searcher, dict.fromkeys(ways, n)) for n in (1, _FEW_PAGES + 1))
-    for way in ways:
-        words = {word for part in PARTS for word, _ in searcher.terms_with_prefix(field(part, way), "")}
+    stemmers = ("en", "plain", "sv")
+    few, many = (Vocabulary(searcher, dict.fromkeys(stemmers, n)) for n in (1, _MAX_PRELOADED_PAGES + 1))
+    for stemmer in stemmers:
+        words = {word for zone in ZONES for word, _ in searcher.terms_with_prefix(field(zone, stemmer), "")}
         for word in (*words, "absent"):
-            stands = tuple(part for part in PARTS if searcher.doc_freq(field(part, way), word))
-            assert few.parts(way, word) == many.parts(way, word) == stands
+            expected_zones = tuple(zone for zone in ZONES if searcher.doc_freq(field(zone, stemmer), word))
+            assert few.zones(stemmer, word) == many.zones(stemmer, word) == expected_zones
 
 
 def slow_best(marks: list[Mark]) -> int:
@@ -68,7 +68,7 @@ def slow_best(marks: list[Mark]) -> int:
     return max(range(len(marks)), key=worth)
 
 
-def test_the_best_stretch_is_the_best() -> None:
+def test_the_best_passage_is_that_of_a_full_search() -> None:
     rng = np.random.default_rng(1)
     for _ in range(300):
         starts = np.cumsum(rng.integers(6, 120, rng.integers(1, 30))).tolist()
@@ -76,7 +76,7 @@ def test_the_best_stretch_is_the_best() -> None:
         assert _best(marks) == slow_best(marks)
 
 
-def test_several_texts_are_read_as_one_by_one(tmp_path: Path) -> None:
+def test_several_texts_are_read_at_once(tmp_path: Path) -> None:
     crawl = HandmadeCrawl(tmp_path / "crawl")
     crawl.add({f"http://a.org/{k}": page(f"Tree {k}", "An apple tree. " * 500 * k) for k in range(3)})
     update_index(crawl.path)
@@ -128,7 +128,7 @@ PAGES = ["The otter", "Rivers and the otter and rivers", "", LONG_PAGE, "end"]
         ("nowhere", None, "The otter Rivers"),
     ],
 )
-def test_the_page_of_a_document_that_says_it_best(words: str, number: int | None, snippet: str) -> None:
+def test_the_snippet_is_from_the_best_page_of_a_document(words: str, number: int | None, snippet: str) -> None:
     text = "\n".join(f"\f{page}" for page in PAGES)
     found = Marker(parse(words, frozenset()), "en").snippet_of_pages(text, "")
     assert found.page == number

@@ -1,4 +1,4 @@
-"""Fifty people search while a crawl goes on and its index is brought up to date: nobody sees anything fail."""
+"""Fifty threads search during a crawl and updates of its index, and no search fails."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from orienteer.errors import CrawlFolderError
-from orienteer.fake_web.process import served_elsewhere
+from orienteer.fake_web.process import FakeWebProcess
 from orienteer.fake_web.site import MadeSite
 from orienteer.search.index_files import index_folder
 from orienteer.search.indexing import update_index
@@ -32,7 +32,7 @@ QUERIES = (*BIRDS, "a bird", '"a bird by the river"', "bird -heron", "site:birds
 
 
 def birds() -> dict[str, str]:
-    """Pages about birds; each leads to two others."""
+    """Return pages about birds, each with links to two others."""
     pages = {}
     for k in range(N_PAGES):
         links = "".join(f'<a href="/{target}">{BIRDS[target % 4]}</a>' for target in (2 * k + 1, 2 * k + 2))
@@ -42,7 +42,7 @@ def birds() -> dict[str, str]:
 
 
 class People:
-    """They search again and again, by all orders."""
+    """Threads that search repeatedly, in all orders."""
 
     def __init__(self, index: SearchIndex) -> None:
         self._index = index
@@ -76,7 +76,7 @@ class People:
 
 def test_fifty_people_search_while_a_crawl_goes_on(tmp_path: Path) -> None:
     folder, politeness = tmp_path / "crawl", {"delay_s": 0.02, "connections": 1}
-    with served_elsewhere(MadeSite, birds()) as web:
+    with FakeWebProcess(MadeSite, birds()) as web:
         command = CrawlCommand(web.address, ["http://birds.test/"], folder, politeness=politeness)
         with command.started() as crawl:
             while not _n_done(folder) and crawl.poll() is None:
@@ -88,7 +88,7 @@ def test_fifty_people_search_while_a_crawl_goes_on(tmp_path: Path) -> None:
                 with people.searching():
                     while crawl.poll() is None:
                         wait_until(lambda: crawl.poll() is not None or _n_done(folder) >= n_seen[-1] + 10)
-                        update_index(folder, max_ghost_share=0)  # the text index is written anew, which is worse
+                        update_index(folder, max_deleted_share=0)  # always rewrites the text index
                         assert index.reload()
                         n_seen.append(index.n_pages)
                     code, _ = crawl.ended()
@@ -119,7 +119,7 @@ def crawl(tmp_path: Path) -> HandmadeCrawl:
     return crawl
 
 
-def test_what_is_half_written_is_not_looked_at(crawl: HandmadeCrawl) -> None:
+def test_a_half_written_index_is_not_loaded(crawl: HandmadeCrawl) -> None:
     with SearchIndex.open(crawl.path) as index:
         lock = FolderLock(index_folder(crawl.path))
         try:
@@ -127,12 +127,12 @@ def test_what_is_half_written_is_not_looked_at(crawl: HandmadeCrawl) -> None:
             assert not index.reload()
         finally:
             lock.release()
-        assert index.search("apple").total == 5, "what was seen before is still there"
+        assert index.search("apple").total == 5, "the old view is still usable"
         with pytest.raises(CrawlFolderError):
             index.reload()
 
 
-def test_an_index_that_was_made_anew_is_found_by_who_has_it_open(crawl: HandmadeCrawl) -> None:
+def test_a_rebuilt_index_is_reloaded(crawl: HandmadeCrawl) -> None:
     with SearchIndex.open(crawl.path) as index:
         crawl.add({"http://a.org/new": page("Pear", "A pear tree.")})
         update_index(crawl.path, rebuild=True)

@@ -1,4 +1,4 @@
-"""Each seed method in a few obvious lines: sets, all pages looked at every time."""
+"""Each seed method in a few obvious lines: with sets, evaluating all pages every time."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def components(graph: LinkGraph) -> list[frozenset[int]]:
     return [frozenset(x for x in everything[page] if page in everything[x]) for page in range(graph.n_pages)]
 
 
-def _heaviest_component(parts: list[frozenset[int]], left: dict[int, float]) -> frozenset[int] | None:
-    best = min(set(parts), key=lambda part: (-sum(left[x] for x in part), min(part)))
+def _heaviest_component(components: list[frozenset[int]], left: dict[int, float]) -> frozenset[int] | None:
+    best = min(set(components), key=lambda component: (-sum(left[x] for x in component), min(component)))
     return best if sum(left[x] for x in best) > 0 else None
 
 
@@ -82,8 +82,8 @@ def max_scc(graph: LinkGraph, k: int, hops: int, value: np.ndarray, depth: int) 
     component_of, near = components(graph), all_reached(graph, min(depth, hops))
 
     def best(left: dict[int, float], _: set[int]) -> int | None:
-        part = _heaviest_component(component_of, left)
-        return None if part is None else heaviest(sorted(part), weight(near, left))
+        component = _heaviest_component(component_of, left)
+        return None if component is None else heaviest(sorted(component), weight(near, left))
 
     return greedy_frame(graph, k, hops, value, best)
 
@@ -100,10 +100,10 @@ def root_scc(graph: LinkGraph, k: int, hops: int, value: np.ndarray, depth: int)
     reach = {root: reached(graph, min(root), graph.n_pages) for root in roots}
 
     def best(left: dict[int, float], _: set[int]) -> int | None:
-        part = _heaviest_component(component_of, left)
-        if part is None:
+        component = _heaviest_component(component_of, left)
+        if component is None:
             return None
-        above = [root for root in roots if reach[root] & part]
+        above = [root for root in roots if reach[root] & component]
         root = min(above, key=lambda one: (-sum(left[x] for x in one), min(one)))
         return heaviest(sorted(root), weight(near, left))
 

@@ -8,7 +8,7 @@ import pytest
 import orienteer as ori
 from orienteer.graph import shapes
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.seeds.cover import Cover, chosen
+from orienteer.seeds.cover import Cover, choose_seeds
 from orienteer.seeds.greedy import Greedy
 from tests.conftest import random_web
 from tests.seeds import reference
@@ -112,11 +112,11 @@ def test_the_sketched_form_is_near_the_exact_one(rng: np.random.Generator) -> No
 def test_greedy_sketches_large_graphs_and_says_so(rng: np.random.Generator) -> None:
     web = random_web(rng, 300, 2.0)
     method = Greedy(exact_up_to=200)
-    seeds = chosen(method, Cover(web, 3, np.ones(300)), 4)
+    seeds = choose_seeds(method, Cover(web, 3, np.ones(300)), 4)
     assert [seed.page for seed in seeds] == ori.select_seeds(web, 4, 3, "sketched-greedy").tolist()
     assert str(method.approximation).startswith("approximate: weights were estimated from 32 ranks")
     exact = Greedy(exact_up_to=300)
-    chosen(exact, Cover(web, 3, np.ones(300)), 4)
+    choose_seeds(exact, Cover(web, 3, np.ones(300)), 4)
     assert exact.approximation is None
 
 

@@ -51,7 +51,7 @@ def test_pages_named_by_id_or_url_and_the_rest_is_worth_one(tmp_path: Path) -> N
     [
         ("", "names no value"),
         ("1\n2\n", "2 values for 3 pages"),
-        ("1\nx\n2\n", "line 2: 'x' is no number"),
+        ("1\nx\n2\n", "line 2: 'x' is not a number"),
         ("1\nnan\n2\n", "line 2: the value nan must be a finite number"),
         ("0 inf\n", "line 1: the value inf must be a finite number"),
         ("0 1\n0 2\n", "line 2: page 0 is named twice"),
@@ -60,7 +60,7 @@ def test_pages_named_by_id_or_url_and_the_rest_is_worth_one(tmp_path: Path) -> N
         ("0 1\n7\n", "line 2: "),
     ],
 )
-def test_what_is_wrong_with_a_file_is_one_line(text: str, message: str, tmp_path: Path) -> None:
+def test_faults_of_a_file_are_one_line(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "values.txt"
     path.write_text(text)
     with pytest.raises(ori.InputError, match=message):

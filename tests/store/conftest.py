@@ -1,4 +1,4 @@
-"""An object store, and a web whose archive is kept there."""
+"""Fixtures: an object store, and a web whose archive is stored there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def s3_server() -> Iterator[S3Server]:
 
 @pytest.fixture
 def store(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Server]:
-    """A store that is open and empty; its address and the credentials are in the environment."""
+    """An empty, reachable store; its endpoint and credentials are in the environment."""
     for name, value in (CREDENTIALS | {"AWS_ENDPOINT_URL": s3_server.endpoint}).items():
         monkeypatch.setenv(name, value)
     for name in ("AWS_PROFILE", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT", "AWS_SESSION_TOKEN"):
@@ -34,7 +34,7 @@ def store(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Se
 
 @pytest.fixture
 def there(tmp_path: Path) -> str:
-    """A prefix that no other test uses."""
+    """The URL of a prefix that no other test uses."""
     return f"s3://{BUCKET}/{hashlib.sha256(str(tmp_path).encode()).hexdigest()[:12]}"
 
 

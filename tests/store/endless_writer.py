@@ -1,6 +1,6 @@
-"""`python -m tests.store.endless_writer FOLDER SEED`: adds pages for ever, and says which ones are acknowledged.
+"""`python -m tests.store.endless_writer FOLDER SEED`: adds pages endlessly, and prints how many are acknowledged.
 
-It is there to be killed. Its archive files are short, so that new ones are begun often.
+Tests kill it. Its archive files are small, so that new ones begin often.
 """
 
 from __future__ import annotations

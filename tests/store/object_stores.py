@@ -1,4 +1,4 @@
-"""An object store for tests: moto's S3 server as a process, behind a proxy that can refuse, cut off and count."""
+"""An object store for tests: moto's S3 server behind a proxy that can refuse, truncate and count requests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 BUCKET = "crawls"
-SECRET = "a-secret-that-nobody-may-read"
+SECRET = "a-secret-that-must-not-leak"
 CREDENTIALS = {
     "AWS_ACCESS_KEY_ID": "AKIAORIENTEERTEST",
     "AWS_SECRET_ACCESS_KEY": SECRET,
@@ -32,7 +32,7 @@ needs_store = pytest.mark.skipif(
 class S3Server:
     """A store with one bucket.
 
-    `is_open` False: it closes every connection; `is_silent`: it answers nothing; `cut_to`: so much arrives of a PUT.
+    `is_open` False: it closes every connection; `is_silent`: it never answers; `cut_to`: the bytes passed on of a PUT.
     """
 
     def __init__(self, **environment: str) -> None:
@@ -52,7 +52,7 @@ class S3Server:
         assert self._process.stdout is not None
         found = next(filter(None, (re.search(r"127\.0\.0\.1:(\d+)", line) for line in self._process.stdout)))
         self.port = int(found[1])
-        threading.Thread(target=self._process.stdout.read, daemon=True).start()  # or the pipe would be full some time
+        threading.Thread(target=self._process.stdout.read, daemon=True).start()  # or the pipe would fill up
         self._proxy = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._proxy.daemon_threads = True
         threading.Thread(target=self._proxy.serve_forever, daemon=True).start()
@@ -85,11 +85,11 @@ class S3Server:
 
     def contents(self, prefix: str = "") -> dict[str, bytes]:
         """All objects, by key."""
-        found = self._client.list_objects_v2(Bucket=BUCKET, Prefix=prefix).get("Contents", [])
-        return {one["Key"]: self.get(one["Key"]) for one in found}
+        objects = self._client.list_objects_v2(Bucket=BUCKET, Prefix=prefix).get("Contents", [])
+        return {entry["Key"]: self.get(entry["Key"]) for entry in objects}
 
     def count(self, method: str) -> int:
-        """How many requests of this kind have come, but for those of the methods above."""
+        """Return the number of requests with this method, without those of the methods above."""
         return sum(request.startswith(method) for request in self.requests)
 
 
@@ -97,7 +97,7 @@ def _handler(server: S3Server) -> type[BaseHTTPRequestHandler]:
     class Proxy(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def _pass_on(self) -> None:
+        def _forward(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             server.requests.append(f"{self.command} {self.path}")
             if server.is_silent:
@@ -109,19 +109,19 @@ def _handler(server: S3Server) -> type[BaseHTTPRequestHandler]:
             if self.command == "PUT" and server.cut_to is not None:
                 body = body[: server.cut_to]
                 headers["Content-Length"] = str(len(body))
-            far = http.client.HTTPConnection("127.0.0.1", server.port)
-            far.request(self.command, self.path, body or None, headers)
-            answer = far.getresponse()
-            content = answer.read()
-            self.send_response_only(answer.status, answer.reason)
-            for name, value in answer.getheaders():
+            upstream = http.client.HTTPConnection("127.0.0.1", server.port)
+            upstream.request(self.command, self.path, body or None, headers)
+            response = upstream.getresponse()
+            content = response.read()
+            self.send_response_only(response.status, response.reason)
+            for name, value in response.getheaders():
                 if name.lower() not in ("transfer-encoding", "connection"):
                     self.send_header(name, value)
             self.end_headers()
             self.wfile.write(content)
-            far.close()
+            upstream.close()
 
-        do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = _pass_on
+        do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = _forward
 
         def log_message(self, *_: Any) -> None:
             pass

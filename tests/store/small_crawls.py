@@ -1,4 +1,4 @@
-"""Crawls small enough to look at: page k is http://a.org/k, and links to the pages after it."""
+"""Small crawls: page k is http://a.org/k, and links to the next N_LINKS pages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def response(page: int, body: bytes | None = None) -> ArchivedResponse:
 
 
 def add_page(folder: CrawlFolder, page: int, body: bytes | None = None) -> None:
-    """The page is fetched, at the position of its number. Its URL and those of its links are added."""
+    """Add a fetched page whose position is its number, with its URL and those of its links."""
     n_urls = folder.database.n_urls()
     folder.database.add_urls(n_urls, [url(k) for k in range(n_urls, page + N_LINKS + 1)])
     at = folder.archive.append(response(page, body))
@@ -46,12 +46,12 @@ def add_pages(folder: CrawlFolder, start: int, end: int) -> None:
 
 
 def archived_urls(folder: Path) -> list[str]:
-    """The URL of every response in the archive, in order, as warcio reads them; digests and framing are checked."""
+    """Return the URL of every response in the archive, in order, read by warcio, which checks digests and framing."""
     return [url for path in sorted((folder / "archive").glob("*.warc.gz")) for url, _ in warcio_responses(path)]
 
 
 def warcio_responses(path: Path) -> Iterator[tuple[str, bytes]]:
-    """URL and decoded body of every response in a file; the first record must be the warcinfo."""
+    """Yield URL and decoded body of every response in a file; the first record must be the warcinfo."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
         with path.open("rb") as stream:
@@ -66,7 +66,7 @@ def warcio_responses(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def check_pages(folder: CrawlFolder, n_pages: int) -> None:
-    """The folder holds exactly the pages 0 .. n_pages - 1, each once, each as it was added."""
+    """Check that the folder holds exactly the pages 0 .. n_pages - 1, each once, as it was added."""
     pages = [page for done in folder.database.pages_after() for page in done.pages.tolist()]
     assert pages == list(range(n_pages))
     assert archived_urls(folder.path) == [url(page) for page in range(n_pages)]

@@ -1,4 +1,4 @@
-"""Small crawls whose archive goes to an object store, and what is to be read afterwards."""
+"""Small crawls with an archive in an object store, and readers of their contents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORDS = "lantern harbour bridge violet granite meadow compass"
 
 
 def small_site() -> MadeSite:
-    """Pages with words of their own, which no compression makes small."""
+    """Return a site whose pages have different, incompressible words."""
     pages = {}
     for page in range(N_PAGES):
         targets = [target for target in (2 * page + 1, 2 * page + 2) if target < N_PAGES]
@@ -41,7 +41,7 @@ def warcs(folder: Path) -> dict[str, bytes]:
 
 
 def records(folder: Path) -> dict[str, tuple[Position, bytes]]:
-    """Every archived page with its record."""
+    """Return every archived page with its record."""
     with FolderView.open(folder) as crawl:
         found = {}
         for number in range(crawl.database.n_urls()):
@@ -52,7 +52,7 @@ def records(folder: Path) -> dict[str, tuple[Position, bytes]]:
 
 
 def waiting_archive(folder: Path, n_pages: int = 12) -> Archive:
-    """An archive of several files, all acknowledged."""
+    """Return an archive of several files, all acknowledged."""
     archive = Archive(folder, max_file_bytes=1000)
     for page in range(n_pages):
         archive.append(response(page))
@@ -61,9 +61,9 @@ def waiting_archive(folder: Path, n_pages: int = 12) -> Archive:
 
 
 def sent(uploads: Uploads, now: float) -> None:
-    """Begin what may begin at this time, and wait until it has ended, in one way or another."""
-    uploads.look(now)
-    while uploads._under_way is not None:
+    """Begin an upload if one is due at this time, and wait until it has succeeded or failed."""
+    uploads.poll(now)
+    while uploads._in_flight is not None:
         assert uploads._child is not None
         uploads._child.channel.poll(None)
-        uploads._hear(now)
+        uploads._receive(now)

@@ -1,4 +1,4 @@
-"""The archive grows, is cut back to what was acknowledged, and says what is missing."""
+"""The archive: appending, truncation to the acknowledged end, and errors about missing data."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.cli import main as warcio
 
 from orienteer.errors import CrawlFolderError
-from orienteer.graph.formats.warc import Answer, read_archives
+from orienteer.graph.formats.warc import ArchivedState, read_archives
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.inspect.replay import replay
 from orienteer.store.archive import Archive, ArchiveEnd, Position
-from orienteer.store.record import ArchivedResponse, Resource, Revisited, resource_record, warcinfo_record
+from orienteer.store.record import ArchivedResponse, EarlierRecord, Resource, resource_record, warcinfo_record
 from orienteer.warc.files import ArchiveFile
 from tests.store.small_crawls import html, response, url, warcio_responses
 
@@ -66,7 +66,7 @@ def test_a_full_file_is_followed_by_a_new_one(tmp_path: Path) -> None:
     archive.close()
 
 
-def test_reopened_at_its_end_it_goes_on(tmp_path: Path) -> None:
+def test_a_reopened_archive_is_continued(tmp_path: Path) -> None:
     for page in range(6):
         size = max(path.stat().st_size for path in tmp_path.iterdir()) if page else 0
         archive = Archive(tmp_path, ArchiveEnd(0, size))
@@ -79,7 +79,7 @@ def test_reopened_at_its_end_it_goes_on(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("max_file_bytes", [1, 1000, 1 << 30])
 @pytest.mark.parametrize("n_acknowledged", [0, 1, 4, 7])
-def test_what_stands_behind_the_end_is_cut_off(tmp_path: Path, n_acknowledged: int, max_file_bytes: int) -> None:
+def test_data_after_the_end_is_truncated(tmp_path: Path, n_acknowledged: int, max_file_bytes: int) -> None:
     archive = filled(tmp_path, n_acknowledged, max_file_bytes=max_file_bytes)
     end = archive.sync()
     for page in range(n_acknowledged, 7):
@@ -96,7 +96,7 @@ def test_what_stands_behind_the_end_is_cut_off(tmp_path: Path, n_acknowledged: i
     again.close()
 
 
-def test_files_of_others_are_left_alone(tmp_path: Path) -> None:
+def test_other_files_are_not_touched(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     (tmp_path / "other-00000.warc.gz").write_text("mine too")
     Archive(tmp_path).close()
@@ -123,7 +123,7 @@ def test_a_missing_file_is_named(tmp_path: Path, gone: int) -> None:
         Archive(tmp_path, end)
 
 
-def test_damage_is_told_in_one_line(tmp_path: Path) -> None:
+def test_damage_is_a_one_line_error(tmp_path: Path) -> None:
     archive = Archive(tmp_path)
     position = archive.append(response(0))
     content = bytearray(archive.path(0).read_bytes())
@@ -137,7 +137,7 @@ def test_damage_is_told_in_one_line(tmp_path: Path) -> None:
     archive.close()
 
 
-def test_for_reading_nothing_is_cut_off_or_written(tmp_path: Path) -> None:
+def test_a_read_only_archive_is_not_changed(tmp_path: Path) -> None:
     archive = Archive(tmp_path)
     position = archive.append(response(0))
     reader = Archive(tmp_path, ArchiveEnd(0, 0), read_only=True)
@@ -149,7 +149,7 @@ def test_for_reading_nothing_is_cut_off_or_written(tmp_path: Path) -> None:
     assert urls(archive) == [url(0)]
 
 
-def test_after_a_sync_that_failed_nothing_is_acknowledged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_acknowledged_after_a_failed_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = Archive(tmp_path)
     archive.append(response(0))
 
@@ -160,7 +160,7 @@ def test_after_a_sync_that_failed_nothing_is_acknowledged(tmp_path: Path, monkey
         patch.setattr(os, "fsync", fail)
         with pytest.raises(CrawlFolderError, match="Input/output error"):
             archive.sync()
-    # The system forgets what it could not write: a second fsync would succeed, and prove nothing.
+    # After a failed fsync the kernel drops the data: a second fsync would succeed without writing it.
     with pytest.raises(CrawlFolderError, match="Input/output error"):
         archive.sync()
     with pytest.raises(CrawlFolderError, match="Input/output error"):
@@ -168,7 +168,7 @@ def test_after_a_sync_that_failed_nothing_is_acknowledged(tmp_path: Path, monkey
     archive.close()
 
 
-def test_the_first_record_tells_who_wrote_the_file(tmp_path: Path) -> None:
+def test_the_first_record_names_the_software(tmp_path: Path) -> None:
     text = gzip.decompress(warcinfo_record("x.warc.gz")).decode()
     assert "WARC-Filename: x.warc.gz" in text
     assert "software: Orienteer/" in text
@@ -180,16 +180,16 @@ def test_the_first_record_tells_who_wrote_the_file(tmp_path: Path) -> None:
 
 
 def add_revisit(archive: Archive, page: int, not_modified: bool) -> Position:
-    """The page came a day later, as it was."""
+    """Append a revisit a day later."""
     first, sha1 = response(page), hashlib.sha1(html(page)).digest()
     if not_modified:
         first = ArchivedResponse(first.url, first.time, b"HTTP/1.1 304 Not Modified\r\n\r\n", b"", "10.0.0.1")
     again = first._replace(time=first.time + 86_400)
-    return archive.append_revisit(again, Revisited(url(page), response(page).time, sha1), not_modified)
+    return archive.append_revisit(again, EarlierRecord(url(page), response(page).time, sha1), not_modified)
 
 
 def revisited(folder: Path, **settings) -> Archive:
-    """Pages 0 to 2, and each way of finding one of them unchanged."""
+    """Make an archive of pages 0 to 2 with both kinds of revisits."""
     archive = filled(folder, 3, **settings)
     add_revisit(archive, 0, not_modified=True)
     add_revisit(archive, 1, not_modified=False)
@@ -198,7 +198,7 @@ def revisited(folder: Path, **settings) -> Archive:
     return archive
 
 
-def test_a_revisit_takes_its_place_among_the_pages(tmp_path: Path) -> None:
+def test_a_revisit_is_appended_between_pages(tmp_path: Path) -> None:
     archive = Archive(tmp_path)
     first = archive.append(response(0))
     again = add_revisit(archive, 0, not_modified=True)
@@ -210,7 +210,7 @@ def test_a_revisit_takes_its_place_among_the_pages(tmp_path: Path) -> None:
     archive.close()
 
 
-def test_for_reading_no_revisit_is_written(tmp_path: Path) -> None:
+def test_a_read_only_archive_rejects_revisits(tmp_path: Path) -> None:
     revisited(tmp_path)
     with pytest.raises(CrawlFolderError, match="reading only"):
         add_revisit(Archive(tmp_path, read_only=True), 0, not_modified=True)
@@ -226,8 +226,8 @@ def test_warcio_reads_revisits_and_finds_their_pages_by_url_and_date(
         with pytest.raises(SystemExit) as end:
             warcio(["check", "-v", str(path)])
     assert end.value.code == 0
-    told = capsys.readouterr().out
-    assert (told.count("digest pass"), told.count("digest present but not checked (revisit)")) == (3, 2)
+    output = capsys.readouterr().out
+    assert (output.count("digest pass"), output.count("digest present but not checked (revisit)")) == (3, 2)
     pages = {
         (record.get_header("WARC-Target-URI"), record.get_header("WARC-Date")): record.get_header("WARC-Payload-Digest")
         for record in records
@@ -241,14 +241,14 @@ def test_warcio_reads_revisits_and_finds_their_pages_by_url_and_date(
 
 
 @pytest.mark.parametrize("max_file_bytes", [1, 1 << 30])
-def test_a_revisit_leaves_the_page_as_it_is(tmp_path: Path, max_file_bytes: int) -> None:
+def test_a_revisit_does_not_change_the_page(tmp_path: Path, max_file_bytes: int) -> None:
     once, twice = tmp_path / "once", tmp_path / "twice"
     filled(once, 3).close()
     revisited(twice, max_file_bytes=max_file_bytes)
     expected = read_archives([ArchiveFile(once / "orienteer-00000.warc.gz")])
-    for files in (sorted(twice.iterdir()), sorted(twice.iterdir(), reverse=True)):  # whichever is read first
+    for files in (sorted(twice.iterdir()), sorted(twice.iterdir(), reverse=True)):  # in both orders
         web = read_archives([ArchiveFile(file) for file in files], [url(0), url(1), url(2), url(3), url(4), url(5)])
-        assert web.answers.tolist() == expected.answers.tolist() == [Answer.PAGE] * 3 + [Answer.NONE] * 3
+        assert web.states.tolist() == expected.states.tolist() == [ArchivedState.PAGE] * 3 + [ArchivedState.NONE] * 3
         assert web.graph.targets.tolist() == expected.graph.targets.tolist()
         assert web.graph.offsets.tolist() == expected.graph.offsets.tolist()
     one, two = (replay(folder, "breadth-first", seeds=[url(0)]) for folder in (once, twice))
@@ -257,7 +257,7 @@ def test_a_revisit_leaves_the_page_as_it_is(tmp_path: Path, max_file_bytes: int)
     assert one.certificate == two.certificate
 
 
-def test_a_page_of_which_only_its_being_unchanged_is_archived_is_not_called_missing_from_the_web(
+def test_a_page_with_only_a_revisit_is_not_missing(
     tmp_path: Path,
 ) -> None:
     archive = Archive(tmp_path)
@@ -265,17 +265,17 @@ def test_a_page_of_which_only_its_being_unchanged_is_archived_is_not_called_miss
     add_revisit(archive, 1, not_modified=True)
     archive.close()
     web = read_archives([ArchiveFile(archive.path(0))])
-    assert web.answers.tolist() == [Answer.PAGE] + [Answer.NONE] * 3
+    assert web.states.tolist() == [ArchivedState.PAGE] + [ArchivedState.NONE] * 3
     assert LinkGraph.load(archive.path(0)).n_links == 3
 
 
 def test_a_resource_is_read_back_and_is_no_page(tmp_path: Path) -> None:
     archive = Archive(tmp_path)
-    member = resource_record("urn:dom:" + url(0), 5.5, "text/html", b"<p>shown", url(0), archive.record_headers())
-    place = archive.append_member(member)
-    assert archive.read_resource(place) == (member, Resource("urn:dom:" + url(0), 5.5, "text/html", b"<p>shown"))
+    member = resource_record("urn:dom:" + url(0), 5.5, "text/html", b"<p>rendered", url(0), archive.record_headers())
+    position = archive.append_member(member)
+    assert archive.read_resource(position) == (member, Resource("urn:dom:" + url(0), 5.5, "text/html", b"<p>rendered"))
     with pytest.raises(CrawlFolderError, match="no page in .*: no response"):
-        archive.read(place)
+        archive.read(position)
     with pytest.raises(CrawlFolderError, match="no page in .*: no resource"):
         archive.read_resource(archive.append(response(1)))
     archive.close()

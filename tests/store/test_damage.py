@@ -1,4 +1,4 @@
-"""Files that were cut short or overwritten: what can be read is right, the rest is one line."""
+"""Truncated and overwritten files: data that can be read is correct, other errors are one line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def read_everything(path: Path, read_only: bool) -> None:
-    """Each way of reading goes through the whole database."""
+    """Read the whole database and archive in every way."""
     with (FolderView if read_only else CrawlFolder).open(path) as folder:
         database = folder.database
         for block in database.url_blocks():
@@ -100,7 +100,7 @@ def test_an_archive_that_was_cut_short_or_overwritten(whole: Path, tmp_path: Pat
 
 
 def test_a_log_that_was_cut_short_ends_the_crawl_earlier(tmp_path: Path) -> None:
-    """SQLite takes the whole commits of a log. The archive follows the database by one commit, and no further."""
+    """SQLite applies the complete commits of a log. The archive is truncated by at most one commit."""
     with CrawlFolder.create(tmp_path / "crawl", "settings") as folder:
         for start in range(0, 30, 3):
             add_pages(folder, start, start + 3)

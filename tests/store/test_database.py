@@ -1,4 +1,4 @@
-"""The database: what is added comes back, in order; what is not committed does not."""
+"""The database: committed rows are read back in order."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from orienteer.errors import CrawlFolderError
 from orienteer.store import database as database_module
 from orienteer.store.archive import Position
-from orienteer.store.database import Counts, Database, Event
+from orienteer.store.database import CrawlEvent, Database, DonePageCounts
 from orienteer.store.history import DonePages, KnownPages
 from orienteer.store.page_row import PageRow
-from orienteer.store.shown_tables import PartRow, RenderedRow
+from orienteer.store.rendering_tables import AssetRow, RenderedRow
+from orienteer.store.schema import VERSION
 
 one_database_for_all = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -31,7 +32,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 @pytest.fixture
 def numbered(database: Database) -> Database:
-    """One with URLs, which the history is held against."""
+    """A database with URLs, against which the history is checked."""
     database.add_urls(0, [f"http://a.test/{k}" for k in range(100)])
     return database
 
@@ -48,7 +49,7 @@ def same(a: PageRow, b: PageRow) -> bool:
 # Transactions
 
 
-def test_only_what_is_committed_is_there_for_others(database: Database) -> None:
+def test_other_connections_see_only_commits(database: Database) -> None:
     with Database.open(database.path, read_only=True) as reader:
         database.add_urls(0, ["http://a.org/"])
         assert database.n_urls() == 1
@@ -68,7 +69,7 @@ def test_rollback_goes_back_to_the_last_commit(database: Database) -> None:
     assert database.n_urls() == 1
 
 
-def test_what_was_not_committed_is_gone_when_closed(tmp_path: Path) -> None:
+def test_closing_discards_uncommitted_changes(tmp_path: Path) -> None:
     with Database.create(tmp_path / "crawl.db") as database:
         database.set("a", 1)
         database.commit()
@@ -86,7 +87,7 @@ def pragma_of(database: Database, name: str) -> object:
     return database._first(f"PRAGMA {name}")
 
 
-def test_after_a_write_that_failed_a_commit_must_not_pass_for_the_whole(database: Database) -> None:
+def test_a_failed_write_fails_the_commit(database: Database) -> None:
     database._first("PRAGMA max_page_count = 30")
     database.add_urls(0, ["http://a.org/"])
     database.commit()
@@ -127,8 +128,8 @@ def test_blocks_hold_all_urls_in_order(database: Database, monkeypatch: pytest.M
     assert [url.decode() for block in database.url_blocks(5) for url in block.split(b"\n")] == urls[5:]
 
 
-def test_sqlite_keeps_the_order_of_what_it_joins(database: Database) -> None:
-    """It would be free to drop the order of a subquery; for group_concat it promises not to. Here it must sort."""
+def test_group_concat_keeps_the_order_of_the_subquery(database: Database) -> None:
+    """SQLite may ignore the order of a subquery in general, but guarantees it for group_concat."""
     database.add_urls(0, [f"http://a.org/{k * 7919 % 1000}" for k in range(1000)])
     (joined,) = (row[0] for row in database._rows("SELECT group_concat(url) FROM (SELECT url FROM url ORDER BY url)"))
     assert joined.split(",") == sorted(joined.split(","))
@@ -142,10 +143,10 @@ def test_a_url_is_found_by_id_and_the_id_by_url(database: Database) -> None:
     assert database.find_url("http://b.org/x") is None
 
 
-def test_urls_that_are_not_there_are_a_damage(database: Database) -> None:
+def test_missing_urls_are_damage(database: Database) -> None:
     database.add_urls(0, ["http://a.org/"])
     database.add_urls(2, ["http://c.org/"])
-    with pytest.raises(CrawlFolderError, match="the URLs 0 to 2 are not all there"):
+    with pytest.raises(CrawlFolderError, match="some of the URLs 0 to 2 are missing"):
         list(database.url_blocks())
     with pytest.raises(CrawlFolderError, match="no URL with id 1"):
         database.url(1)
@@ -161,11 +162,11 @@ ROWS = st.builds(
     PageRow,
     id=IDS,
     position=st.just(0),
-    state=st.integers(0, 4),
+    state=st.integers(2, 5),
     outcome=st.text(),
     status=st.integers(0, 999),
-    time=st.floats(allow_nan=False, allow_infinity=False),
-    archive_file=st.none() | COUNTS,
+    time=st.floats(-6e10, 2e11),
+    archive_file=st.none() | st.integers(0, 2**31 - 1),
     archive_offset=st.none() | COUNTS,
     archive_bytes=st.none() | COUNTS,
     digest=st.none() | st.binary(min_size=20, max_size=20),
@@ -196,7 +197,7 @@ def test_a_page_comes_back_as_it_was(database: Database, row: PageRow) -> None:
     assert database.page((row.id + 1) % 2**32) is None
 
 
-def test_half_a_surrogate_pair_in_a_title_is_no_reason_to_stop(database: Database) -> None:
+def test_lone_surrogates_are_replaced(database: Database) -> None:
     database.add_page(page_row(0, 0, title="a \ud83d b", content_type="text/\udcff", outcome="ok"))
     found = database.page(0)
     assert found is not None
@@ -209,7 +210,7 @@ def test_where_a_page_is_in_the_archive() -> None:
     assert row.archived == Position(1, 2, 3)
 
 
-def test_links_may_be_written_to(numbered: Database) -> None:
+def test_arrays_of_links_are_writable(numbered: Database) -> None:
     numbered.add_page(page_row(0, 0, [1, 2]))
     found = numbered.page(0)
     assert found is not None
@@ -219,7 +220,7 @@ def test_links_may_be_written_to(numbered: Database) -> None:
     done.links[0] = 5
 
 
-def test_who_links_to_a_page(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_linking_to_a_page(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database_module, "PAGES_PER_BATCH", 2)
     database.add_page(page_row(4, 0, [1, 2, 1]))
     database.add_page(page_row(0, 1))
@@ -232,22 +233,22 @@ def test_who_links_to_a_page(database: Database, monkeypatch: pytest.MonkeyPatch
 
 
 def test_counts(database: Database) -> None:
-    assert database.counts() == Counts(0, 0, {}, {}, 0, 0)
+    assert database.counts() == DonePageCounts(0, 0, {}, {}, 0, 0)
     database.add_urls(0, ["a", "b", "c", "d", "e"])
     database.add_page(page_row(0, 0, outcome="ok", size_bytes=10, archive_bytes=3))
     database.add_page(page_row(1, 1, outcome="redirect", size_bytes=2, archive_bytes=2))
     database.add_page(page_row(2, 2, outcome="ok", size_bytes=5, archive_bytes=4))
     database.add_page(page_row(3, 3, outcome="timed out", state=3))
-    expected = Counts(5, 4, {2: 3, 3: 1}, {"ok": 2, "redirect": 1, "timed out": 1}, 17, 9)
+    expected = DonePageCounts(5, 4, {2: 3, 3: 1}, {"ok": 2, "redirect": 1, "timed out": 1}, 17, 9)
     assert database.counts() == expected
 
 
-# What happened
+# Events
 
 
 @pytest.mark.parametrize("per_batch", [1, 2, 3, 100])
 @pytest.mark.parametrize("after", [-1, 0, 2, 3, 7, 8, 100])
-def test_what_happened_comes_back_in_order(
+def test_events_are_read_in_order(
     numbered: Database, monkeypatch: pytest.MonkeyPatch, per_batch: int, after: int
 ) -> None:
     monkeypatch.setattr(database_module, "PAGES_PER_BATCH", per_batch)
@@ -257,16 +258,18 @@ def test_what_happened_comes_back_in_order(
             numbered.add_known(position, known[position])
         else:
             numbered.add_page(page_row(20 - position, position, range(position)))
-    told = []
-    for part in numbered.pages_after(after):
-        if isinstance(part, KnownPages):
-            told.append((part.position, part.pages.tolist()))
+    events = []
+    for batch in numbered.pages_after(after):
+        if isinstance(batch, KnownPages):
+            events.append((batch.position, batch.pages.tolist()))
         else:
-            assert 1 <= len(part.pages) <= per_batch
-            for k, position in enumerate(part.positions.tolist()):
-                assert part.pages[k] == 20 - position
-                told.append((position, part.links[part.link_offsets[k] : part.link_offsets[k + 1]].tolist()))
-    assert told == [(position, known.get(position, list(range(position)))) for position in range(max(after + 1, 0), 9)]
+            assert 1 <= len(batch.pages) <= per_batch
+            for k, position in enumerate(batch.positions.tolist()):
+                assert batch.pages[k] == 20 - position
+                events.append((position, batch.links[batch.link_offsets[k] : batch.link_offsets[k + 1]].tolist()))
+    assert events == [
+        (position, known.get(position, list(range(position)))) for position in range(max(after + 1, 0), 9)
+    ]
     assert numbered.next_position() == 9
 
 
@@ -285,14 +288,14 @@ def test_done_pages_as_arrays(numbered: Database) -> None:
 
 
 @pytest.mark.parametrize("row", [page_row(100, 0), page_row(1, 0, [100]), page_row(1, 0, [1], redirect_to=100)])
-def test_a_history_of_urls_that_there_are_not_is_damage(numbered: Database, row: PageRow) -> None:
-    """Kernels index by these numbers, and do not look."""
+def test_a_history_with_unknown_urls_is_damage(numbered: Database, row: PageRow) -> None:
+    """Kernels use these ids as indexes without a check."""
     numbered.add_page(row)
     with pytest.raises(CrawlFolderError, match="damaged"):
         list(numbered.pages_after())
 
 
-def test_so_many_urls_cannot_be(numbered: Database) -> None:
+def test_an_implausible_number_of_urls_is_damage(numbered: Database) -> None:
     numbered.add_urls(2**40, ["http://a.test/far"])
     with pytest.raises(CrawlFolderError, match="damaged"):
         numbered.n_urls()
@@ -318,7 +321,7 @@ def test_the_first_page_with_a_digest(database: Database) -> None:
     assert database.page_with_digest(b"b" * 20, other_than=2) is None
 
 
-def test_what_near_duplicates_are_found_by(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signatures(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database_module, "PAGES_PER_BATCH", 2)
     for page, signature in ((5, b"five"), (3, b"three"), (9, b"nine")):
         database.add_signature(page, signature)
@@ -328,7 +331,7 @@ def test_what_near_duplicates_are_found_by(database: Database, monkeypatch: pyte
     found = [(pages.tolist(), signatures) for pages, signatures in database.signatures()]
     assert found == [([3, 5], [b"three", b"five"]), ([9], [b"nine"])]
     database.add_signature(4, b"four")
-    for page in (3, 4):  # one that is written, and one that is held back
+    for page in (3, 4):  # one that is written, and one that is buffered
         database.remove_signature(page)
         assert database.signature(page) is None
     assert database.n_signatures() == 2
@@ -339,18 +342,18 @@ def test_what_near_duplicates_are_found_by(database: Database, monkeypatch: pyte
     assert [database.signature(page) for page in (3, 5, 9)] == [None, b"five", b"nine"]
 
 
-def test_many_signatures_are_not_held_back(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_signatures_are_written(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database_module, "_SIGNATURES_AT_ONCE", 3)
     for page in (8, 2, 6, 4):
         database.add_signature(page, b"%d" % page)
-    assert list(database._held_signatures) == [4]
+    assert list(database._buffered_signatures) == [4]
     assert [database.signature(page) for page in (2, 4, 6, 8)] == [b"2", b"4", b"6", b"8"]
 
 
-# URLs that are held back
+# Buffered URLs
 
 
-def test_urls_are_there_at_once_however_many_are_held_back(database: Database) -> None:
+def test_buffered_urls_are_visible(database: Database) -> None:
     urls = [f"http://a.test/{k}" for k in range(1_000)]
     rng = random.Random(7)
     end = 0
@@ -372,7 +375,7 @@ def test_urls_are_there_at_once_however_many_are_held_back(database: Database) -
     assert b"\n".join(database.url_blocks()).decode().split("\n") == urls
 
 
-def test_urls_that_are_held_back_are_committed_and_rolled_back_like_others(database: Database) -> None:
+def test_buffered_urls_are_committed_and_rolled_back(database: Database) -> None:
     with Database.open(database.path, read_only=True) as reader:
         database.add_urls(0, ["http://a.test/0"])
         database.commit()
@@ -392,9 +395,9 @@ def test_urls_that_are_held_back_are_committed_and_rolled_back_like_others(datab
 
 def test_the_latest_events_oldest_first(database: Database) -> None:
     for k in range(5):
-        database.add_event(float(k), "host given up", host=k or None, why=f"x\ud800{k}", n=k)
+        database.add_event(float(k), "host abandoned", host=k or None, why=f"x\ud800{k}", n=k)
     assert [event.time for event in database.events(3)] == [2.0, 3.0, 4.0]
-    assert database.events()[0] == Event(0.0, "host given up", None, {"why": "x\ud8000", "n": 0})
+    assert database.events()[0] == CrawlEvent(0.0, "host abandoned", None, {"why": "x\ud8000", "n": 0})
 
 
 @one_database_for_all
@@ -411,12 +414,13 @@ def test_a_value_comes_back_as_it_was(database: Database, value: object) -> None
 def test_another_format_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "crawl.db"
     with Database.create(path) as database:
-        database._first("PRAGMA user_version = 8")
-    with pytest.raises(CrawlFolderError, match="written in format 8; this version of Orienteer reads format 7"):
+        database._first(f"PRAGMA user_version = {VERSION + 1}")
+    said = f"written in format {VERSION + 1}; this version of Orienteer reads format {VERSION}"
+    with pytest.raises(CrawlFolderError, match=said):
         Database.open(path)
 
 
-def test_a_database_of_others_is_refused(tmp_path: Path) -> None:
+def test_a_foreign_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "crawl.db"
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE url (id, url)")
@@ -441,7 +445,7 @@ def test_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_strange_names_of_folders(tmp_path: Path) -> None:
+def test_special_characters_in_folder_names(tmp_path: Path) -> None:
     folder = tmp_path / "100 % #1? ü & more"
     folder.mkdir()
     with Database.create(folder / "crawl.db") as database:
@@ -451,14 +455,14 @@ def test_strange_names_of_folders(tmp_path: Path) -> None:
         assert database.get("a") == 1
 
 
-def test_reading_only_nothing_can_be_written(database: Database) -> None:
+def test_a_read_only_database_rejects_writes(database: Database) -> None:
     reader = Database.open(database.path, read_only=True)
     with pytest.raises(CrawlFolderError, match="may not be written"):
         reader.set("a", 1)
     reader.close()
 
 
-def test_two_writers_are_told_apart(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_writer_is_refused(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("orienteer.store.connection._BUSY_TIMEOUT_S", 0.01)
     with Database.open(database.path) as other:
         database.set("a", 1)
@@ -471,23 +475,25 @@ def test_two_writers_are_told_apart(database: Database, monkeypatch: pytest.Monk
     assert database.get("a") == 2
 
 
-# Pages as a browser shows them
+# Assets and renderings
 
 
-def test_a_part_is_wanted_and_then_done(database: Database) -> None:
-    first, second = (database.add_part(url, 0) for url in ("http://a.example/x.css", "http://a.example/y.png"))
-    assert [row.url for row in database.parts_wanted()] == ["http://a.example/x.css", "http://a.example/y.png"]
-    done = PartRow(first, "http://a.example/x.css", 0, "ok", 200, 5.0, "text/css", b"digest", Position(0, 10, 20))
-    database.end_part(done)
-    assert [row.id for row in database.parts_wanted()] == [second]
-    assert database.part("http://a.example/x.css") == done
-    assert database.part("http://a.example/none") is None
-    again = database.add_part("http://a.example/x.css", 3)
-    assert database.part("http://a.example/x.css") == PartRow(again, "http://a.example/x.css", 3)
-    assert [row.id for row in database.parts()] == [first, second, again]
+def test_an_asset_is_added_and_finished(database: Database) -> None:
+    first, second = (database.add_asset(url, 0) for url in ("http://a.example/x.css", "http://a.example/y.png"))
+    assert [row.url for row in database.assets_requested()] == ["http://a.example/x.css", "http://a.example/y.png"]
+    done = AssetRow(
+        first, "http://a.example/x.css", 0, "ok", 200, 5.0, "text/css", b"20 bytes of a digest", Position(0, 10, 20)
+    )
+    database.finish_asset(done)
+    assert [row.id for row in database.assets_requested()] == [second]
+    assert database.asset("http://a.example/x.css") == done
+    assert database.asset("http://a.example/none") is None
+    again = database.add_asset("http://a.example/x.css", 3)
+    assert database.asset("http://a.example/x.css") == AssetRow(again, "http://a.example/x.css", 3)
+    assert [row.id for row in database.assets()] == [first, second, again]
 
 
-def test_what_was_rendered_comes_back(database: Database) -> None:
+def test_renderings_are_read_back(database: Database) -> None:
     row = RenderedRow(
         7, "suspect", 5.0, "http://a.example/#/b", Position(0, 1, 2), None, 3, 40, 0, 12, 5, 0.25, "out of time"
     )
@@ -495,5 +501,5 @@ def test_what_was_rendered_comes_back(database: Database) -> None:
     database.set_rendered(row)
     assert database.rendered_page(7) == row
     assert list(database.rendered()) == [row]
-    database.unset_rendered(7)
+    database.delete_rendered(7)
     assert database.rendered_page(7) is None

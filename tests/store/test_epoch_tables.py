@@ -1,4 +1,4 @@
-"""Epochs and visits: what is added comes back, and a visit is told as the Crawl has heard of it."""
+"""Epochs and visits: rows are read back, and visits have the links that the Crawl received."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def test_epochs_come_back_in_order(database: Database) -> None:
 
 
 @pytest.mark.parametrize("per_batch", [1, 2, 100])
-def test_visits_are_told_as_they_were_heard_of(
+def test_visits_have_the_links_that_the_crawl_received(
     database: Database, monkeypatch: pytest.MonkeyPatch, per_batch: int
 ) -> None:
-    """Of a page that is kept, its links stay in the database, and yet were not heard of."""
+    """The links of a page whose visit failed stay in the database, but the Crawl did not receive them."""
     monkeypatch.setattr(module, "PAGES_PER_BATCH", per_batch)
     database.add_page(page(5, 0, [1, 2]))
     database.add_page(page(6, 1, [3]))
@@ -74,20 +74,22 @@ def test_visits_are_told_as_they_were_heard_of(
     database.add_visit(Visit(7, 7, VisitKind.MISSING, FETCHED, 3.0, redirect_to=8))
     database.add_visit(Visit(8, 9, VisitKind.LEFT, BLOCKED, 4.0))
     database.add_visit(Visit(9, 8, VisitKind.CARRIED, FETCHED, 5.0))
-    told = []
-    for part in database.visits_from(4):
-        if isinstance(part, KnownPages):
-            told.append((part.position, part.pages.tolist()))
+    events = []
+    for batch in database.visits_from(4):
+        if isinstance(batch, KnownPages):
+            events.append((batch.position, batch.pages.tolist()))
             continue
-        assert isinstance(part, DonePages)
-        for k in range(len(part.pages)):
-            links = part.links[part.link_offsets[k] : part.link_offsets[k + 1]].tolist()
-            told.append((int(part.positions[k]), int(part.pages[k]), int(part.states[k]), links, bool(part.asked[k])))
-    assert told == [
+        assert isinstance(batch, DonePages)
+        for k in range(len(batch.pages)):
+            links = batch.links[batch.link_offsets[k] : batch.link_offsets[k + 1]].tolist()
+            events.append(
+                (int(batch.positions[k]), int(batch.pages[k]), int(batch.states[k]), links, bool(batch.requested[k]))
+            )
+    assert events == [
         (4, 6, FETCHED, [3], True), (5, 5, FAILED, [], True), (6, [11]), (7, 7, FETCHED, [8], True),
         (8, 9, BLOCKED, [], False), (9, 8, FETCHED, [5, 6, 7], False),
     ]  # fmt: skip
-    assert [part.pages.tolist() for part in database.visits_from(9)] == [[8]]
+    assert [batch.pages.tolist() for batch in database.visits_from(9)] == [[8]]
 
 
 def test_visits_are_counted_by_kind(database: Database) -> None:
@@ -101,7 +103,7 @@ def test_visits_are_counted_by_kind(database: Database) -> None:
     assert database.unsent_bytes(3) == 0
 
 
-def test_pages_with_what_was_seen_of_them(database: Database) -> None:
+def test_seen_pages(database: Database) -> None:
     assert len(database.seen_pages().pages) == 0
     database.add_page(page(4, 0, time=7.0))
     database.add_page(page(2, 1, time=8.0, state=BLOCKED))
@@ -142,7 +144,7 @@ def test_a_changed_page_keeps_its_position(database: Database) -> None:
         "UPDATE page SET id = 'x', time = 'y'",
     ],
 )
-def test_damage_is_told_in_one_line(database: Database, damage: str) -> None:
+def test_damage_is_a_one_line_error(database: Database, damage: str) -> None:
     database.add_page(page(4, 0, [1]))
     database.add_epoch(epoch(1))
     database.add_visit(Visit(1, 4, VisitKind.CARRIED, FETCHED, 1.0))

@@ -1,4 +1,4 @@
-"""The crawl folder: made, opened, locked, cut back to what was acknowledged."""
+"""The crawl folder: creation, opening, locking, removal of unacknowledged pages."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ SETTINGS = "[crawl]\nname = 'é'\n"
 
 
 def content(path: Path) -> dict[str, bytes]:
-    """All files but SQLite's shared memory, in which readers leave marks."""
+    """Return all files except SQLite's shared memory, which readers change."""
     files = (file for file in path.rglob("*") if file.is_file() and not file.name.endswith("-shm"))
     return {str(file.relative_to(path)): file.read_bytes() for file in files}
 
 
-def test_a_crawl_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_a_crawl_is_continued(tmp_path: Path) -> None:
     for start in (0, 4, 8):
         with CrawlFolder.open_or_create(tmp_path / "a" / "b", SETTINGS) as folder:
             check_pages(folder, start)
@@ -49,7 +49,7 @@ def test_closing_twice_closes_nothing_else(tmp_path: Path) -> None:
         other.write("still open")
 
 
-def test_what_was_not_acknowledged_has_not_happened(tmp_path: Path) -> None:
+def test_unacknowledged_pages_are_removed(tmp_path: Path) -> None:
     with CrawlFolder.create(tmp_path, SETTINGS) as folder:
         add_page(folder, 0)
     with CrawlFolder.open(tmp_path) as folder:
@@ -74,7 +74,7 @@ def test_acknowledging_nothing_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_record_is_durable_before_its_row_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if the power failed in between: a row must not point to a record that is not there."""
+    """As if the power failed in between: a row must not refer to a missing record."""
     folder = CrawlFolder.create(tmp_path, SETTINGS)
     add_pages(folder, 0, 2)
     add_page(folder, 2)
@@ -99,12 +99,12 @@ def test_a_record_is_durable_before_its_row_is(tmp_path: Path, monkeypatch: pyte
 def test_a_new_folder_is_empty_or_not_there(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     CrawlFolder.create(tmp_path / "empty", SETTINGS).close()
-    with pytest.raises(CrawlFolderError, match="there is a crawl in this folder already"):
+    with pytest.raises(CrawlFolderError, match="already holds a crawl"):
         CrawlFolder.create(tmp_path / "empty", SETTINGS)
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "crawl.db-wal", "archive/orienteer-00000.warc.gz", ".hidden"])
-def test_a_folder_of_something_else_is_left_as_it_is(tmp_path: Path, name: str) -> None:
+def test_a_foreign_folder_is_not_changed(tmp_path: Path, name: str) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("mine")
     refusal = f"not empty and not a crawl folder \\({name.split('/')[0]} is in it"
@@ -114,10 +114,10 @@ def test_a_folder_of_something_else_is_left_as_it_is(tmp_path: Path, name: str) 
     assert content(tmp_path) == {name: b"mine"}
 
 
-def test_a_file_is_no_folder(tmp_path: Path) -> None:
+def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("mine")
-    with pytest.raises(CrawlFolderError, match="a file, where a crawl folder should be"):
+    with pytest.raises(CrawlFolderError, match="a file, not a crawl folder"):
         CrawlFolder.open_or_create(path, SETTINGS)
     with pytest.raises(CrawlFolderError, match="not a crawl folder"):
         CrawlFolder.open(path)
@@ -134,10 +134,8 @@ def test_opening_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("step", ["crawl.lock", "crawl.toml", "the database under another name", "crawl.db"])
-def test_a_folder_that_was_not_made_to_the_end_can_be_made_again(
-    tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As if killed behind each step."""
+def test_a_half_created_folder_can_be_created_again(tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if killed after each step."""
     CrawlFolder.create(tmp_path / "whole", "old").close()
     steps = ["crawl.lock", "crawl.toml", "the database under another name", "crawl.db"]
     (tmp_path / "part").mkdir()
@@ -154,7 +152,7 @@ def test_a_folder_that_was_not_made_to_the_end_can_be_made_again(
         check_pages(folder, 3)
 
 
-def test_a_failure_while_making_releases_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_creation_releases_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(Database, "create", lambda path: 1 / 0)
         with pytest.raises(ZeroDivisionError):
@@ -178,7 +176,10 @@ def test_one_process_at_a_time_may_write(tmp_path: Path) -> None:
         assert other.stdout is not None
         assert other.stdout.readline() == "open\n"
         for attempt in (CrawlFolder.open, lambda path: CrawlFolder.open_or_create(path, SETTINGS)):
-            with pytest.raises(CrawlFolderError, match=f"^{tmp_path} is in use by process {other.pid}$"):
+            with pytest.raises(
+                CrawlFolderError,
+                match=f"^{tmp_path} is in use by process {other.pid}; `orienteer stop {tmp_path}` stops it$",
+            ):
                 attempt(tmp_path)
         FolderView.open(tmp_path).close()
         other.kill()
@@ -212,12 +213,12 @@ def test_a_reader_sees_one_moment(tmp_path: Path) -> None:
         check_pages(folder, 5)
 
 
-def test_what_is_opened_to_be_read_cannot_be_written(tmp_path: Path) -> None:
+def test_a_read_only_folder_cannot_be_written(tmp_path: Path) -> None:
     with CrawlFolder.create(tmp_path, SETTINGS) as writer:
         add_pages(writer, 0, 3)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     writing = {name for name in dir(CrawlFolder) if name.startswith(("write", "acknowledge", "create"))}
-    assert len(writing) > 6, "there is something to be kept from"
+    assert len(writing) > 6, "there are writing methods"
     assert not writing & set(dir(FolderView))
     with FolderView.open(tmp_path) as reader:
         check_pages(reader, 3)
@@ -247,7 +248,7 @@ def test_settings_can_be_replaced(tmp_path: Path) -> None:
         settings_of_folder(tmp_path)
 
 
-def test_a_report_takes_the_place_of_the_last(tmp_path: Path) -> None:
+def test_a_report_replaces_the_last_one(tmp_path: Path) -> None:
     with CrawlFolder.create(tmp_path, SETTINGS) as folder:
         folder.write_report({"stopped_because": "budget"})
         folder.write_report({"stopped_because": "coverage", "lower": 0.98})
@@ -255,7 +256,7 @@ def test_a_report_takes_the_place_of_the_last(tmp_path: Path) -> None:
         assert not list(tmp_path.glob(".new-*"))
 
 
-def test_a_checkpoint_is_read_back_or_it_is_none(tmp_path: Path) -> None:
+def test_a_checkpoint_is_read_back_or_none(tmp_path: Path) -> None:
     with CrawlFolder.create(tmp_path, SETTINGS) as folder:
         assert folder.read_checkpoint() is None
         folder.write_checkpoint({"old": np.arange(3)})

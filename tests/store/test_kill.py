@@ -16,7 +16,7 @@ N_KILLS = 6
 
 
 def acknowledged_before_a_kill(folder: Path, after_s: float, seed: int) -> int:
-    """Run the writer until it has worked for a time, kill it; the pages that it said were acknowledged."""
+    """Run the writer for a while, kill it, and return the pages that it reported as acknowledged."""
     command = [sys.executable, "-m", "tests.store.endless_writer", str(folder), str(seed)]
     with ReadyPopen(command, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None

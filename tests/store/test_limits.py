@@ -1,12 +1,10 @@
-"""A full disk, files that may not grow, a read-only disk: one line is said, and nothing acknowledged is lost."""
+"""A full disk, a limit on file sizes, a read-only disk: the error is one line, and no acknowledged page is lost."""
 
 from __future__ import annotations
 
-import resource
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +13,13 @@ import pytest
 from orienteer.errors import CrawlFolderError
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_view import FolderView
-from tests.small_disk import small_disk_at
+from tests.disk_limits import files_of_at_most, small_disk_at
 from tests.store.small_crawls import add_page, add_pages, check_pages
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of one megabyte in memory, or a skip that says what is missing."""
+    """A disk of one megabyte in memory; skips with the reason if it cannot be mounted."""
     with small_disk_at(tmp_path, "1m") as disk:
         yield disk
 
@@ -30,18 +28,8 @@ def remount(disk: Path, options: str) -> None:
     subprocess.run(["mount", "-o", f"remount,{options}", disk], check=True)
 
 
-@contextmanager
-def files_of_at_most(n_bytes: int) -> Iterator[None]:
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, limits[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-
-
 def fill(path: Path, rng: np.random.Generator, body_bytes: int) -> tuple[int, str]:
-    """Add pages until the disk refuses; how many were acknowledged, and what was said."""
+    """Add pages until a write fails; return how many were acknowledged, and the error message."""
     acknowledged = 0
     try:
         with CrawlFolder.open_or_create(path, "settings") as folder:
@@ -58,7 +46,7 @@ def fill(path: Path, rng: np.random.Generator, body_bytes: int) -> tuple[int, st
 
 @pytest.mark.parametrize("body_bytes", [0, 3000])
 def test_a_full_disk(small_disk: Path, rng: np.random.Generator, body_bytes: int) -> None:
-    """The database fills it, or the archive; once more while it is full; then there is room."""
+    """The database or the archive fills the disk; another attempt fails; then there is room again."""
     path = small_disk / "crawl"
     n_pages, said = fill(path, rng, body_bytes)
     assert n_pages > 50
@@ -103,14 +91,14 @@ def test_files_that_may_not_grow(tmp_path: Path, rng: np.random.Generator, body_
 
 @pytest.mark.parametrize("is_open", [False, True])
 def test_a_read_only_disk(small_disk: Path, tmp_path_factory: pytest.TempPathFactory, is_open: bool) -> None:
-    """Closed properly, or as a killed process leaves it, with a log beside the database."""
-    elsewhere = tmp_path_factory.mktemp("elsewhere") / "crawl"
-    with CrawlFolder.create(elsewhere, "settings") as folder:
+    """Closed properly, or as a killed process leaves it, with a log next to the database."""
+    original = tmp_path_factory.mktemp("original") / "crawl"
+    with CrawlFolder.create(original, "settings") as folder:
         add_pages(folder, 0, 5)
         if is_open:
-            shutil.copytree(elsewhere, small_disk / "crawl")
+            shutil.copytree(original, small_disk / "crawl")
     if not is_open:
-        shutil.copytree(elsewhere, small_disk / "crawl")
+        shutil.copytree(original, small_disk / "crawl")
     assert (small_disk / "crawl" / "crawl.db-wal").exists() == is_open
     remount(small_disk, "ro")
     refusal = r"may not be written \(Read-only file system\)[^\n]*$"

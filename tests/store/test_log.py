@@ -1,4 +1,4 @@
-"""log.jsonl: every line an object, never more than it may be, and never in the way."""
+"""log.jsonl: every line is an object, its size is limited, and no crawl fails because of it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_it_is_appended_to(tmp_path: Path) -> None:
     ]
 
 
-def test_closed_it_can_be_gone_on_with(tmp_path: Path) -> None:
+def test_a_closed_log_is_continued(tmp_path: Path) -> None:
     log = new_log(tmp_path)
     for k in range(2):
         log.note("x", k=k)
@@ -60,7 +60,7 @@ def test_closed_it_can_be_gone_on_with(tmp_path: Path) -> None:
     assert [line["k"] for line in lines_of(log.path)] == [0, 1]
 
 
-def test_half_a_line_of_a_process_that_was_killed_is_left_alone(tmp_path: Path) -> None:
+def test_a_partial_line_of_a_killed_process_stays(tmp_path: Path) -> None:
     log = new_log(tmp_path)
     log.path.write_text('{"time":"2026-01-01T00:00:00.000Z","ev')
     log.note("start")
@@ -84,7 +84,7 @@ def test_a_file_that_is_full_becomes_the_old_one(tmp_path: Path) -> None:
     assert log.path.stat().st_size < 1000
 
 
-def test_where_it_cannot_be_written_nothing_else_happens(tmp_path: Path) -> None:
+def test_write_errors_are_ignored(tmp_path: Path) -> None:
     log = new_log(tmp_path)
     log.path.mkdir()
     for _ in range(3):
@@ -118,7 +118,7 @@ def test_a_disk_that_is_full_leaves_no_half_lines(tmp_path: Path, monkeypatch: p
     assert [line["event"] for line in lines_of(log.path)] == ["before", "lines lost", "after"]
 
 
-def test_one_that_cannot_be_put_aside_grows_on(tmp_path: Path) -> None:
+def test_a_log_that_cannot_be_rotated_grows(tmp_path: Path) -> None:
     log = new_log(tmp_path, max_file_bytes=100)
     log.old_path.mkdir()
     for k in range(5):
@@ -128,7 +128,7 @@ def test_one_that_cannot_be_put_aside_grows_on(tmp_path: Path) -> None:
     assert [line["k"] for line in lines_of(log.path)] == list(range(5))
 
 
-def test_no_log_is_no_file(tmp_path: Path) -> None:
+def test_no_log_writes_no_file(tmp_path: Path) -> None:
     log = NoLog(tmp_path / "log.jsonl")
     log.note("x")
     log.flush()

@@ -1,4 +1,4 @@
-"""The archive in an object store: what is complete is sent, and what is dropped here is read there."""
+"""The archive in an object store: complete files are uploaded, and dropped files are read from the store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from orienteer.live.upload import upload
 from orienteer.search.indexing import update_index
 from orienteer.search.search_index import SearchIndex
 from orienteer.store.archive import Archive, Position
-from orienteer.store.object_store import ObjectStore, checked_place
+from orienteer.store.object_store import ObjectStore, parse_location
 from orienteer.store.uploads import Uploads
 from orienteer.warc.files import warc_files
 from tests.live.live_crawls import crawled
@@ -34,9 +34,7 @@ pytestmark = [pytest.mark.slow, needs_store]
 # -- sending ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_crawl_sends_every_file_and_keeps_it(
-    stored_web: FakeWeb, store: S3Server, there: str, tmp_path: Path
-) -> None:
+def test_a_crawl_uploads_every_file(stored_web: FakeWeb, store: S3Server, there: str, tmp_path: Path) -> None:
     assert stored_crawl(stored_web, tmp_path / "crawl", there).goal_reached
     files = warcs(tmp_path / "crawl")
     assert len(files) > 3
@@ -45,22 +43,22 @@ def test_a_crawl_sends_every_file_and_keeps_it(
     found = folder_status(tmp_path / "crawl").stored
     assert found is not None
     assert (found.n_files, found.n_stored, found.n_dropped, found.n_waiting) == (len(files), len(files), 0, 0)
-    assert found.in_words() == f"{len(files)} files, {len(files)} in {there}"
+    assert found.describe() == f"{len(files)} files, {len(files)} in {there}"
 
 
-def test_large_files_go_in_parts(store: S3Server, there: str, tmp_path: Path) -> None:
+def test_large_files_use_multipart_uploads(store: S3Server, there: str, tmp_path: Path) -> None:
     from orienteer.store.upload_process import upload as sent_file
 
     content = os.urandom(20 << 20)
     (tmp_path / "large").write_bytes(content)
-    objects = ObjectStore(checked_place(there))
+    objects = ObjectStore(parse_location(there))
     assert sent_file(objects, tmp_path / "large", len(content)) == hashlib.sha256(content).hexdigest()
     assert store.count("POST") == 2  # begun and completed
     assert not store.count("GET"), "its ETag says that it is whole"
     assert b"".join(objects.blocks("large")) == content
 
 
-def test_a_folder_may_stand_in_for_a_store(stored_web: FakeWeb, tmp_path: Path) -> None:
+def test_a_folder_as_a_store(stored_web: FakeWeb, tmp_path: Path) -> None:
     stored_crawl(stored_web, tmp_path / "crawl", None)
     before = records(tmp_path / "crawl")
     report = upload(tmp_path / "crawl", archive_to=f"file://{tmp_path}/drive/a%20b", drop_local=True)
@@ -74,7 +72,7 @@ def test_a_sealed_file_is_not_continued(store: S3Server, there: str, tmp_path: P
     archive = waiting_archive(tmp_path / "archive", 1)
     end = archive.acknowledged
     archive.seal()
-    uploads = Uploads(archive, checked_place(there), drop_local=True)
+    uploads = Uploads(archive, parse_location(there), drop_local=True)
     assert uploads.finish()
     uploads.close()
     archive.close()
@@ -85,7 +83,7 @@ def test_a_sealed_file_is_not_continued(store: S3Server, there: str, tmp_path: P
 
 
 def _second_member(store: S3Server, there: str) -> tuple[int, int]:
-    """Where the record behind the first one is in the first file."""
+    """Return offset and size of the first response record of a file."""
     import zlib
 
     data = store.get(f"{there.removeprefix(f's3://{BUCKET}/')}/orienteer-00000.warc.gz")
@@ -94,7 +92,7 @@ def _second_member(store: S3Server, there: str) -> tuple[int, int]:
     return len(data) - len(first.unused_data), len(first.unused_data)
 
 
-def test_nothing_is_sent_that_is_not_acknowledged(store: S3Server, there: str, tmp_path: Path) -> None:
+def test_only_acknowledged_files_are_uploaded(store: S3Server, there: str, tmp_path: Path) -> None:
     archive = waiting_archive(tmp_path / "archive")
     last = archive.acknowledged.file
     for page in range(12):
@@ -107,7 +105,9 @@ def test_nothing_is_sent_that_is_not_acknowledged(store: S3Server, there: str, t
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_dropped_is_read_from_there(stored_web: FakeWeb, store: S3Server, there: str, tmp_path: Path) -> None:
+def test_dropped_files_are_read_from_the_store(
+    stored_web: FakeWeb, store: S3Server, there: str, tmp_path: Path
+) -> None:
     folder = tmp_path / "crawl"
     stored_crawl(stored_web, folder, None)
     before, replayed = records(folder), replay(folder)
@@ -132,7 +132,7 @@ def test_what_is_dropped_is_read_from_there(stored_web: FakeWeb, store: S3Server
     assert page_facts(folder, f"{A}7").archive_file == f"{there}/orienteer-{before[f'{A}7'][0].file:05}.warc.gz"
     found = folder_status(folder).stored
     assert found is not None
-    assert "no longer here" in found.in_words()
+    assert "no longer here" in found.describe()
 
 
 def _responses(path: Path) -> list[tuple[str, bytes]]:
@@ -141,7 +141,7 @@ def _responses(path: Path) -> list[tuple[str, bytes]]:
     return list(warcio_responses(path))
 
 
-def test_a_refresh_goes_on_from_there(stored_web: FakeWeb, store: S3Server, there: str, tmp_path: Path) -> None:
+def test_a_refresh_with_a_remote_archive(stored_web: FakeWeb, store: S3Server, there: str, tmp_path: Path) -> None:
     folder = tmp_path / "crawl"
     stored_crawl(stored_web, folder, there, drop_local=True)
     assert warcs(folder) == {}
@@ -152,7 +152,7 @@ def test_a_refresh_goes_on_from_there(stored_web: FakeWeb, store: S3Server, ther
     assert records(folder) == before, "every page is as it was: revisit records"
 
 
-def test_an_archive_there_answers_for_the_web(stored_web: FakeWeb, store: S3Server, there: str, tmp_path: Path) -> None:
+def test_a_remote_archive_is_replayed(stored_web: FakeWeb, store: S3Server, there: str, tmp_path: Path) -> None:
     stored_crawl(stored_web, tmp_path / "crawl", there, drop_local=True)
     again = crawled(
         stored_web, A, tmp_path / "again", settings={"fetch": {"fetcher": f"archive:path={tmp_path}/crawl"}}
@@ -165,7 +165,7 @@ def test_one_record_is_one_request_and_many_are_few(store: S3Server, there: str,
     places = [archive.append(response(page)) for page in range(500)]
     archive.acknowledged = archive.sync()
     archive.seal()
-    uploads = Uploads(archive, checked_place(there), drop_local=True)
+    uploads = Uploads(archive, parse_location(there), drop_local=True)
     assert uploads.finish()
     uploads.close()
     archive.close()
@@ -179,11 +179,11 @@ def test_one_record_is_one_request_and_many_are_few(store: S3Server, there: str,
     reader.close()
 
 
-def test_who_reads_is_not_disturbed_by_the_dropping(store: S3Server, there: str, tmp_path: Path) -> None:
+def test_readers_continue_when_a_file_is_dropped(store: S3Server, there: str, tmp_path: Path) -> None:
     archive = waiting_archive(tmp_path / "archive")
     place = Position(0, *_first_response(archive.path(0)))
     reader = Archive(tmp_path / "archive", archive.acknowledged, read_only=True)
-    uploads = Uploads(archive, checked_place(there), drop_local=True)
+    uploads = Uploads(archive, parse_location(there), drop_local=True)
     assert uploads.finish()
     uploads.close()
     assert not archive.path(0).exists()
@@ -193,10 +193,10 @@ def test_who_reads_is_not_disturbed_by_the_dropping(store: S3Server, there: str,
 
 
 def _first_response(path: Path) -> tuple[int, int]:
-    from orienteer.repair.archive_scan import whole_records
+    from orienteer.repair.archive_scan import intact_records
 
-    found = next(record for record in whole_records(path, 0) if record.url)
-    return found.place.offset, found.place.size_bytes
+    found = next(record for record in intact_records(path, 0) if record.url)
+    return found.position.offset, found.position.size_bytes
 
 
 @pytest.mark.parametrize("change", ["shorter", "other bytes", "gone"])
@@ -219,10 +219,8 @@ def test_an_object_that_was_changed_is_damaged(
     assert "\n" not in str(error.value)
 
 
-def test_files_elsewhere_are_not_left_out_in_silence(
-    stored_web: FakeWeb, store: S3Server, there: str, tmp_path: Path
-) -> None:
+def test_missing_local_files_are_an_error(stored_web: FakeWeb, store: S3Server, there: str, tmp_path: Path) -> None:
     stored_crawl(stored_web, tmp_path / "crawl", there, drop_local=True)
     (tmp_path / "crawl" / "archive" / "orienteer-99999.warc.gz").touch()
-    with pytest.raises(InputError, match="are in an object store alone; `orienteer export"):
+    with pytest.raises(InputError, match="are only in an object store; `orienteer export"):
         warc_files(tmp_path / "crawl")

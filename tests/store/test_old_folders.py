@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-import tarfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,20 +25,18 @@ from orienteer.pages.states import PageState
 from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_view import FolderView
+from orienteer.store.schema import VERSION
 from tests.cli.run import orienteer
-from tests.live.live_crawls import Told, crawled
+from tests.conftest import golden_folder
+from tests.live.live_crawls import StoredCrawl, crawled
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "folders" / "crawl-0.1.0.tar.xz"
 SEED = "http://h5.test/p61"
 N_FETCHED = 40
 
 
 @pytest.fixture
 def old(tmp_path: Path) -> Path:
-    with tarfile.open(GOLDEN) as packed:
-        packed.extractall(tmp_path, filter="data")
-    (folder,) = (path.parent for path in tmp_path.rglob("crawl.db"))
-    return folder
+    return golden_folder("crawl-0.1.0", tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +49,7 @@ def digest(folder: Path) -> str:
     return hashlib.sha256((folder / "crawl.db").read_bytes()).hexdigest()
 
 
-def test_it_is_read_as_it_is(old: Path) -> None:
+def test_it_is_read_without_an_upgrade(old: Path) -> None:
     before = digest(old)
     with FolderView.open(old) as folder:
         assert folder.database.upgraded_from is None
@@ -69,22 +66,22 @@ def test_it_is_read_as_it_is(old: Path) -> None:
         assert folder.database.added(0) is None
     assert json.loads(orienteer("status", old, "--json").stdout)["figures"]["n_fetched"] == N_FETCHED
     assert orienteer("explain", old, SEED).stdout.startswith(SEED)
-    assert len(Told(old).fetched_urls()) == N_FETCHED
+    assert len(StoredCrawl(old).fetched_urls()) == N_FETCHED
     assert digest(old) == before
 
 
 def test_it_is_resumed_to_the_end_and_upgraded_on_the_way(old: Path, web: FakeWeb, tmp_path: Path) -> None:
-    done = Told(old)
+    done = StoredCrawl(old)
     report = crawled(web, SEED, old)
     assert report.figures.n_frontier == 0
     fresh = crawled(web, SEED, tmp_path / "fresh")
-    assert Told(old).fetched_urls() == Told(tmp_path / "fresh").fetched_urls()
+    assert StoredCrawl(old).fetched_urls() == StoredCrawl(tmp_path / "fresh").fetched_urls()
     assert (report.figures.n_fetched, report.figures.n_failed) == (fresh.figures.n_fetched, fresh.figures.n_failed)
-    assert Told(old).order[:N_FETCHED] == done.order, "what was done before stays, in its order"
+    assert StoredCrawl(old).order[:N_FETCHED] == done.order, "what was done before stays, in its order"
     with Database.open(old / "crawl.db", read_only=True) as database:
         assert database.missing_tables == frozenset()
         events = [event.detail for event in database.events() if event.kind == "upgraded"]
-    line = "upgraded crawl.db from format 2 to 7"
+    line = f"upgraded crawl.db from format 2 to {VERSION}"
     assert events == [{"detail": line}]
     assert line in (old / "log.jsonl").read_text()
 
@@ -92,20 +89,20 @@ def test_it_is_resumed_to_the_end_and_upgraded_on_the_way(old: Path, web: FakeWe
 def test_the_command_says_once_that_it_was_upgraded(old: Path, web: FakeWeb) -> None:
     for n_said in (1, 0):
         done = orienteer("crawl", old, "--quiet", "--connect-to", web.address, "--budget", 41 + n_said, code=0)
-        assert done.stderr.count("upgraded crawl.db from format 2 to 7") == n_said
+        assert done.stderr.count(f"upgraded crawl.db from format 2 to {VERSION}") == n_said
 
 
 def test_it_is_refreshed(old: Path, web: FakeWeb) -> None:
     settings = {"fetch": {"connect_to": web.address}, "politeness": {"delay_s": 0.0, "connections": 8}}
-    before = Told(old).fetched_urls()
+    before = StoredCrawl(old).fetched_urls()
     report = refresh(old, budget=1000, settings=settings, now=time.time() + 400 * DAY_S)
     assert report.figures.epoch == 1
-    assert Told(old).fetched_urls() > before
+    assert StoredCrawl(old).fetched_urls() > before
     with Database.open(old / "crawl.db", read_only=True) as database:
         assert len(database.epochs()) == 1
 
 
-def test_it_is_indexed_anew(old: Path) -> None:
+def test_its_index_is_rebuilt(old: Path) -> None:
     before = digest(old)
     for use in (ori.update_index, ori.SearchIndex.open):
         with pytest.raises(CrawlFolderError, match="written by another version of Orienteer; rebuild it with"):
@@ -127,7 +124,7 @@ def test_it_is_exported(old: Path, tmp_path: Path) -> None:
     assert digest(old) == before
 
 
-def test_pages_that_counted_as_failed_and_may_be_there_are_blocked(old: Path) -> None:
+def test_old_failures_become_blocked_pages(old: Path) -> None:
     outcomes = ["http 404", "http 410", "http 418", "redirect leaves the scope", "too many redirects", "unwanted type"]
     with sqlite3.connect(old / "crawl.db") as connection:
         pages = [page for (page,) in connection.execute("SELECT id FROM page ORDER BY id LIMIT 6")]
@@ -141,7 +138,7 @@ def test_pages_that_counted_as_failed_and_may_be_there_are_blocked(old: Path) ->
 
 
 def test_an_upgrade_is_all_or_nothing(old: Path) -> None:
-    """A table of that name is in the way: what was there before stands."""
+    """A table with a conflicting name: the database stays unchanged."""
     with sqlite3.connect(old / "crawl.db") as connection:
         connection.execute("CREATE TABLE added (x)")
     connection.close()

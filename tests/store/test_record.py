@@ -1,4 +1,4 @@
-"""A response becomes a WARC record, and comes back."""
+"""WARC records: writing and reading."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orienteer.graph.link_graph import LinkGraph
 from orienteer.store.archive import Archive
 from orienteer.store.record import (
     ArchivedResponse,
-    Revisited,
+    EarlierRecord,
     page_of,
     response_record,
     revisit_record,
@@ -30,7 +30,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
 
 
 def lines_of(response: ArchivedResponse) -> list[str]:
-    """All lines of a record, those of WARC first."""
+    """Return all lines of a record, the WARC headers first."""
     return gzip.decompress(response_record(response)).decode("latin-1").split("\r\n")
 
 
@@ -62,7 +62,7 @@ def test_how_long_an_answer_took() -> None:
     assert page_of(response_record(response._replace(duration_s=0.0), {"Orienteer-Duration": "1e9"})).duration_s is None
 
 
-def test_what_is_not_known_is_not_said() -> None:
+def test_unknown_values_are_left_out() -> None:
     names = {line.partition(":")[0] for line in lines_of(ArchivedResponse("http://a.org/", 0.0, OK, b""))}
     assert not names & {"WARC-IP-Address", "WARC-Protocol", "WARC-Truncated"}
 
@@ -94,7 +94,7 @@ def test_headers_stay_as_received_but_for_what_would_mislead_a_reader(raw: bytes
     assert content.partition(b"\r\n\r\n")[2] == stored + b"\r\n\r\nbody" + b"\r\n\r\n"
 
 
-def test_a_response_without_a_status_line_is_none() -> None:
+def test_a_response_needs_a_status_line() -> None:
     with pytest.raises(ValueError, match="status line"):
         response_record(ArchivedResponse("http://a.org/", 0.0, b"\r\n", b"body"))
 
@@ -125,9 +125,7 @@ VALUES = st.text(st.characters(min_codepoint=33, max_codepoint=255, exclude_cate
     headers=st.lists(st.tuples(NAMES, VALUES), max_size=8),
     body=st.binary(max_size=2000),
 )
-def test_what_is_written_is_read(
-    path: str, time: float, status: int, headers: list[tuple[str, str]], body: bytes
-) -> None:
+def test_round_trips(path: str, time: float, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
     lines = [f"HTTP/1.1 {status} Whatever", *(f"{name}: {value}" for name, value in headers), "", ""]
     raw = "\r\n".join(lines).encode("latin-1")
     page = page_of(response_record(ArchivedResponse(f"http://a.org/{path}", time, raw, body)))
@@ -151,7 +149,7 @@ def test_what_is_written_is_read(
         lambda member: warcinfo_record("a.warc.gz"),
     ],
 )
-def test_what_is_no_record_is_a_value_error(spoil) -> None:
+def test_invalid_records_are_value_errors(spoil) -> None:
     member = response_record(ArchivedResponse("http://a.org/", 0.0, OK, b"body" * 20))
     with pytest.raises(ValueError, match="."):
         page_of(spoil(member))
@@ -182,7 +180,7 @@ def test_warcio_and_our_own_reader_decode_what_was_chunked_compressed_or_http2(t
 
 PROFILES = "http://netpreserve.org/warc/1.1/revisit/"
 UNCHANGED = b'HTTP/1.1 304 Not Modified\r\nETag: "7"\r\n\r\n'
-EARLIER = Revisited("http://a.org/", 1_600_000_000.000001, hashlib.sha1(b"body").digest())
+EARLIER = EarlierRecord("http://a.org/", 1_600_000_000.000001, hashlib.sha1(b"body").digest())
 
 
 def warcio_record(member: bytes) -> ArcWarcRecord:
@@ -191,13 +189,13 @@ def warcio_record(member: bytes) -> ArcWarcRecord:
 
 
 def names_in(member: bytes) -> list[str]:
-    """The names of the WARC headers."""
+    """Return the names of the WARC headers."""
     head = gzip.decompress(member).partition(b"\r\n\r\n")[0].decode()
     return [line.partition(":")[0] for line in head.split("\r\n")[1:]]
 
 
 def fields_of(member: bytes) -> dict[str, str]:
-    """The WARC headers as warcio reads them, but for the id and those that every response has alike."""
+    """Return the WARC headers as read by warcio, without the id and those common to all responses."""
     alike = {"WARC-Record-ID", "Content-Type", "Content-Length"}
     return {name: value for name, value in warcio_record(member).rec_headers.headers if name not in alike}
 
@@ -232,7 +230,7 @@ def test_where_the_digest_is_not_known_an_unchanged_page_has_none() -> None:
 
 @pytest.mark.parametrize("known", [EARLIER.payload_sha1, None])
 @pytest.mark.parametrize("body_sha1", [EARLIER.payload_sha1, None])
-def test_a_payload_that_came_again_is_left_out(known: bytes | None, body_sha1: bytes | None) -> None:
+def test_a_repeated_payload_is_left_out(known: bytes | None, body_sha1: bytes | None) -> None:
     response = ArchivedResponse("http://a.org/2", 1.7e9, b"HTTP/2 200 \r\nA: b\r\n\r\n", b"body", body_sha1=body_sha1)
     member = revisit_record(response, EARLIER._replace(payload_sha1=known), not_modified=False)
     assert fields_of(member) == {
@@ -261,7 +259,7 @@ def test_a_revisit_names_the_date_of_its_page_exactly(time: float, later: float,
     again = first._replace(time=later)
     date = fields_of(response_record(first))["WARC-Date"]
     read_back = page_of(response_record(first)).time
-    for earlier in (Revisited(first.url, time), Revisited(first.url, read_back)):
+    for earlier in (EarlierRecord(first.url, time), EarlierRecord(first.url, read_back)):
         member = revisit_record(again, earlier, not_modified)
         assert fields_of(member)["WARC-Refers-To-Date"] == date
         assert len(names_in(member)) == len(set(names_in(member)))

@@ -1,4 +1,4 @@
-"""A crawl folder with links in it is refused in one line, before anything is written."""
+"""A crawl folder with symbolic links in it is refused with a one-line error, before anything is written."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import CrawlFolderError
-from orienteer.library.one_crawl import StartedCrawl
+from orienteer.library.single_crawl import ResumedCrawl
 from orienteer.repair.repair import repair
 from orienteer.search.search_index import search
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_view import FolderView
 from orienteer.store.request_folder import RequestFolder
 from orienteer.store.signed_arrays import read_signed_arrays, write_signed_arrays
-from tests.imports.collections_made import response, write
+from tests.imports.made_collections import response, write
 
 A = "http://a.test"
 FILES = (
@@ -53,7 +53,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "open": CrawlFolder.open,
     "index": ori.update_index,
     "repair": repair,
-    "resume": StartedCrawl,
+    "resume": ResumedCrawl,
 }
 
 
@@ -72,7 +72,7 @@ def state_of(home: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("kind", ["symbolic", "dangling", "hard", "pipe"])
-def test_no_file_leads_elsewhere(place: Path, whole: Path, kind: str) -> None:
+def test_links_to_files_are_refused(place: Path, whole: Path, kind: str) -> None:
     before = state_of(place / "home")
     for name in FILES:
         folder = place / name.replace("/", "-")
@@ -93,7 +93,7 @@ def test_no_file_leads_elsewhere(place: Path, whole: Path, kind: str) -> None:
 
 @pytest.mark.parametrize("name", FOLDERS)
 @pytest.mark.parametrize("what", WRITERS)
-def test_no_folder_leads_elsewhere(place: Path, name: str, what: str) -> None:
+def test_links_to_folders_are_refused(place: Path, name: str, what: str) -> None:
     folder = place / "crawl"
     shutil.rmtree(folder / name, ignore_errors=True)
     (folder / name).symlink_to(place / "home")
@@ -103,7 +103,7 @@ def test_no_folder_leads_elsewhere(place: Path, name: str, what: str) -> None:
     assert state_of(place / "home") == before
 
 
-def test_readers_follow_none_either(place: Path) -> None:
+def test_readers_refuse_links_too(place: Path) -> None:
     folder = place / "crawl"
     link("dangling", folder / "crawl.db-wal", place / "home" / "start")
     with pytest.raises(CrawlFolderError, match="crawl.db-wal: a symbolic link"):
@@ -125,7 +125,7 @@ def test_a_folder_of_requests(place: Path) -> None:
     assert (place / "home" / "start").read_text() == "of the user\n"
 
 
-def test_only_arrays_of_this_user_are_believed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_arrays_signed_by_this_user_are_read(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = place / "arrays.npz"
     write_signed_arrays(path, {"a": np.arange(5), "b": np.zeros(0)})
     found = read_signed_arrays(path)

@@ -1,4 +1,4 @@
-"""Pages small enough to read, and a topic of every kind that knows something about them."""
+"""A few small pages, and a topic of each kind for them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HOSTILE = [
 
 
 def settings_for(name: str, folder: Path) -> dict[str, object]:
-    """What a kind cannot do without."""
+    """Return the required settings of a kind of topic."""
     if name == "labels":
         file = folder / "labels.txt"
         file.write_text("".join(f"{page.url} 1\n" for page in ON_TOPIC) + "http://u.example/map 0.25\n")
@@ -59,7 +59,7 @@ def html_of(page: PageContent) -> str:
 
 
 def write_examples(folder: Path) -> None:
-    """The pages as files in good/ and bad/."""
+    """Write the pages as files to good/ and bad/."""
     for name, pages in (("good", ON_TOPIC), ("bad", OFF_TOPIC)):
         (folder / name).mkdir()
         for number, page in enumerate(pages):
@@ -67,7 +67,7 @@ def write_examples(folder: Path) -> None:
 
 
 def topic_file(folder: Path, *lines: str, name: str = "topic.toml") -> Path:
-    """A topic file of these lines."""
+    """Write a topic file with these lines."""
     (folder / name).write_text("\n".join(("[topic]", *lines, "")))
     return folder / name
 

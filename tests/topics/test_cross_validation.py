@@ -39,8 +39,8 @@ def test_figures_by_hand() -> None:
     assert found.at(0.95).f1 == 0
 
 
-def test_no_page_is_scored_by_a_topic_that_has_seen_it() -> None:
-    """Each page has a word of its own that says what it is, and nothing else does."""
+def test_no_page_is_scored_by_a_topic_that_was_trained_on_it() -> None:
+    """Each page has a single word of its own, so it can be classified only after training on it."""
     pages = [PageContent("", "", f"own{number}") for number in range(40)]
     on = np.arange(40) % 4 == 0
     found = cross_validated(lambda: make_topic("bayes"), pages, on, n_folds=5)
@@ -71,15 +71,15 @@ def test_sites_stay_together(rng: np.random.Generator) -> None:
     assert set(found.folds.tolist()) == {0, 1, 2}
 
 
-def test_a_topic_that_does_not_learn_is_asked_as_it_is() -> None:
-    topic = make_topic("keywords", words=("course",))
+def test_a_topic_that_does_not_learn_is_evaluated_directly() -> None:
+    topic = make_topic("keywords", words=("homework",))
     found = cross_validated(lambda: topic, PAGES, IS_ON_TOPIC, n_folds=50)
     assert found.relevance.tolist() == topic.relevance(PAGES).tolist()
     assert len(found.f1_of_folds(0.5)) == 1
 
 
 def test_many_pages_are_scored_in_batches() -> None:
-    topic = make_topic("keywords", words=("course",))
+    topic = make_topic("keywords", words=("homework",))
     pages = PAGES * 200
     assert scored(topic, pages).tolist() == topic.relevance(pages).tolist()
 
@@ -100,7 +100,7 @@ def test_unusable_tests_are_one_clear_line(on: list[bool], settings: dict, messa
         cross_validated(lambda: make_topic("bayes"), PAGES, on, **settings)
 
 
-def test_sites_of_one_kind_cannot_be_left_out() -> None:
+def test_folds_need_both_classes_without_each_site() -> None:
     pages = [PageContent(f"http://site{n}.example/", "", "") for n in range(2)]
     with pytest.raises(ori.InputError, match="without fold 1 of 2 all examples are of one kind"):
         cross_validated(lambda: make_topic("bayes"), pages, [True, False], n_folds=2, by_site=True)

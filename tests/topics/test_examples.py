@@ -49,7 +49,7 @@ def test_files_are_html_by_what_is_in_them(tmp_path: Path) -> None:
     assert "UTF-16" in [page.title for page in found.pages]
 
 
-def test_a_mirror_knows_its_urls(tmp_path: Path) -> None:
+def test_urls_of_a_mirror(tmp_path: Path) -> None:
     write_examples(tmp_path)
     page = tmp_path / "good" / "www.example.org" / "a" / "b.html"
     page.parent.mkdir(parents=True)
@@ -68,7 +68,7 @@ def test_archives_and_single_pages(tmp_path: Path) -> None:
 
 
 def test_pages_of_a_crawl_by_pattern_and_by_list(tmp_path: Path) -> None:
-    """As in a crawl folder: of it the archive counts alone."""
+    """Only the archive of a crawl folder is read."""
     crawl = tmp_path / "crawl"
     (crawl / "archive").mkdir(parents=True)
     (crawl / "crawl.toml").write_text("")
@@ -123,13 +123,13 @@ def test_unusable_examples_are_one_clear_line(settings: dict, message: str, tmp_
     assert "\n" not in str(refused.value)
 
 
-def test_of_a_damaged_archive_what_is_whole_is_read(tmp_path: Path) -> None:
+def test_intact_records_of_a_damaged_archive_are_read(tmp_path: Path) -> None:
     write_examples(tmp_path)
     archive = archive_of(tmp_path)
     archive.write_bytes(archive.read_bytes()[:-20])
-    with pytest.warns(DamagedArchiveWarning, match=r"web\.warc\.gz: after 5 records") as told:
+    with pytest.warns(DamagedArchiveWarning, match=r"web\.warc\.gz: after 5 records") as warnings:
         found = read_examples(ExampleSettings(("web.warc.gz",), ("bad",)), tmp_path)
-    assert len(told) == 1
+    assert len(warnings) == 1
     assert [page.title for page in found.pages[:3]] == ["Course 1", "Kurs für 2", "Ann"]
 
 

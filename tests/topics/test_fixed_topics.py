@@ -1,4 +1,4 @@
-"""The topics that know from the beginning: keywords, url-pattern, labels; and estimators of others."""
+"""Topics without training: keywords, url-pattern, labels; and estimators."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def in_text(topic: Keywords, text: str) -> float:
 
 
 def test_enough_evidence_is_one_half() -> None:
-    """As the formula in keywords.py says."""
+    """Relevance follows the formula in keywords.py."""
     topic = Keywords(words=("compiler",), enough=4.0)
     pages = [
         PageContent(
@@ -57,7 +57,7 @@ def test_words_are_found_as_wholes(word: str, text: str, is_found: bool) -> None
     assert (in_text(Keywords(words=(word,)), text) > 0) == is_found
 
 
-def test_weights_count_and_may_speak_against() -> None:
+def test_weights_may_be_negative() -> None:
     topic = Keywords(words=("exam", "tea"), weights=(2.0, -1.0), enough=1.0)
     assert in_text(topic, "exam") == pytest.approx(3 / 4)
     assert in_text(topic, "exam and tea") == pytest.approx(1 / 2)
@@ -177,11 +177,11 @@ def test_any_estimator_of_texts_is_a_topic() -> None:
     assert topic.is_trained
     assert topic.relevance(ON_TOPIC).min() > 0.5 > topic.relevance(OFF_TOPIC).max()
     assert topic.relevance([]).shape == (0,)
-    with pytest.raises(ori.InputError, match="cannot go on learning: it needs partial_fit"):
+    with pytest.raises(ori.InputError, match="cannot learn further: it needs partial_fit"):
         topic.learn(PAGES, IS_ON_TOPIC)
 
 
-def test_any_estimator_of_word_counts_can_go_on_learning() -> None:
+def test_an_estimator_of_word_counts_can_learn_further() -> None:
     from sklearn.naive_bayes import BernoulliNB
 
     fitted = BernoulliNB().partial_fit(word_counts(PAGES), IS_ON_TOPIC, classes=[False, True])
@@ -191,7 +191,7 @@ def test_any_estimator_of_word_counts_can_go_on_learning() -> None:
     assert topic.relevance(OFF_TOPIC[:1])[0] > before
 
 
-def test_what_is_no_fitted_classifier_is_refused() -> None:
+def test_only_fitted_classifiers_are_accepted() -> None:
     from sklearn.linear_model import LinearRegression
     from sklearn.naive_bayes import BernoulliNB
 

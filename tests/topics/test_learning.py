@@ -1,4 +1,4 @@
-"""The topics that learn, against what can be worked out by hand."""
+"""Learning topics, compared with direct computations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def random_pages(rng: np.random.Generator, n: int) -> list[PageContent]:
 def bayes_by_hand(
     pages: list[PageContent], on: np.ndarray, asked: list[PageContent], smoothing: float, prior: float, n_buckets: int
 ) -> np.ndarray:
-    """P(on topic) as it stands in books, with dense arrays and without logarithms of odds."""
+    """Compute P(on topic) by the textbook formula, with dense arrays and without log-odds."""
     seen, new = (np.log1p(word_counts(some, n_buckets).toarray()) for some in (pages, asked))
     joint = []
     for kind, p_kind in ((False, 1 - prior), (True, prior)):
@@ -35,7 +35,7 @@ def bayes_by_hand(
 
 
 @pytest.mark.parametrize(("smoothing", "prior"), [(1.0, 0.0), (0.01, 0.0), (0.1, 0.02)])
-def test_bayes_is_what_one_works_out_by_hand(smoothing: float, prior: float, rng: np.random.Generator) -> None:
+def test_bayes_follows_the_textbook_formula(smoothing: float, prior: float, rng: np.random.Generator) -> None:
     pages, asked = random_pages(rng, 30), [*random_pages(rng, 20), PageContent("", "", "unknown words")]
     on = rng.random(30) < 0.3
     topic = Bayes(smoothing=smoothing, prior=prior, buckets=256)
@@ -53,7 +53,7 @@ def test_bayes_on_three_pages_with_two_words() -> None:
     assert topic.relevance([PageContent("", "", "tea")])[0] == pytest.approx(odds / (1 + odds))
 
 
-def test_bayes_learns_one_by_one_what_it_learns_at_once(rng: np.random.Generator) -> None:
+def test_bayes_learns_the_same_page_by_page(rng: np.random.Generator) -> None:
     pages, on = random_pages(rng, 30), rng.random(30) < 0.5
     at_once, slowly = Bayes(), Bayes()
     at_once.train(pages, on)
@@ -63,7 +63,7 @@ def test_bayes_learns_one_by_one_what_it_learns_at_once(rng: np.random.Generator
 
 
 @pytest.mark.parametrize("name", ["bayes", "linear"])
-def test_relevance_is_what_the_estimator_says(name: str, rng: np.random.Generator) -> None:
+def test_relevance_is_that_of_the_estimator(name: str, rng: np.random.Generator) -> None:
     pages, on = random_pages(rng, 60), rng.random(60) < 0.3
     topic = make_topic(name)
     topic.train(pages, on)
@@ -80,7 +80,7 @@ def test_a_prior_multiplies_the_odds(name: str) -> None:
     assert low / (1 - low) == pytest.approx(usual / (1 - usual) * (0.01 / 0.99) / (3 / 4))
 
 
-def test_pages_for_the_linear_topic_are_as_long_as_each_other() -> None:
+def test_features_of_the_linear_topic_are_normalized() -> None:
     features = Linear()._features([*PAGES, PageContent("", "", "")])
     lengths = np.sqrt((features * features).sum(axis=1))
     assert lengths == pytest.approx([1.0] * len(PAGES) + [0.0])

@@ -24,18 +24,18 @@ def trained_file(folder: Path, kind: str = "bayes", *lines: str) -> Path:
     file, examples = TopicFile.read(path), TopicFile.read(path).examples()
     topic = file.topic()
     topic.train(examples.pages, examples.is_on_topic)
-    file.keep(topic)
+    file.save_model(topic)
     return path
 
 
-def test_a_file_with_all_there_is(tmp_path: Path) -> None:
+def test_a_file_with_all_keys(tmp_path: Path) -> None:
     path = topic_file(
         tmp_path, 'kind = "linear"', *EXAMPLES, "threshold = 1", 'model = "m/x.npz"', "prior = 0.1", "passes = 3"
     )
     file = TopicFile.read(path)
     assert (file.kind, file.threshold, file.model) == ("linear", 1.0, tmp_path / "m" / "x.npz")
     assert file.settings == {"penalty": 1e-5, "passes": 3, "prior": 0.1, "buckets": 1 << 18}
-    assert file.where.positive == ("good/",)
+    assert file.example_source.positive == ("good/",)
     assert file.topic().threshold == 1.0
 
 
@@ -129,9 +129,7 @@ def test_a_model_of_other_settings_is_not_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", LEARNING)
-def test_a_model_cut_short_or_spoiled_anywhere_is_one_clear_line(
-    kind: str, tmp_path: Path, rng: np.random.Generator
-) -> None:
+def test_a_truncated_or_corrupt_model_is_one_clear_line(kind: str, tmp_path: Path, rng: np.random.Generator) -> None:
     path = trained_file(tmp_path, kind)
     model = tmp_path / "topic.npz"
     whole = model.read_bytes()
@@ -165,7 +163,7 @@ def test_a_model_cut_short_or_spoiled_anywhere_is_one_clear_line(
         ({"n_examples": np.array([{}], dtype=object)}, "the model is corrupt"),
     ],
 )
-def test_a_model_that_says_something_else_is_one_clear_line(changed: dict, message: str, tmp_path: Path) -> None:
+def test_an_inconsistent_model_is_one_clear_line(changed: dict, message: str, tmp_path: Path) -> None:
     path = trained_file(tmp_path)
     with np.load(tmp_path / "topic.npz") as arrays:
         content = {**arrays, **changed}

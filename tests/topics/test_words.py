@@ -11,7 +11,7 @@ from orienteer.topics import words
 from orienteer.topics.topic import PageContent
 from orienteer.topics.words import checked_buckets, is_unspaced, word_counts
 
-N_BUCKETS = 1 << 20  # enough for two words of a test not to meet
+N_BUCKETS = 1 << 20  # enough to avoid collisions in these tests
 
 
 def text_page(text: str) -> PageContent:
@@ -19,7 +19,7 @@ def text_page(text: str) -> PageContent:
 
 
 def words_of(text: str) -> Counter[str]:
-    """The slow, obvious version: character by character."""
+    """A simple reference implementation, character by character."""
     found: Counter[str] = Counter()
     word = ""
     for character in text + " ":
@@ -41,7 +41,7 @@ def counts_of(text: str) -> dict[int, float]:
     return dict(zip(row.indices.tolist(), row.data.tolist(), strict=True))
 
 
-def test_words_are_what_the_obvious_version_finds(rng: np.random.Generator) -> None:
+def test_words_are_those_of_the_reference(rng: np.random.Generator) -> None:
     alphabet = list("abcXYZ0189 .,-_'\n\t\u00e9\u00c9\u0130\u00df\u0301\u0915\u093f中文かカ한글\u2019\u00a0")
     alphabet += ["\U00020001", "\U0001f600", "\ud800"]
     for _ in range(50):
@@ -54,7 +54,7 @@ def test_words_are_what_the_obvious_version_finds(rng: np.random.Generator) -> N
         assert counts_of(text) == expected
 
 
-def test_case_and_what_stands_between_words_do_not_count() -> None:
+def test_case_and_separators_do_not_count() -> None:
     assert counts_of("The COMPILER, the compiler: the—Compiler") == counts_of("the the the compiler compiler compiler")
     assert counts_of("a b c") == {}  # letters are no words
     assert counts_of("x" * 41) == {}
@@ -68,7 +68,7 @@ def test_words_of_title_and_headings_count_once_more_in_buckets_of_their_own() -
     assert (in_title * in_text).sum() == 2
 
 
-def test_words_at_the_seams_of_pages_stay_apart() -> None:
+def test_words_at_page_boundaries_are_not_joined() -> None:
     pages = [PageContent("", "one", "two"), PageContent("", "three", "four", ["five"])]
     together = word_counts(pages, N_BUCKETS).toarray()
     assert together.tolist() == [word_counts([page], N_BUCKETS).toarray()[0].tolist() for page in pages]
@@ -82,8 +82,8 @@ def test_many_pages_are_counted_in_blocks(monkeypatch: pytest.MonkeyPatch, rng: 
     assert word_counts([], 256).shape == (0, 256)
 
 
-def test_words_fall_where_they_fell_when_models_were_written() -> None:
-    """Another place would make all models wrong that people have; then the format of model files has to change."""
+def test_buckets_of_words_are_stable() -> None:
+    """Other buckets would invalidate all existing models, and need a new format of model files."""
     found = [int(word_counts([text_page(word)]).indices[0]) for word in ("course", "Ünïcode", "中", "42")]
     assert found == PINNED
 

@@ -1,4 +1,4 @@
-"""Which files make up an archive."""
+"""The files of an archive."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from orienteer.errors import InputError
 from orienteer.warc.files import ArchiveFile, archive_files, warc_files
-from tests.imports.collections_made import response, write, write_wacz
+from tests.imports.made_collections import response, write, write_wacz
 
 PAGE = response("http://a.test/", "x")
 
@@ -31,17 +31,19 @@ def test_the_archives_of_a_folder(folder: Path) -> None:
     assert warc_files(folder) == plain + inside
     assert archive_files(folder) == [*plain, ArchiveFile(folder / "c.wat.gz"), *inside]
     assert warc_files(folder / "d.wacz") == inside
-    assert warc_files(folder / "notes.txt") == [ArchiveFile(folder / "notes.txt")]  # whoever names it knows why
+    assert warc_files(folder / "notes.txt") == [
+        ArchiveFile(folder / "notes.txt")
+    ]  # a file that is named explicitly is accepted
 
 
-def test_a_folder_may_have_a_folder_for_its_archives(tmp_path: Path) -> None:
+def test_the_archive_subfolder_of_a_folder(tmp_path: Path) -> None:
     (tmp_path / "archive").mkdir()
     write(tmp_path / "archive" / "x.warc", [PAGE])
     write(tmp_path / "other.warc", [PAGE])
     assert warc_files(tmp_path) == [ArchiveFile(tmp_path / "archive" / "x.warc")]
 
 
-def test_where_there_are_none(tmp_path: Path) -> None:
+def test_folders_without_archives(tmp_path: Path) -> None:
     (tmp_path / "x.wat").write_bytes(b"")
     with pytest.raises(InputError, match="no WARC files in it"):
         warc_files(tmp_path)

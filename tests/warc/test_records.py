@@ -1,4 +1,4 @@
-"""Records out of sound files, and out of files with something wrong in them."""
+"""Records of intact and of damaged files."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from orienteer.errors import InputError
 from orienteer.files.compressed import zstd
 from orienteer.warc import records as warc_records
 from orienteer.warc.packed import blocks
-from orienteer.warc.records import Reading, Record, records
-from tests.imports.collections_made import response
+from orienteer.warc.records import Record, RecordCounts, records
+from tests.imports.made_collections import response
 
 N = 12
 RECORDS = [response(f"http://a.test/{k}", f"<p>{k} " * (20 + k)) for k in range(N)]
@@ -31,8 +31,8 @@ FILES = {
 }
 
 
-def read(content: bytes, name: str, kinds: tuple[str, ...] = ("response",)) -> tuple[list[Record], Reading]:
-    reading = Reading()
+def read(content: bytes, name: str, kinds: tuple[str, ...] = ("response",)) -> tuple[list[Record], RecordCounts]:
+    reading = RecordCounts()
     found = list(records(blocks(io.BytesIO(content), name, lambda n: None), kinds, reading, name))
     return found, reading
 
@@ -42,7 +42,7 @@ def numbers(found: list[Record]) -> list[int]:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_sound_file_gives_all_its_records(name: str) -> None:
+def test_all_records_of_an_intact_file_are_read(name: str) -> None:
     found, reading = read(FILES[name], name)
     assert numbers(found) == list(range(N))
     assert found[3].block == RECORDS[3].partition(b"\r\n\r\n")[2][:-4]
@@ -50,24 +50,24 @@ def test_a_sound_file_gives_all_its_records(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["x.warc", "x.warc.gz", "x.warc.zst"])
-def test_what_is_damaged_is_passed_over_and_counted(name: str) -> None:
+def test_damaged_records_are_skipped_and_counted(name: str) -> None:
     pack = {"x.warc": bytes, "x.warc.gz": gzip.compress, "x.warc.zst": zstd.compress}[name]
-    parts = [pack(one) for one in RECORDS]
-    at = 0 if name == "x.warc" else len(parts[6]) // 2  # a page may hold anything; a header may not
-    parts[6] = parts[6][:at] + b"\xff" * 6 + parts[6][at + 6 :]
-    found, reading = read(b"".join(parts), name)
+    packed = [pack(one) for one in RECORDS]
+    at = 0 if name == "x.warc" else len(packed[6]) // 2  # a page may hold anything; a header may not
+    packed[6] = packed[6][:at] + b"\xff" * 6 + packed[6][at + 6 :]
+    found, reading = read(b"".join(packed), name)
     assert numbers(found) == [k for k in range(N) if k != 6]
     assert (reading.n_gaps, reading.first_gap) == (1, f"{name}: after 6 records")
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_of_a_file_that_was_cut_off_what_came_before_is_read(name: str) -> None:
+def test_a_truncated_file_is_read_up_to_the_end(name: str) -> None:
     found, reading = read(FILES[name][:-40], name)
     assert numbers(found) == ([] if "whole" in name else list(range(N - 1)))
     assert reading.n_gaps == 1
 
 
-def test_a_checksum_that_is_wrong_is_damage() -> None:
+def test_a_wrong_checksum_is_damage() -> None:
     member = bytearray(gzip.compress(RECORDS[1]))
     member[-6] ^= 1
     found, reading = read(gzip.compress(RECORDS[0]) + bytes(member) + gzip.compress(RECORDS[2]), "x.warc.gz")
@@ -84,7 +84,7 @@ def test_padding_is_no_damage_and_rubbish_is() -> None:
     assert (len(found), reading.n_gaps) == (N, 1)
 
 
-def test_lines_may_end_in_a_bare_line_feed_and_kinds_are_told_apart() -> None:
+def test_bare_line_feeds_and_kinds_of_records() -> None:
     bare = PLAIN.replace(b"\r\n", b"\n")
     lengths_right = b"".join(
         b"WARC/0.18\nWARC-Type: %s\nContent-Length: 3\n\nabc\n\n" % kind for kind in (b"warcinfo", b"Response")
@@ -95,21 +95,21 @@ def test_lines_may_end_in_a_bare_line_feed_and_kinds_are_told_apart() -> None:
     assert read(bare, "x.warc")[1].n_gaps > 0  # these lengths are wrong
 
 
-def test_a_length_that_is_none_costs_one_record() -> None:
+def test_an_invalid_length_costs_one_record() -> None:
     spoiled = RECORDS[0] + RECORDS[1].replace(b"Content-Length: ", b"Content-Length: -") + RECORDS[2]
     found, reading = read(spoiled, "x.warc")
     assert (numbers(found), reading.n_gaps) == ([0, 2], 1)
 
 
-def test_a_record_that_is_too_large_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_too_large_record_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warc_records, "MAX_BLOCK_BYTES", 1000)
     large = response("http://a.test/99", "x" * 2000)
     found, reading = read(RECORDS[0] + large + RECORDS[1], "x.warc")
     assert (numbers(found), reading.n_too_large, reading.n_gaps) == ([0, 1], 1, 0)
 
 
-def test_what_is_no_archive_at_all_is_refused_before_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such as zeros that are packed a thousand times over."""
+def test_a_file_without_records_is_refused_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as zeros compressed by a factor of a thousand."""
     monkeypatch.setattr(warc_records, "_MAX_RUBBISH_BYTES", 10 << 20)
 
     def endless() -> Iterator[bytes]:
@@ -117,7 +117,7 @@ def test_what_is_no_archive_at_all_is_refused_before_long(monkeypatch: pytest.Mo
             yield bytes(1 << 20)
 
     with pytest.raises(InputError, match="10 MiB without a WARC record"):
-        list(records(endless(), ("response",), Reading(), "x.warc"))
+        list(records(endless(), ("response",), RecordCounts(), "x.warc"))
 
 
 def test_an_endless_header_costs_no_memory() -> None:
@@ -126,8 +126,8 @@ def test_an_endless_header_costs_no_memory() -> None:
 
 
 @pytest.mark.parametrize("name", ["x.warc", "x.warc.gz"])
-def test_heads_without_an_end_are_passed_over_in_one_go(name: str) -> None:
-    """Each byte is looked at once or twice: 2 MB would take a quarter of an hour otherwise."""
+def test_unterminated_heads_are_skipped_in_linear_time(name: str) -> None:
+    """Each byte is searched at most twice: with quadratic time 2 MB would take a quarter of an hour."""
     repeated = b"WARC/1.1\r\n" * 200_000
     pieces = [repeated[start : start + 10] for start in range(0, 100_000, 10)]
     packed = b"".join(map(gzip.compress, [*pieces, RECORDS[0]])) if name.endswith(".gz") else repeated + RECORDS[0]
@@ -136,7 +136,7 @@ def test_heads_without_an_end_are_passed_over_in_one_go(name: str) -> None:
 
 
 @given(st.data())
-def test_whatever_happens_to_a_file_only_records_come_out_of_it(data: st.DataObject) -> None:
+def test_only_records_are_read_from_a_damaged_file(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(FILES)))
     content = bytearray(FILES[name])
     for _ in range(data.draw(st.integers(1, 4))):
@@ -156,8 +156,8 @@ def test_whatever_happens_to_a_file_only_records_come_out_of_it(data: st.DataObj
         assert {one.block for one in found} <= {one.partition(b"\r\n\r\n")[2][:-4] for one in RECORDS}
 
 
-def test_the_decoder_is_not_led_astray_by_its_own_magic() -> None:
-    """The three bytes that begin a member may stand anywhere in one."""
+def test_magic_bytes_inside_a_member() -> None:
+    """The three magic bytes may occur inside a member."""
     noise = b"\x1f\x8b\x08" * 50
     stored = zlib.compressobj(0, zlib.DEFLATED, 31)
     member = stored.compress(response("http://a.test/1", noise)) + stored.flush()

@@ -1,4 +1,4 @@
-"""A small town's page, archived three times with its parts; a page that a browser showed; files; an old charset."""
+"""A small town's page, archived three times with its assets; a rendered page; files; an old charset."""
 
 from __future__ import annotations
 

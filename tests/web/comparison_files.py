@@ -36,9 +36,9 @@ def seeds() -> dict[str, Any]:
 
 
 def _once(make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What that makes, for whoever asks to change as they like; it is made the first time only."""
-    told: dict[str, Any] = json.loads(_text(make))
-    return told
+    """Return a fresh copy of the output of `make`, which runs only once."""
+    data: dict[str, Any] = json.loads(_text(make))
+    return data
 
 
 @cache
@@ -68,8 +68,8 @@ def write_comparisons(folder: Path) -> Path:
     """DIR/compare with one of each kind, and a file that is none."""
     place = folder / "compare"
     place.mkdir()
-    for name, told in (("policies", policies()), ("seeds", seeds()), ("harvest", harvest())):
-        (place / f"{name}.json").write_text(json.dumps(told), encoding="utf-8")
+    for name, data in (("policies", policies()), ("seeds", seeds()), ("harvest", harvest())):
+        (place / f"{name}.json").write_text(json.dumps(data), encoding="utf-8")
     (place / "wrong.json").write_text("{}", encoding="utf-8")
-    (place / "notes.txt").write_text("not looked at", encoding="utf-8")
+    (place / "notes.txt").write_text("ignored", encoding="utf-8")
     return place

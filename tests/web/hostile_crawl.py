@@ -1,4 +1,4 @@
-"""A web that is out to run scripts in the browser of whoever looks at its crawl, and a real crawl of it.
+"""A web that tries to run scripts in the browser of a user who views its crawl, and a real crawl of it.
 
 Every page holds the word `trap`. What is to run sets `window.caught`, and asks http://evil.test/ for something.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from orienteer.fake_web.answers import redirect_to
+from orienteer.fake_web.fake_response import redirect_to
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import Made, MadeSite
 from orienteer.search.indexing import update_index
@@ -89,7 +89,7 @@ def escaped(text: str) -> str:
 
 
 def _page(payload: str, links: list[tuple[str, str]]) -> str:
-    """The payload in every place: the title, a heading, the text, a description, and once as it stands."""
+    """The payload everywhere: title, heading, text, description, and once unescaped."""
     listed = "".join(f'<a href="{escaped(url)}">{escaped(text)}</a>\n' for url, text in [*links, ("/moved", "moved")])
     said = escaped(payload)
     return (

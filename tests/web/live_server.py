@@ -12,7 +12,7 @@ import httpx
 from fastapi import FastAPI
 
 from orienteer.web.app import create_app
-from orienteer.web.server import PageServer, listening, listening_beside
+from orienteer.web.server import PageServer, listening, next_listener
 
 
 @contextmanager
@@ -20,8 +20,8 @@ def served(folder: Path, app: FastAPI | None = None, **options: Any) -> Iterator
     """The address of the pages, such as `http://127.0.0.1:40000`; the options are those of create_app."""
     app = app or create_app(folder, **options)
     server = PageServer(app)
-    with listening("127.0.0.1", 0) as listener, listening_beside(listener) as beside:
-        thread = threading.Thread(target=server.serve_on, args=(listener, beside), name="pages", daemon=True)
+    with listening("127.0.0.1", 0) as listener, next_listener(listener) as archive_listener:
+        thread = threading.Thread(target=server.serve_on, args=(listener, archive_listener), name="pages", daemon=True)
         thread.start()
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -30,7 +30,7 @@ class SlowCrawl:
 
     @contextmanager
     def running(self) -> Iterator[CrawlProcess]:
-        """The crawl under way, with some pages fetched; killed at the end, if it is still there."""
+        """A running crawl with some pages fetched; killed at the end if it still runs."""
         with self._command.started() as process:
             wait_until(lambda: (self.folder / "course.jsonl").exists() or process.poll() is not None)
             yield process

@@ -1,4 +1,4 @@
-"""A small town on the web: four hosts, a world around it that sees it otherwise; crawled, estimated and indexed.
+"""A small town on the web: four hosts, and a neighborhood that ranks it differently; crawled, estimated and indexed.
 
 www.harbour.test       the town: news, ferry, festival; everybody inside links here
 museum.harbour.test    ships and rooms; a part that robots.txt forbids, two pages that say the same
@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from orienteer.around.estimate import live_estimate
-from orienteer.around.rounds import EstimateSettings
-from orienteer.fake_web.answers import redirect_to
+from orienteer.fake_web.fake_response import redirect_to
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import Made, MadeSite
+from orienteer.neighborhood.estimate import live_estimate
+from orienteer.neighborhood.rounds import EstimateSettings
 from orienteer.search.indexing import update_index
 from tests.live.live_crawls import crawled
 

@@ -48,11 +48,11 @@ def ended_job(client: httpx.Client, id: str) -> dict[str, Any]:
     return job()
 
 
-def heading(answer: httpx.Response) -> str:
-    found = re.search(r"<h1[^>]*>(.*?)</h1>", answer.text, re.DOTALL)
+def heading(response: httpx.Response) -> str:
+    found = re.search(r"<h1[^>]*>(.*?)</h1>", response.text, re.DOTALL)
     return "" if found is None else found[1]
 
 
-def notice(answer: httpx.Response) -> str:
-    found = re.search(r'<p class="notice" role="alert">(.*?)</p>', answer.text, re.DOTALL)
+def notice(response: httpx.Response) -> str:
+    found = re.search(r'<p class="notice" role="alert">(.*?)</p>', response.text, re.DOTALL)
     return "" if found is None else found[1]

@@ -1,4 +1,4 @@
-"""Pages as they were archived: what the other origin answers, and to whom; dates, changes, screenshots."""
+"""Archived pages: responses of the second origin, and to which clients; dates, changes, screenshots."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ from tests.web.live_server import client_of, served
 from tests.web.test_security import TOKEN
 
 
-class Shown(NamedTuple):
+class ServedPages(NamedTuple):
     app: FastAPI
     client: httpx.Client
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPages]:
     app = create_app(make_archived_crawl(tmp_path_factory.mktemp("archived") / "harbour"))
     with served(Path(), app=app) as address, client_of(address) as client:
-        yield Shown(app, client)
+        yield ServedPages(app, client)
 
 
 def frame_in(page: str) -> str:
@@ -54,40 +54,40 @@ def frame_in(page: str) -> str:
     return html.unescape(found[1])
 
 
-def framed(shown: Shown, url: str, **options: str) -> httpx.Response:
-    """What the frame of a page as archived shows first."""
-    page = shown.client.get("/archived", params={"url": url, **options})
+def framed(site: ServedPages, url: str, **options: str) -> httpx.Response:
+    """Return the first response in the frame of an archived page."""
+    page = site.client.get("/archived", params={"url": url, **options})
     assert page.status_code == 200
-    return shown.client.get(frame_in(page.text))
+    return site.client.get(frame_in(page.text))
 
 
-def part(answer: httpx.Response, url: str, kind: str = "part") -> httpx.Response:
-    """What the same view answers for another URL."""
-    view = urlsplit(str(answer.url))
+def fetch(response: httpx.Response, url: str, kind: str = "asset") -> httpx.Response:
+    """Fetch another URL in the same view."""
+    view = urlsplit(str(response.url))
     _, id, _, time, *_ = view.path.split("/")
     where = f"{view.scheme}://{view.netloc}/{id}/{kind}/{time}/{url}"
     return httpx.get(where, trust_env=False, headers={"Sec-Fetch-Dest": "image"})
 
 
-def test_a_page_is_shown_on_an_origin_of_its_own(shown: Shown) -> None:
-    page = shown.client.get("/archived", params={"url": HOME, "time": time_text(FIRST)})
+def test_a_page_is_served_on_a_second_origin(site: ServedPages) -> None:
+    page = site.client.get("/archived", params={"url": HOME, "time": time_text(FIRST)})
     frame = urlsplit(frame_in(page.text))
     assert frame.hostname == "127.0.0.1"
-    assert frame.port == shown.app.state.archived.port != shown.client.base_url.port
+    assert frame.port == site.app.state.archived.port != site.client.base_url.port
     assert 'sandbox=""' in page.text
     policy = page.headers["content-security-policy"]
     assert policy.endswith(f"; frame-src {frame.scheme}://{frame.netloc}/{frame.path.split('/')[1]}/")
-    answer = shown.client.get(frame_in(page.text))
-    assert answer.status_code == 200
-    assert "at nine" in answer.text
-    assert f'{A}/boat.png" alt="a boat"' in answer.text
+    response = site.client.get(frame_in(page.text))
+    assert response.status_code == 200
+    assert "at nine" in response.text
+    assert f'{A}/boat.png" alt="a boat"' in response.text
 
 
-def test_what_the_browser_is_told_of_it(shown: Shown) -> None:
-    answer = framed(shown, HOME)
-    headers = answer.headers
-    view = str(answer.url).partition("/shown/")[0].partition("/sent/")[0] + "/"
-    main = f"http://127.0.0.1:{shown.client.base_url.port}"
+def test_security_headers(site: ServedPages) -> None:
+    response = framed(site, HOME)
+    headers = response.headers
+    view = str(response.url).partition("/rendered/")[0].partition("/sent/")[0] + "/"
+    main = f"http://127.0.0.1:{site.client.base_url.port}"
     rules = dict(rule.strip().partition(" ")[::2] for rule in headers["content-security-policy"].split(";"))
     assert rules["sandbox"] == ""
     for name in ("default-src", "script-src", "connect-src", "form-action", "base-uri"):
@@ -100,102 +100,102 @@ def test_what_the_browser_is_told_of_it(shown: Shown) -> None:
     assert headers["connection-allowlist"] == "(response-origin)"
     assert "set-cookie" not in headers
     assert "server" not in headers
-    assert "frame-ancestors" not in part(answer, NEXT, "frame").headers["content-security-policy"]
+    assert "frame-ancestors" not in fetch(response, NEXT, "frame").headers["content-security-policy"]
 
 
-def test_parts_come_as_they_were_archived(shown: Shown) -> None:
-    answer = framed(shown, HOME)
-    boat = part(answer, f"{A}/boat.png")
+def test_assets_are_those_of_the_archive(site: ServedPages) -> None:
+    response = framed(site, HOME)
+    boat = fetch(response, f"{A}/boat.png")
     assert (boat.content, boat.headers["content-type"]) == (BOAT, "image/png")
-    style = part(answer, f"{A}/s.css")
+    style = fetch(response, f"{A}/s.css")
     assert style.headers["content-type"] == "text/css; charset=utf-8"
-    assert re.search(r'@import "/[\w-]+/part/\d+/http://a.org/more.css"', style.text)
-    assert re.search(r'url\("/[\w-]+/part/\d+/http://a.org/bg.png"\)', style.text)
+    assert re.search(r'@import "/[\w-]+/asset/\d+/http://a.org/more.css"', style.text)
+    assert re.search(r'url\("/[\w-]+/asset/\d+/http://a.org/bg.png"\)', style.text)
 
 
-def test_what_is_missing_is_counted(shown: Shown) -> None:
-    answer = framed(shown, HOME)
-    gone = part(answer, f"{A}/gone.png")
+def test_what_is_missing_is_counted(site: ServedPages) -> None:
+    response = framed(site, HOME)
+    gone = fetch(response, f"{A}/gone.png")
     assert (gone.status_code, gone.headers["content-type"]) == (404, "image/svg+xml")
-    part(answer, f"{A}/boat.png")
-    id = urlsplit(str(answer.url)).path.split("/")[1]
-    bar = shown.client.get("/archived/bar", params={"view": id}).text
-    assert "1 of 2 parts is not in the archive" in bar
+    fetch(response, f"{A}/boat.png")
+    id = urlsplit(str(response.url)).path.split("/")[1]
+    bar = site.client.get("/archived/bar", params={"view": id}).text
+    assert "1 of 2 assets is not in the archive" in bar
     assert f"{A}/gone.png" in bar
-    nowhere = part(answer, f"{A}/nowhere?<b>", "sent")
+    nowhere = fetch(response, f"{A}/nowhere?<b>", "sent")
     assert nowhere.status_code == 404
     assert "not in the archive" in nowhere.text
     assert "<b>" not in nowhere.text
-    assert "Not in the archive" in shown.client.get("/archived/bar", params={"view": id}).text
+    assert "Not in the archive" in site.client.get("/archived/bar", params={"view": id}).text
 
 
-def test_links_lead_to_what_is_archived(shown: Shown) -> None:
-    answer = framed(shown, HOME)
-    links = re.findall(r'href="(/[^"]+)">(next|nowhere|outside)', answer.text)
+def test_links_are_rewritten_to_the_archive(site: ServedPages) -> None:
+    response = framed(site, HOME)
+    links = re.findall(r'href="(/[^"]+)">(next|nowhere|outside)', response.text)
     assert [name for _, name in links] == ["next", "nowhere", "outside"]
-    base = str(answer.url).partition("/archived")[0]
+    base = str(response.url).partition("/archived")[0]
     origin = "/".join(base.split("/")[:3])
-    assert "The next page" in shown.client.get(origin + links[0][0]).text
+    assert "The next page" in site.client.get(origin + links[0][0]).text
     id = links[0][0].split("/")[1]
-    bar = shown.client.get("/archived/bar", params={"view": id}).text
+    bar = site.client.get("/archived/bar", params={"view": id}).text
     assert NEXT in bar, "the bar knows where the frame is"
 
 
-def test_redirects_stay_in_the_archive(shown: Shown) -> None:
-    answer = framed(shown, MOVED)
-    assert answer.status_code == 302
-    assert answer.headers["location"].endswith(f"/{NEXT}")
-    assert answer.headers["location"].startswith("/")
-    assert "set-cookie" not in answer.headers
+def test_redirects_stay_in_the_archive(site: ServedPages) -> None:
+    response = framed(site, MOVED)
+    assert response.status_code == 302
+    assert response.headers["location"].endswith(f"/{NEXT}")
+    assert response.headers["location"].startswith("/")
+    assert "set-cookie" not in response.headers
 
 
-def test_a_page_that_a_browser_showed(shown: Shown) -> None:
-    as_shown = framed(shown, APP)
-    assert "Made by scripts" in as_shown.text
-    assert "No" not in as_shown.text
-    as_sent = framed(shown, APP, sent="true")
-    assert "Made by scripts" not in as_sent.text
-    assert "<p>No scripts</p>" in as_sent.text
-    assert "<script" not in as_sent.text + as_shown.text
-    page = shown.client.get("/archived", params={"url": APP}).text
-    assert "As a browser showed it" in page
-    assert "As it was sent" in page
-    assert "As it was sent" not in shown.client.get("/archived", params={"url": HOME}).text
+def test_a_rendered_page(site: ServedPages) -> None:
+    rendered = framed(site, APP)
+    assert "Made by scripts" in rendered.text
+    assert "No" not in rendered.text
+    sent = framed(site, APP, sent="true")
+    assert "Made by scripts" not in sent.text
+    assert "<p>No scripts</p>" in sent.text
+    assert "<script" not in sent.text + rendered.text
+    page = site.client.get("/archived", params={"url": APP}).text
+    assert "As rendered" in page
+    assert "As sent by the server" in page
+    assert "As sent by the server" not in site.client.get("/archived", params={"url": HOME}).text
 
 
-def test_old_charsets_and_files(shown: Shown) -> None:
-    old = framed(shown, OLD)
+def test_old_charsets_and_files(site: ServedPages) -> None:
+    old = framed(site, OLD)
     assert old.headers["content-type"] == "text/html; charset=utf-8"
     assert "Käse" in old.text
-    page = shown.client.get("/archived", params={"url": PAPER}).text
+    page = site.client.get("/archived", params={"url": PAPER}).text
     saved = re.search(r'href="([^"]+)" rel="noreferrer">Save the file', page)
     assert saved is not None
-    file = shown.client.get(html.unescape(saved[1]))
+    file = site.client.get(html.unescape(saved[1]))
     assert file.content == b"PK\x03\x04 a file"
     assert file.headers["content-disposition"] == "attachment; filename*=UTF-8''paper.zip"
-    assert "A file: application/zip" in framed(shown, PAPER).text
+    assert "A file: application/zip" in framed(site, PAPER).text
 
 
-def test_the_nearest_date_is_shown(shown: Shown) -> None:
+def test_the_nearest_date_is_chosen(site: ServedPages) -> None:
     for time, said in ((FIRST, "nine"), (FIRST + 1000, "nine"), (SECOND, "ten"), (THIRD + 1e6, "ten")):
-        assert f"at {said}" in framed(shown, HOME, time=time_text(time)).text
-    assert "at ten" in framed(shown, HOME).text
-    assert shown.client.get("/archived", params={"url": HOME, "time": "yesterday"}).status_code == 400
+        assert f"at {said}" in framed(site, HOME, time=time_text(time)).text
+    assert "at ten" in framed(site, HOME).text
+    assert site.client.get("/archived", params={"url": HOME, "time": "yesterday"}).status_code == 400
 
 
-def test_nobody_gets_in_without_a_view(shown: Shown) -> None:
-    answer = framed(shown, HOME)
-    origin = "/".join(str(answer.url).split("/")[:3])
-    id = str(answer.url).split("/")[3]
+def test_a_view_is_required(site: ServedPages) -> None:
+    response = framed(site, HOME)
+    origin = "/".join(str(response.url).split("/")[:3])
+    id = str(response.url).split("/")[3]
     wrong = id[:-1] + ("A" if id[-1] != "A" else "B")
     for target in (
         "/", f"/{wrong}/sent/2023/{HOME}", f"/{id}/sent/x/{HOME}", f"/{id}/sent/2023/file:///etc/passwd",
         f"/{id}/other/2023/{HOME}", f"/{id}/", "/api/search?q=sea", "/archived?url=x", "/static/style.css",
     ):  # fmt: skip
-        answer = httpx.get(origin + target, trust_env=False)
-        assert answer.status_code == 404, target
-        assert "sandbox" in answer.headers["content-security-policy"]
-        assert "harbour" not in answer.text.lower()
+        response = httpx.get(origin + target, trust_env=False)
+        assert response.status_code == 404, target
+        assert "sandbox" in response.headers["content-security-policy"]
+        assert "harbour" not in response.text.lower()
     assert httpx.get(f"{origin}/{id}/sent/2023/{HOME}", trust_env=False).status_code == 200
     for method in ("POST", "PUT", "DELETE", "OPTIONS"):
         assert httpx.request(method, f"{origin}/{id}/sent/2023/{HOME}", trust_env=False).status_code == 405
@@ -213,58 +213,58 @@ def test_nobody_gets_in_without_a_view(shown: Shown) -> None:
         {"Origin": "OTHER", "Sec-Fetch-Dest": "empty", "Sec-Fetch-Site": "same-site"},
     ],
 )
-def test_the_api_answers_no_archived_page(shown: Shown, headers: dict[str, str]) -> None:
-    other = f"http://127.0.0.1:{shown.app.state.archived.port}"
+def test_the_api_answers_no_archived_page(site: ServedPages, headers: dict[str, str]) -> None:
+    other = f"http://127.0.0.1:{site.app.state.archived.port}"
     sent = {name: value.replace("OTHER", other) for name, value in headers.items()}
     for path in ("/api/search?q=harbour", "/api/archived?url=" + HOME, "/api/page?url=" + HOME):
-        answer = shown.client.get(path, headers=sent)
-        assert answer.status_code == 403
-        assert "access-control-allow-origin" not in answer.headers
-    assert shown.client.post("/api/crawl/stop", headers=sent).status_code == 403
-    assert shown.client.get("/api/search?q=harbour").status_code == 200
+        response = site.client.get(path, headers=sent)
+        assert response.status_code == 403
+        assert "access-control-allow-origin" not in response.headers
+    assert site.client.post("/api/crawl/stop", headers=sent).status_code == 403
+    assert site.client.get("/api/search?q=harbour").status_code == 200
 
 
-def test_the_dates_and_what_they_changed(shown: Shown) -> None:
-    found = shown.client.get("/api/archived", params={"url": HOME}).json()["dates"]
+def test_dates_and_changes(site: ServedPages) -> None:
+    found = site.client.get("/api/archived", params={"url": HOME}).json()["dates"]
     assert [date["time"] for date in found] == [FIRST, SECOND, THIRD]
     assert [date["changed"] for date in found] == [None, True, False]
-    page = shown.client.get("/archived/dates", params={"url": HOME}).text
+    page = site.client.get("/archived/dates", params={"url": HOME}).text
     assert "Archived 3 times, changed once." in page
-    assert shown.client.get("/api/archived", params={"url": A + "/nope"}).json()["dates"] == []
-    assert shown.client.get("/archived/dates", params={"url": A + "/nope"}).status_code == 404
-    assert shown.client.get("/archived", params={"url": A + "/nope"}).status_code == 404
-    app = shown.client.get("/api/archived", params={"url": APP}).json()["dates"]
+    assert site.client.get("/api/archived", params={"url": A + "/nope"}).json()["dates"] == []
+    assert site.client.get("/archived/dates", params={"url": A + "/nope"}).status_code == 404
+    assert site.client.get("/archived", params={"url": A + "/nope"}).status_code == 404
+    app = site.client.get("/api/archived", params={"url": APP}).json()["dates"]
     assert (app[0]["rendered"], app[0]["screenshot"]) == (True, True)
 
 
-def test_what_differs_between_two_dates(shown: Shown) -> None:
+def test_differences_between_two_dates(site: ServedPages) -> None:
     both = {"url": HOME, "before": time_text(FIRST), "after": time_text(SECOND)}
     for params in (both, {"url": HOME}, {**both, "before": both["after"], "after": both["before"]}):
-        found = shown.client.get("/api/archived/changes", params=params).json()
+        found = site.client.get("/api/archived/changes", params=params).json()
         assert (found["n_added"], found["n_removed"], found["complete"]) == (2, 1, True)
         lines = {(line["kind"], line["text"]) for line in found["lines"]}
         assert {("removed", "The ferry leaves at nine."), ("added", "The café is open.")} <= lines
-    page = shown.client.get("/archived/changes", params=both).text
+    page = site.client.get("/archived/changes", params=both).text
     assert "2 lines added, 1 line removed." in page
     assert "<mark>nine.</mark>" in page
-    same = shown.client.get("/archived/changes", params={**both, "before": time_text(THIRD)}).text
+    same = site.client.get("/archived/changes", params={**both, "before": time_text(THIRD)}).text
     assert "the text is the same" in same
 
 
-def test_screenshots_are_pictures_in_the_results(shown: Shown) -> None:
-    shown.client.get("/archived", params={"url": APP})  # the archive has been read by now
-    assert "/archived/picture?" not in shown.client.get("/?q=ferry").text
-    page = shown.client.get("/?q=app").text
+def test_screenshots_are_pictures_in_the_results(site: ServedPages) -> None:
+    site.client.get("/archived", params={"url": APP})  # the archive has been read by now
+    assert "/archived/picture?" not in site.client.get("/?q=ferry").text
+    page = site.client.get("/?q=app").text
     assert '<img src="/archived/picture?url=http%3A%2F%2Fa.org%2Fapp" alt="" loading="lazy"' in page
-    picture = shown.client.get("/archived/picture", params={"url": APP})
+    picture = site.client.get("/archived/picture", params={"url": APP})
     assert (picture.content, picture.headers["content-type"]) == (SCREEN, "image/png")
     assert picture.headers["cross-origin-resource-policy"] == "same-origin"
-    assert shown.client.get("/archived/picture", params={"url": HOME}).status_code == 404
+    assert site.client.get("/archived/picture", params={"url": HOME}).status_code == 404
 
 
-def test_results_and_details_lead_there(shown: Shown) -> None:
-    assert "/archived?url=http%3A%2F%2Fa.org%2F" in shown.client.get("/?q=harbour").text
-    details = shown.client.get("/page", params={"url": HOME}).text
+def test_results_and_details_lead_there(site: ServedPages) -> None:
+    assert "/archived?url=http%3A%2F%2Fa.org%2F" in site.client.get("/?q=harbour").text
+    details = site.client.get("/page", params={"url": HOME}).text
     assert 'href="/archived?url=http%3A%2F%2Fa.org%2F">As archived' in details
 
 
@@ -280,8 +280,8 @@ def test_what_is_appended_is_seen_and_a_screenshot_must_be_one(tmp_path: Path) -
         assert client.get("/archived/picture", params={"url": HOME}).status_code == 404
 
 
-def test_with_a_token_only_those_who_have_it_begin_a_view(shown: Shown) -> None:
-    folder = shown.app.state.crawl.path
+def test_a_view_needs_the_token(site: ServedPages) -> None:
+    folder = site.app.state.crawl.path
     app = create_app(folder, token=TOKEN, only_this_machine=False)
     with served(folder, app=app) as address, client_of(address) as client:
         for path in ("/archived", "/archived/dates", "/archived/picture", "/api/archived"):
@@ -292,30 +292,30 @@ def test_with_a_token_only_those_who_have_it_begin_a_view(shown: Shown) -> None:
         assert frame.startswith(f"http://crawl.example:{app.state.archived.port}/")
         path = urlsplit(frame).path
         there = f"http://127.0.0.1:{app.state.archived.port}{path}"
-        answer = httpx.get(there, headers={"Host": f"crawl.example:{app.state.archived.port}"}, trust_env=False)
-        assert answer.status_code == 200
-        assert "frame-ancestors http://crawl.example:1234;" in answer.headers["content-security-policy"]
+        response = httpx.get(there, headers={"Host": f"crawl.example:{app.state.archived.port}"}, trust_env=False)
+        assert response.status_code == 200
+        assert "frame-ancestors http://crawl.example:1234;" in response.headers["content-security-policy"]
 
 
-def test_an_address_of_ipv6_is_called_by_name(shown: Shown) -> None:
-    page = shown.client.get("/archived", params={"url": HOME}, headers={"Host": "[::1]:1234"})
-    port = shown.app.state.archived.port
+def test_an_address_of_ipv6_is_called_by_name(site: ServedPages) -> None:
+    page = site.client.get("/archived", params={"url": HOME}, headers={"Host": "[::1]:1234"})
+    port = site.app.state.archived.port
     assert frame_in(page.text).startswith(f"http://localhost:{port}/")
-    answer = httpx.get(frame_in(page.text).replace("localhost", "127.0.0.1"), trust_env=False)
-    assert "frame-ancestors" not in answer.headers["content-security-policy"]
-    app = create_app(shown.app.state.crawl.path, token=TOKEN, only_this_machine=False)
+    response = httpx.get(frame_in(page.text).replace("localhost", "127.0.0.1"), trust_env=False)
+    assert "frame-ancestors" not in response.headers["content-security-policy"]
+    app = create_app(site.app.state.crawl.path, token=TOKEN, only_this_machine=False)
     with served(Path(), app=app) as address, client_of(address) as client:
         said = {"Host": "[2001:db8::1]:80", "Authorization": b"Bearer " + TOKEN.encode()}
-        answer = client.get("/archived", params={"url": HOME}, headers=said)
-        assert answer.status_code == 400
-        assert "by a name" in answer.text
+        response = client.get("/archived", params={"url": HOME}, headers=said)
+        assert response.status_code == 400
+        assert "by a host name" in response.text
 
 
-def test_behind_a_web_server_the_other_origin_is_named(shown: Shown) -> None:
-    folder = shown.app.state.crawl.path
+def test_behind_a_web_server_the_other_origin_is_named(site: ServedPages) -> None:
+    folder = site.app.state.crawl.path
     app = create_app(folder, archived_at="https://archive.example.org/")
     with served(folder, app=app) as address, client_of(address) as client:
         assert frame_in(client.get("/archived", params={"url": HOME}).text).startswith("https://archive.example.org/")
     for wrong in ("archive.example.org", "https://a b", "ftp://x", "https://a.org/path", "https://a.org; script-src *"):
-        with pytest.raises(InputError, match="--archived-at"):
+        with pytest.raises(InputError, match="--archive-origin"):
             create_app(folder, archived_at=wrong)

@@ -1,4 +1,4 @@
-"""The drawing of a crawl's course: what is drawn is what was proved."""
+"""The chart of a crawl's progress: it draws the proved bounds."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orienteer.store.course import CoursePoint
+from orienteer.store.progress_points import ProgressPoint
 from orienteer.web.band_chart import Scale, band_chart, round_numbers, short_count
 
 
-def point(n_done: int, lower: float, upper: float, blocked: float = 0.0, rate: float = 1.0) -> CoursePoint:
-    return CoursePoint(0, n_done, n_done, lower, upper, blocked, rate, 1e9)
+def point(n_done: int, lower: float, upper: float, blocked: float = 0.0, rate: float = 1.0) -> ProgressPoint:
+    return ProgressPoint(0, n_done, n_done, lower, upper, blocked, rate, 1e9)
 
 
 def corners(path: str) -> list[tuple[float, float]]:
     return [tuple(map(float, corner.split())) for corner in re.split("[MLZ]", path) if corner]  # type: ignore[misc]
 
 
-COURSE = [point(0, 0.0, 0.85), point(50, 0.5, 0.9, 0.05, 4.0), point(100, 0.75, 0.95, 0.1, 2.0)]
+POINTS = [point(0, 0.0, 0.85), point(50, 0.5, 0.9, 0.05, 4.0), point(100, 0.75, 0.95, 0.1, 2.0)]
 
 
 SCALE = Scale(0.025)  # half of what is missing at last
@@ -50,7 +50,7 @@ def test_marks_have_room(upper: float, until: float | None) -> None:
 
 
 def test_the_band_lies_between_the_bounds() -> None:
-    chart = band_chart(COURSE, 0.9, None)
+    chart = band_chart(POINTS, 0.9, None)
     assert chart is not None
     assert corners(chart.lower) == [(0, 1000), (500, at(0.5)), (1000, at(0.75))]
     assert corners(chart.upper) == [(0, at(0.85)), (500, at(0.9)), (1000, at(0.95))]
@@ -69,7 +69,7 @@ def test_the_band_lies_between_the_bounds() -> None:
 
 
 def test_what_is_measured_is_a_line_that_ends_in_what_is_claimed() -> None:
-    walked = [COURSE[0], replace(COURSE[1], measured=0.8), replace(COURSE[2], measured=0.91, claimed=0.9)]
+    walked = [POINTS[0], replace(POINTS[1], measured=0.8), replace(POINTS[2], measured=0.91, claimed=0.9)]
     chart = band_chart(walked, 0.9, None)
     assert chart is not None
     assert corners(chart.measured) == [(500, at(0.8)), (1000, at(0.91))]
@@ -86,8 +86,8 @@ def test_what_is_measured_is_a_line_that_ends_in_what_is_claimed() -> None:
     ("budget", "at", "n_most"),
     [(None, None, 100), (1000, None, 100), (125, "100.00%", 125), (100, "100.00%", 100), (80, "80.00%", 100)],
 )
-def test_a_budget_is_shown_when_it_is_near(budget: int | None, at: str | None, n_most: int) -> None:
-    chart = band_chart(COURSE, None, budget)
+def test_a_budget_is_drawn_when_it_is_near(budget: int | None, at: str | None, n_most: int) -> None:
+    chart = band_chart(POINTS, None, budget)
     assert chart is not None
     assert (chart.budget and chart.budget.at, chart.n_most) == (at, n_most)
 
@@ -98,7 +98,7 @@ def test_without_pages_there_is_no_drawing() -> None:
 
 
 @given(n=st.integers(1, 10**9), rows=st.integers(1, 40), data=st.data())
-def test_any_course_can_be_drawn(n: int, rows: int, data: Any) -> None:
+def test_any_progress_can_be_drawn(n: int, rows: int, data: Any) -> None:
     counts = [*sorted(data.draw(st.integers(0, n)) for _ in range(rows)), n]
     chart = band_chart([point(count, 0.0, 1.0) for count in counts], None, None)
     assert chart is not None

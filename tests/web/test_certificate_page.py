@@ -9,7 +9,7 @@ import pytest
 
 from orienteer.certificates.checking import check_certificate
 from orienteer.store.folder import CrawlFolder
-from orienteer.web.kept_certificate import KeptCertificate, StillMakingError
+from orienteer.web.cached_certificate import CachedCertificate, StillMakingError
 
 
 @pytest.fixture(scope="module")
@@ -20,11 +20,11 @@ def ready(client: httpx.Client, small_crawl: Path) -> httpx.Client:
     return client
 
 
-def test_it_is_shown_and_can_be_downloaded(ready: httpx.Client, small_crawl: Path, tmp_path: Path) -> None:
-    shown = ready.get("/certificate").text
-    assert "Coverage certificate" in shown
-    assert "Proved: at least 97.0" in shown
-    assert "<style" not in shown
+def test_it_is_displayed_and_can_be_downloaded(ready: httpx.Client, small_crawl: Path, tmp_path: Path) -> None:
+    page = ready.get("/certificate").text
+    assert "Coverage certificate" in page
+    assert "Proved: at least 97.0" in page
+    assert "<style" not in page
     assert ready.get("/certificate/style.css").headers["content-type"].startswith("text/css")
     file = ready.get("/certificate/download")
     assert file.headers["content-disposition"] == 'attachment; filename="harbour.certificate.html"'
@@ -36,17 +36,17 @@ def test_it_is_shown_and_can_be_downloaded(ready: httpx.Client, small_crawl: Pat
 
 def test_there_is_none_while_the_crawl_runs(ready: httpx.Client, small_crawl: Path) -> None:
     with CrawlFolder.open(small_crawl):
-        shown = ready.get("/certificate")
-        assert (shown.status_code, "The crawl is running." in shown.text) == (200, True)
+        page = ready.get("/certificate")
+        assert (page.status_code, "The crawl is running." in page.text) == (200, True)
         assert ready.get("/api/certificate").status_code == 409
     assert "Coverage certificate" in ready.get("/certificate").text
 
 
-def test_who_asks_while_it_is_made_is_told_so(small_crawl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("orienteer.web.kept_certificate._PATIENCE_S", 0.0)
-    kept = KeptCertificate(small_crawl)
+def test_a_request_while_it_is_made(small_crawl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orienteer.web.cached_certificate._TIMEOUT_S", 0.0)
+    cached = CachedCertificate(small_crawl)
     with pytest.raises(StillMakingError, match="is being made"):
-        kept.facts()
-    assert kept._thread is not None
-    kept._thread.join()
-    assert kept.facts().proved.lower > 0.97
+        cached.facts()
+    assert cached._thread is not None
+    cached._thread.join()
+    assert cached.facts().proved.lower > 0.97

@@ -1,4 +1,4 @@
-"""What is proved and measured as two bands, and the course of a crawl with refreshes as one."""
+"""Proved and measured coverage as two bands, and the progress of a crawl with refreshes as a single curve."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.store.course import CoursePoint
+from orienteer.store.progress_points import ProgressPoint
 from orienteer.web.coverage_bands import coverage_bands
 from orienteer.web.crawl_watch import CrawlNow, CrawlWatch
-from orienteer.web.whole_course import whole_course
+from orienteer.web.whole_progress import whole_progress
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +44,9 @@ def test_nothing_is_drawn_while_nothing_is_proved(now: CrawlNow) -> None:
 
 
 def test_a_refresh_is_one_step_of_the_whole_crawl() -> None:
-    first = [CoursePoint(0, n, n, n / 100, 0.9, 0.0, 1.0, float(n)) for n in (0, 40, 80)]
-    refreshed = [CoursePoint(1, 80 + n, n, n / 50, 0.9, 0.0, 1.0, 100.0 + n) for n in (0, 10, 20)]
-    whole = whole_course([*first, *refreshed], 0.85, 0.95, 0.01)
+    first = [ProgressPoint(0, n, n, n / 100, 0.9, 0.0, 1.0, float(n)) for n in (0, 40, 80)]
+    refreshed = [ProgressPoint(1, 80 + n, n, n / 50, 0.9, 0.0, 1.0, 100.0 + n) for n in (0, 10, 20)]
+    whole = whole_progress([*first, *refreshed], 0.85, 0.95, 0.01)
     assert whole[:3] == first
     assert [(point.n_done, point.lower, point.upper, point.time) for point in whole[3:]] == [(100, 0.85, 0.95, 120.0)]
-    assert whole_course(first, 0.85, 0.95, 0.01) == first
+    assert whole_progress(first, 0.85, 0.95, 0.01) == first

@@ -1,4 +1,4 @@
-"""/api/crawl: how a crawl stands, live; stop and resume, and who may ask for that."""
+"""/api/crawl: the live state of a crawl; stop and resume, and which clients may do that."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from orienteer.store.folder import CrawlFolder
 from orienteer.store.lock import holder_of
 from orienteer.web import crawl_watch
 from orienteer.web.app import create_app
-from tests.cli.live_process import PATIENCE_S, wait_until
+from tests.cli.live_process import TEST_TIMEOUT_S, wait_until
 from tests.live.live_crawls import crawled
 from tests.web.live_server import client_of, served
 from tests.web.slow_crawl import SlowCrawl, slow_web, stop_holder
@@ -44,7 +44,7 @@ def crawl(web: FakeWeb, tmp_path: Path) -> Iterator[SlowCrawl]:
 
 
 def events(stream: httpx.Response) -> Iterator[dict[str, Any]]:
-    """What is told, one after the other."""
+    """Yield the events of a stream."""
     kind = ""
     for line in stream.iter_lines():
         if line.startswith("event: "):
@@ -55,8 +55,8 @@ def events(stream: httpx.Response) -> Iterator[dict[str, Any]]:
 
 
 def test_a_finished_crawl(client: httpx.Client, small_crawl: Path) -> None:
-    told = client.get("/api/crawl").json()
-    now, course = told["now"], told["course"]
+    data = client.get("/api/crawl").json()
+    now, progress = data["now"], data["progress"]
     assert (now["phase"], now["process"], now["goal_reached"]) == ("stopped", None, False)
     reached = "a coverage of 99.999 % of what is reachable is proved"
     assert now["stopped"] == f"goal not reached: {reached}, but 99.999 % of everything cannot be proved"
@@ -70,8 +70,8 @@ def test_a_finished_crawl(client: httpx.Client, small_crawl: Path) -> None:
     assert {host["host"] for host in now["hosts"]} == {
         f"{name}.harbour.test" for name in ("www", "museum", "library", "club")
     }
-    assert all(point["lower"] <= point["upper"] for point in course)
-    assert (course[0]["n_done"], course[-1]["n_done"]) == (0, now["n_done"])
+    assert all(point["lower"] <= point["upper"] for point in progress)
+    assert (progress[0]["n_done"], progress[-1]["n_done"]) == (0, now["n_done"])
     frontier = client.get("/api/crawl/frontier").json()
     assert frontier == {
         "top": {"epoch": 0, "position": now["position"], "policy": "certified", "n_frontier": 0, "pages": []},
@@ -80,13 +80,13 @@ def test_a_finished_crawl(client: httpx.Client, small_crawl: Path) -> None:
     }
 
 
-def test_it_is_told_while_it_goes_on_stopped_and_gone_on_with(crawl: SlowCrawl) -> None:
+def test_it_is_streamed_stopped_and_resumed(crawl: SlowCrawl) -> None:
     with crawl.running() as process, served(crawl.folder) as address, client_of(address) as client:
         with client.stream("GET", "/api/crawl/events") as stream:
             assert stream.headers["content-type"].startswith("text/event-stream")
-            told = events(stream)
-            first = next(now for now in told if now["n_done"] > 0)
-            later = next(now for now in told if now["n_done"] > first["n_done"] + 20)
+            data = events(stream)
+            first = next(now for now in data if now["n_done"] > 0)
+            later = next(now for now in data if now["n_done"] > first["n_done"] + 20)
         assert (later["phase"], later["process"]) == ("running", process.pid)
         assert later["position"] > first["position"]
         assert later["pages_per_s"] > 0
@@ -99,45 +99,45 @@ def test_it_is_told_while_it_goes_on_stopped_and_gone_on_with(crawl: SlowCrawl) 
         priorities = [page["priority"] for page in top["pages"][n_needed:]]
         assert priorities == sorted(priorities, reverse=True)
         assert client.post("/api/crawl/resume").status_code == 409
-        assert client.post("/api/crawl/stop").json() == {"process": process.pid, "trouble": None}
+        assert client.post("/api/crawl/stop").json() == {"process": process.pid, "problem": None}
         process.ended()
         wait_until(lambda: client.get("/api/crawl").json()["now"]["phase"] == "stopped")
         stopped = client.get("/api/crawl").json()
-        assert stopped["now"]["stopped"].startswith("goal not reached: it was interrupted")
+        assert stopped["now"]["stopped"] == "stopped by you. Resume any time"
         assert client.post("/api/crawl/stop").status_code == 409
 
         again = client.post("/api/crawl/resume", json={"budget": 1100}).json()
-        assert again["trouble"] is None
+        assert again["problem"] is None
         with client.stream("GET", "/api/crawl/events") as stream:
             now = next(now for now in events(stream) if now["n_done"] > stopped["now"]["n_done"])
         assert (now["phase"], now["process"], now["budget"]) == ("running", again["process"], 1100)
-        course = client.get("/api/crawl").json()["course"]
-        assert course[: len(stopped["course"])] == stopped["course"], "it has one course"
+        progress = client.get("/api/crawl").json()["progress"]
+        assert progress[: len(stopped["progress"])] == stopped["progress"], "the progress continues"
         client.post("/api/crawl/stop")
         wait_until(lambda: holder_of(crawl.folder) is None)
 
 
-def test_a_crawl_that_was_killed_is_read_anew_for_its_frontier(crawl: SlowCrawl) -> None:
+def test_a_killed_crawl_is_replayed_for_its_frontier(crawl: SlowCrawl) -> None:
     with crawl.running() as process, served(crawl.folder) as address, client_of(address) as client:
         wait_until(lambda: client.get("/api/crawl").json()["now"]["n_done"] > 30)
         process.kill()
         wait_until(lambda: not client.get("/api/crawl").json()["now"]["process"])
         now = client.get("/api/crawl").json()["now"]
         wait_until(lambda: (client.get("/api/crawl/frontier").json()["top"] or {}).get("position") == now["position"])
-        told = client.get("/api/crawl/frontier").json()
-    assert (len(told["top"]["pages"]), told["n_events_ago"]) == (25, 0)
+        data = client.get("/api/crawl/frontier").json()
+    assert (len(data["top"]["pages"]), data["n_events_ago"]) == (25, 0)
     assert now["stopped"].startswith("the last run ended without a report")
 
 
-def test_a_frontier_of_pages_that_were_lost_is_read_anew(crawl: SlowCrawl) -> None:
-    """A crawl that is killed may have told of pages that were not acknowledged yet."""
+def test_a_frontier_of_lost_pages_is_replayed(crawl: SlowCrawl) -> None:
+    """A killed crawl may have written pages to the file that were not yet committed."""
     with crawl.running() as process, served(crawl.folder) as address, client_of(address) as client:
         wait_until(lambda: client.get("/api/crawl").json()["now"]["n_done"] > 30)
         process.kill()
         wait_until(lambda: not client.get("/api/crawl").json()["now"]["process"])
         position = client.get("/api/crawl").json()["now"]["position"]
-        told = json.loads((crawl.folder / "frontier.json").read_text())
-        (crawl.folder / "frontier.json").write_text(json.dumps(told | {"position": position + 7}))
+        data = json.loads((crawl.folder / "frontier.json").read_text())
+        (crawl.folder / "frontier.json").write_text(json.dumps(data | {"position": position + 7}))
         wait_until(lambda: (client.get("/api/crawl/frontier").json()["top"] or {}).get("position") == position)
 
 
@@ -146,20 +146,20 @@ def test_a_crawl_that_cannot_go_on_says_why(web: FakeWeb, tmp_path: Path) -> Non
     crawled(web, web.site.seeds, folder, budget=3)
     (folder / "crawl.toml").write_text((folder / "crawl.toml").read_text().replace("workers = 8", "workers = -8"))
     with served(folder) as address, client_of(address) as client:
-        answer = client.post("/api/crawl/resume", json={"budget": 10})
-    assert answer.status_code == 400
-    assert "workers is -8" in answer.json()["error"]
+        response = client.post("/api/crawl/resume", json={"budget": 10})
+    assert response.status_code == 400
+    assert "workers is -8" in response.json()["error"]
 
 
-def test_what_the_crawl_says_itself_is_shown(web: FakeWeb, tmp_path: Path) -> None:
-    """It ends at once, since something is in its way that nobody could know of before."""
+def test_an_error_of_the_crawl_is_displayed(web: FakeWeb, tmp_path: Path) -> None:
+    """It ends at once, with an error that cannot be detected before the start."""
     folder = tmp_path / "crawl"
     crawled(web, web.site.seeds, folder, budget=3)
-    (folder / "archive").rename(folder / "elsewhere")
+    (folder / "archive").rename(folder / "moved")
     (folder / "archive").write_text("")
     with served(folder) as address, client_of(address) as client:
         client.post("/api/crawl/resume", json={"budget": 10})
-        wait_until(lambda: client.get("/crawl").status_code == 409 or client.get("/api/crawl").json()["now"]["trouble"])
+        wait_until(lambda: client.get("/crawl").status_code == 409 or client.get("/api/crawl").json()["now"]["problem"])
 
 
 @pytest.mark.parametrize(
@@ -168,8 +168,8 @@ def test_what_the_crawl_says_itself_is_shown(web: FakeWeb, tmp_path: Path) -> No
         ({"until": 2}, 422, "less than or equal to 1"),
         ({"until": "much"}, 422, "number"),
         ({"budget": 0}, 422, "greater than or equal to 1"),
-        ({}, 409, "the budget of 3 pages is spent"),
-        ({"budget": 2}, 409, "the budget of 2 pages is spent"),
+        ({}, 409, "the limit of 3 pages is reached"),
+        ({"budget": 2}, 409, "the limit of 2 pages is reached"),
     ],
 )
 def test_a_goal_that_makes_no_sense_is_refused(
@@ -178,9 +178,9 @@ def test_a_goal_that_makes_no_sense_is_refused(
     folder = tmp_path / "crawl"
     crawled(web, web.site.seeds, folder, budget=3)
     with served(folder) as address, client_of(address) as client:
-        answer = client.post("/api/crawl/resume", json=goal)
-        assert answer.status_code == status
-        assert said in answer.json()["error"]
+        response = client.post("/api/crawl/resume", json=goal)
+        assert response.status_code == status
+        assert said in response.json()["error"]
         form = client.post("/crawl/resume", data={"until": "very much", "budget": ""})
         assert form.status_code == 400
         assert "the coverage is &#39;very much&#39;" in form.text
@@ -200,43 +200,43 @@ def test_a_crawl_in_this_very_process_is_not_interrupted(web: FakeWeb, tmp_path:
     folder = tmp_path / "crawl"
     crawled(web, web.site.seeds, folder, budget=3)
     with CrawlFolder.open(folder), served(folder) as address, client_of(address) as client:
-        answer = client.post("/api/crawl/stop")
-    assert answer.status_code == 409
-    assert "the crawl runs in this process" in answer.json()["error"]
+        response = client.post("/api/crawl/stop")
+    assert response.status_code == 409
+    assert "the crawl runs in this process" in response.json()["error"]
 
 
 def test_many_watch_and_the_folder_is_read_once(small_crawl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    looks: list[float] = []
-    look = FolderWatcher.look
+    reads: list[float] = []
+    status = FolderWatcher.status
 
-    def counted(onlooker: FolderWatcher, *args: Any) -> Any:
-        looks.append(threading.get_ident())
-        return look(onlooker, *args)
+    def counted(watcher: FolderWatcher, *args: Any) -> Any:
+        reads.append(threading.get_ident())
+        return status(watcher, *args)
 
-    monkeypatch.setattr(FolderWatcher, "look", counted)
-    monkeypatch.setattr(crawl_watch, "_EVERY_S", 3600.0)
+    monkeypatch.setattr(FolderWatcher, "status", counted)
+    monkeypatch.setattr(crawl_watch, "_MIN_INTERVAL_S", 3600.0)
     watch = create_app(small_crawl).state.watch
     with ThreadPoolExecutor(8) as pool:
         seen = list(pool.map(lambda _: watch.now(), range(40)))
-    assert len({id(now) for now in seen}) == len(looks) == 1
+    assert len({id(now) for now in seen}) == len(reads) == 1
 
 
-def test_the_server_ends_though_somebody_is_watching(small_crawl: Path) -> None:
+def test_the_server_ends_while_clients_are_connected(small_crawl: Path) -> None:
     """`served` waits for the end of the server, ten seconds at most."""
     with ThreadPoolExecutor(2) as pool:
-        begun = threading.Barrier(3, timeout=PATIENCE_S)
+        begun = threading.Barrier(3, timeout=TEST_TIMEOUT_S)
 
         def watch(address: str) -> int:
             with client_of(address) as client, client.stream("GET", "/api/crawl/events") as stream:
-                told = events(stream)
-                next(told)
+                data = events(stream)
+                next(data)
                 begun.wait()
-                return len(list(told))
+                return len(list(data))
 
         with served(small_crawl) as address:
             ends = [pool.submit(watch, address) for _ in range(2)]
             begun.wait()
-        assert [end.result(PATIENCE_S) for end in ends] == [0, 0], "they end in good order"
+        assert [end.result(TEST_TIMEOUT_S) for end in ends] == [0, 0], "they end in good order"
 
 
 def test_who_goes_is_forgotten(small_crawl: Path) -> None:
@@ -248,17 +248,17 @@ def test_who_goes_is_forgotten(small_crawl: Path) -> None:
         assert client.get("/api/crawl").status_code == 200
 
 
-def test_the_page_shows_how_it_stands_without_scripts(client: httpx.Client) -> None:
+def test_the_page_works_without_scripts(client: httpx.Client) -> None:
     text = client.get("/crawl").text.replace("<wbr>", "")
     assert "Goal not reached: a coverage of 99.999 % of what is reachable is proved" in text
     assert '<p class="notice">99.999 % cannot be proved: up to ' in text
     assert "museum.harbour.test" in text
     assert '<path class="area" d="M' in text
     assert "style=" not in text
-    parts = client.get("/crawl/now").text
-    assert "<html" not in parts
+    fragment = client.get("/crawl/now").text
+    assert "<html" not in fragment
     for part in ("state", "controls", "cards", "chart", "frontier", "tables"):
-        assert f'id="crawl-{part}"' in parts
+        assert f'id="crawl-{part}"' in fragment
         assert f'id="crawl-{part}"' in text
 
 
@@ -270,8 +270,8 @@ def test_epochs_can_be_chosen(client: httpx.Client) -> None:
 
 def test_it_is_in_the_description_of_the_api(client: httpx.Client) -> None:
     paths = client.get("/api/openapi.json").json()["paths"]
-    told = {path: set(methods) for path, methods in paths.items() if path.startswith("/api/crawl")}
-    assert told == {
+    data = {path: set(methods) for path, methods in paths.items() if path.startswith("/api/crawl")}
+    assert data == {
         "/api/crawl": {"get"},
         "/api/crawl/frontier": {"get"},
         "/api/crawl/events": {"get"},

@@ -14,7 +14,7 @@ from orienteer.search.search_index import SearchIndex
 from orienteer.store.database_view import DatabaseView
 from orienteer.store.folder import CrawlFolder
 from orienteer.web import crawl_map
-from orienteer.web.crawl_map import CrawlMap, KeptMap
+from orienteer.web.crawl_map import CachedMap, CrawlMap
 from tests.conftest import random_web
 from tests.search.small_webs import HandmadeCrawl
 from tests.search.small_webs import page as made_page
@@ -23,8 +23,8 @@ from tests.web.wide_crawl import host_name, many_hosts, urls_of_hosts, written_c
 
 
 def map_of(folder: Path) -> CrawlMap:
-    with DatabaseView(folder / "crawl.db") as survey:
-        return CrawlMap.of(survey)
+    with DatabaseView(folder / "crawl.db") as database:
+        return CrawlMap.of(database)
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def test_before_the_first_page_there_is_nothing(tmp_path: Path) -> None:
     assert (found.names, len(found.urls), len(found.circles.layout.x)) == ([], 0, 0)
 
 
-def test_one_host_is_shown_by_its_parts(tmp_path: Path, rng: np.random.Generator) -> None:
+def test_a_single_host_is_divided_by_folders(tmp_path: Path, rng: np.random.Generator) -> None:
     graph = random_web(rng, 60)
     urls = [f"http://a.test/{'xyz'[page % 3]}/{page}" for page in range(60)]
     found = map_of(
@@ -128,25 +128,25 @@ def test_a_written_crawl_is_the_graph_it_was_made_of(tmp_path: Path, rng: np.ran
     assert found.masses.mass == pytest.approx(expected.masses.mass)
 
 
-def test_a_map_is_kept_until_the_crawl_has_gone_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_map_is_cached_until_the_crawl_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now_s = 1000.0
     monkeypatch.setattr(crawl_map, "time", SimpleNamespace(monotonic=lambda: now_s))  # here alone: servers have clocks
     crawl = HandmadeCrawl(tmp_path / "crawl")
     crawl.add({"http://a.org/": made_page("A", "a")})
-    kept = KeptMap(crawl.path)
-    first = kept.current()
-    assert kept.drawn() is first
+    cached = CachedMap(crawl.path)
+    first = cached.current()
+    assert cached.drawn() is first
     crawl.add({"http://b.org/": made_page("B", "b")})
-    assert kept.current() is first, "it was made a moment ago"
+    assert cached.current() is first, "it was made a moment ago"
     now_s += 3
-    assert sorted(kept.current().names) == ["a.org", "b.org"]
+    assert sorted(cached.current().names) == ["a.org", "b.org"]
 
 
 def test_a_folder_without_a_crawl_is_refused(tmp_path: Path) -> None:
     CrawlFolder.create(tmp_path / "crawl", "").close()
     (tmp_path / "crawl" / "crawl.db").unlink()
     with pytest.raises(Exception, match="crawl.db"):
-        KeptMap(tmp_path / "crawl").current()
+        CachedMap(tmp_path / "crawl").current()
 
 
 def test_what_is_known_and_not_fetched_is_counted_by_region(small: CrawlMap) -> None:
@@ -156,9 +156,9 @@ def test_what_is_known_and_not_fetched_is_counted_by_region(small: CrawlMap) -> 
     assert set(shares.values()) == {1.0}
 
 
-def test_the_parts_of_one_host_are_counted_too() -> None:
+def test_unfetched_pages_of_folders_are_counted() -> None:
     urls = UrlTable.of(["http://a.org/", "http://a.org/b/1", "http://a.org/b/2"])
     graph = LinkGraph.from_links(3, [0, 0], [1, 2])
-    others = UrlTable.of(["http://a.org/b/3", "http://a.org/c", "http://elsewhere.org/b/4"])
-    found = CrawlMap.of_graph(graph, urls, 0, others, stands_for=2)
+    others = UrlTable.of(["http://a.org/b/3", "http://a.org/c", "http://other.org/b/4"])
+    found = CrawlMap.of_graph(graph, urls, 0, others, sample_step=2)
     assert dict(zip(found.names, found.n_others.tolist(), strict=True)) == {"/": 2, "/b/": 2}

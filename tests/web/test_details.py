@@ -1,4 +1,4 @@
-"""What is told of one page, as JSON and as a page."""
+"""The details of a page, as JSON and as HTML."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import pytest
 from tests.web.small_crawl import CHARTS, DEAD, FERRY, FORBIDDEN, LIBRARY, MOVED, REPEATED, REPETITION, WORLD
 
 
-def told(client: httpx.Client, url: str, status: int = 200) -> dict:
-    answer = client.get("/api/page", params={"url": url})
-    assert answer.status_code == status
+def get_json(client: httpx.Client, url: str, status: int = 200) -> dict:
+    response = client.get("/api/page", params={"url": url})
+    assert response.status_code == status
     assert client.get("/page", params={"url": url}).status_code == status
-    return answer.json()
+    return response.json()
 
 
 def test_a_page_that_was_fetched(client: httpx.Client) -> None:
-    page = told(client, CHARTS)
+    page = get_json(client, CHARTS)
     assert page["facts"]["state"] == "fetched"
-    assert page["in_words"]["title"] == "Old sea charts"
+    assert page["description"]["title"] == "Old sea charts"
     ranks = {rank["seen_from"]: rank for rank in page["ranks"]}
     assert ranks["outside"]["position"] < ranks["inside"]["position"] <= ranks["inside"]["n_pages"]
     assert "Old charts" in page["link_texts"]
@@ -27,7 +27,7 @@ def test_a_page_that_was_fetched(client: httpx.Client) -> None:
 
 
 def test_what_is_linked_to_from_inside_is_worth_more_there(client: httpx.Client) -> None:
-    inside, outside = told(client, FERRY)["ranks"]
+    inside, outside = get_json(client, FERRY)["ranks"]
     assert inside["rank"] > outside["rank"]
 
 
@@ -41,9 +41,9 @@ def test_what_is_linked_to_from_inside_is_worth_more_there(client: httpx.Client)
     ],
 )
 def test_a_page_that_is_no_result_says_why(client: httpx.Client, url: str, state: str, words: str) -> None:
-    page = told(client, url)
+    page = get_json(client, url)
     assert page["facts"]["state"] == state
-    assert words in page["in_words"]["state"]
+    assert words in page["description"]["state"]
     assert page["ranks"] == []
 
 
@@ -54,17 +54,17 @@ def test_other_pages_that_are_named_are_links_to_their_details(client: httpx.Cli
 
 
 def test_an_unknown_page_is_404_and_says_so(client: httpx.Client) -> None:
-    page = told(client, "http://www.harbour.test/nothing", 404)
-    assert "not known to this crawl" in page["in_words"]["state"]
+    page = get_json(client, "http://www.harbour.test/nothing", 404)
+    assert "not known to this crawl" in page["description"]["state"]
 
 
 @pytest.mark.parametrize(
     "url", ["javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "http://", "\x00", "//"]
 )
 def test_what_is_no_address_of_a_page_is_refused(client: httpx.Client, url: str) -> None:
-    answer = client.get("/api/page", params={"url": url})
-    assert answer.status_code == 400
-    assert "is not a valid URL" in answer.json()["error"]
+    response = client.get("/api/page", params={"url": url})
+    assert response.status_code == 400
+    assert "is not a valid URL" in response.json()["error"]
     page = client.get("/page", params={"url": url})
     assert page.status_code == 400
     assert 'href="javascript' not in page.text

@@ -43,11 +43,11 @@ def test_the_icon_that_a_host_names_or_the_usual_one_or_a_letter(folder: Path) -
         wait_until(lambda: client.get("/icon?host=named.test").headers["cache-control"] != "no-store")
         kinds = {}
         for name in ("named", "usual", "homeless", "drawn", "false", "large", "gone", "unknown", "x/../../etc"):
-            answer = client.get("/icon", params={"host": f"{name}.test"})
-            assert answer.status_code == 200
-            assert answer.headers["x-content-type-options"] == "nosniff"
-            assert b"script" not in answer.content
-            kinds[name] = answer.headers["content-type"]
+            response = client.get("/icon", params={"host": f"{name}.test"})
+            assert response.status_code == 200
+            assert response.headers["x-content-type-options"] == "nosniff"
+            assert b"script" not in response.content
+            kinds[name] = response.headers["content-type"]
         assert kinds == {
             "named": "image/png", "usual": "image/x-icon", "homeless": "image/png",
             **dict.fromkeys(("drawn", "false", "large", "gone", "unknown", "x/../../etc"), "image/svg+xml"),
@@ -57,14 +57,14 @@ def test_the_icon_that_a_host_names_or_the_usual_one_or_a_letter(folder: Path) -
         assert client.get("/icon", params={"host": "x" * 301}).status_code == 422
 
 
-def test_what_was_found_is_kept_within_bounds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("orienteer.web.icons._N_KEPT", 2)
+def test_the_cache_is_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orienteer.web.icons._N_CACHED", 2)
     crawl = ServedCrawl(folder)
     icons = Icons(crawl.archive)
     wait_until(lambda: icons.of("named.test").is_final)
     for host in ("a.test", "b.test", "named.test", "c.test"):
         icons.of(host)
-    assert len(icons._kept) == 2
+    assert len(icons._icons) == 2
     crawl.close()
 
 
@@ -75,7 +75,7 @@ def test_a_tile_is_a_drawing_of_one_letter(host: str) -> None:
     assert tile(host) == tile(host)
 
 
-def test_pictures_are_told_by_their_first_bytes() -> None:
+def test_pictures_are_recognized_by_their_first_bytes() -> None:
     assert picture_type(b"RIFF\x00\x00\x00\x00WEBPVP8 ") == "image/webp"
     assert picture_type(b"GIF89a") == "image/gif"
     assert picture_type(b"\xff\xd8\xff\xe0") == "image/jpeg"

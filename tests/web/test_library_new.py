@@ -14,7 +14,7 @@ from orienteer.ledger.scope import KINDS
 from orienteer.web.new_crawl import SCOPES
 from tests.web.small_library import notice, served_library
 
-HIDDEN = re.compile(r'name="seen" value="(\w+)"')
+HIDDEN = re.compile(r'name="previewed" value="(\w+)"')
 
 
 @pytest.fixture(scope="module")
@@ -28,34 +28,37 @@ def client(place: Path) -> Iterator[httpx.Client]:
         yield client
 
 
-def said(answer: httpx.Response) -> dict[str, str]:
+def preview_lines(response: httpx.Response) -> dict[str, str]:
     """What will happen, by label."""
-    found = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", answer.text, re.DOTALL)
+    found = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", response.text, re.DOTALL)
     return {label: html.unescape(text) for label, text in found}
 
 
 def test_what_will_happen(client: httpx.Client, place: Path) -> None:
     page = client.get("/new", params={"url": "Example.org/docs/", "delay": "2", "budget": "3,600", "until": "95"})
-    told = said(page)
-    assert told["Fetched"] == "pages of example.org, from https://example.org/docs/ on. No other host is asked."
-    assert told["Pace"] == "at most one request in 2 seconds to example.org, one at a time."
-    assert told["Ends"] == "when 95 % is covered, or nothing is left, or after 3,600 pages, whatever comes first."
-    assert told["Takes"].startswith("at least 2 h 00 min if it fetches all 3,600 pages")
-    assert told["Kept"].startswith(f"in {place}/example.org, on this machine only. ")
-    assert told["robots.txt"].startswith("is obeyed")
-    assert told["Says who it is"].startswith("as Orienteer, without a contact")
-    known = said(client.get("/new?url=https://example.org/&contact=me%40example.org"))
-    assert re.fullmatch(r"as Orienteer/\S+ \(\+me@example\.org\)", known["Says who it is"])
+    lines = preview_lines(page)
+    assert lines["Fetched"] == (
+        "pages of example.org, from example.org/docs/ on. No other host is used. It is requested by https, and by "
+        "http if that does not respond."
+    )
+    assert lines["Pace"] == "at most one request in 2 seconds to example.org, one at a time."
+    assert lines["Ends"] == "when 95 % is covered, or nothing is left, or after 3,600 pages, whichever comes first."
+    assert lines["Takes"].startswith("at least 2 h 00 min if it fetches all 3,600 pages")
+    assert lines["Stored"].startswith(f"in {place}/example.org, on this machine only. ")
+    assert lines["robots.txt"].startswith("is obeyed")
+    assert lines["User agent"].startswith("Orienteer, without a contact")
+    known = preview_lines(client.get("/new?url=https://example.org/&contact=me%40example.org"))
+    assert re.fullmatch(r"Orienteer/\S+ \(\+me@example\.org\)", known["User agent"])
     assert "Start the crawl" in page.text
-    wide = said(client.get("/new?url=https://www.example.org/&scope=site&until=100"))
+    wide = preview_lines(client.get("/new?url=https://www.example.org/&scope=site&until=100"))
     assert wide["Fetched"].startswith("pages of example.org and all its hosts")
-    assert wide["Ends"].startswith("when everything in reach is fetched, or after 10,000 pages")
-    below = said(client.get("/new?url=https://example.org/docs/a.html?x&scope=prefix&delay=0.25"))
+    assert wide["Ends"].startswith("when everything reachable is fetched, or after 10,000 pages")
+    below = preview_lines(client.get("/new?url=https://example.org/docs/a.html?x&scope=prefix&delay=0.25"))
     assert below["Fetched"].startswith("pages below example.org/docs/, from ")
     assert below["Pace"].startswith("at most 4 requests a second to example.org")
-    everywhere = said(client.get("/new?url=https://example.org/&scope=web&budget=500"))
+    everywhere = preview_lines(client.get("/new?url=https://example.org/&scope=web&budget=500"))
     assert everywhere["Fetched"] == "pages of any site that links lead to, from https://example.org/ on."
-    assert everywhere["Ends"].endswith("or after 500 pages, whatever comes first.")
+    assert everywhere["Ends"].endswith("or after 500 pages, whichever comes first.")
     assert everywhere["Pace"].endswith("to each host, one at a time.")
 
 
@@ -68,8 +71,8 @@ def test_only_the_preview_is_sent_to_a_page_that_has_the_rest(client: httpx.Clie
     assert "<html" not in part.text
     assert HIDDEN.search(part.text)
     nothing = client.get("/new", headers={"HX-Request": "true"})
-    assert notice(nothing).startswith("Which page does it start at?")
-    assert notice(client.get("/new")) == ""  # nobody has typed anything yet
+    assert notice(nothing).startswith("Which page should the crawl start at?")
+    assert notice(client.get("/new")) == ""  # nothing has been typed yet
 
 
 @pytest.mark.parametrize(
@@ -81,15 +84,15 @@ def test_only_the_preview_is_sent_to_a_page_that_has_the_rest(client: httpx.Clie
         ({"url": "http://0x7f.1/"}, "not a public address (loopback)"),
         ({"url": "http://192.168.1.1/admin"}, "192.168.1.1 is not a public address (private)"),
         ({"url": "http://169.254.169.254/latest/meta-data/"}, "not a public address (link-local)"),
-        ({"url": "file:///etc/passwd"}, "only addresses with http or https"),
-        ({"url": "https://me:secret@example.org/"}, "a password in the address"),
+        ({"url": "file:///etc/passwd"}, "only http and https"),
+        ({"url": "https://me:secret@example.org/"}, "a user name or password"),
         ({"url": "https://"}, "is not a valid URL"),
         ({"url": "https://example.org/", "until": "lots"}, "the coverage is 'lots'"),
         ({"url": "https://example.org/", "until": "nan"}, "the coverage is 'nan'"),
         ({"url": "https://example.org/", "until": "250"}, "a coverage is above 0 and at most 1"),
-        ({"url": "https://example.org/", "budget": "many"}, "the budget is 'many'"),
+        ({"url": "https://example.org/", "budget": "many"}, "the limit is 'many'"),
         ({"url": "https://example.org/", "budget": ""}, "are all needed"),
-        ({"url": "https://example.org/", "delay": "0"}, "at least 0.1 seconds between requests"),
+        ({"url": "https://example.org/", "delay": "0"}, "choose 0.1 or more seconds"),
         ({"url": "https://example.org/", "delay": "-1"}, "delay"),
         ({"url": "https://example.org/", "scope": "world"}, "no scope is named 'world'"),
         ({"url": "https://example.org/", "name": "../out"}, "cannot be the name of a crawl"),
@@ -97,34 +100,34 @@ def test_only_the_preview_is_sent_to_a_page_that_has_the_rest(client: httpx.Clie
         ({"url": "https://example.org/", "name": ".jobs"}, "cannot be the name of a crawl"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_said_and_nothing_typed_is_lost(
+def test_invalid_values_are_reported_and_the_form_is_preserved(
     client: httpx.Client, place: Path, typed: dict[str, str], line: str
 ) -> None:
     page = client.get("/new", params=typed)
     assert line in html.unescape(notice(page))
     assert "Start the crawl" not in page.text
-    # Whoever leaves out the preview is not believed, either.
+    # Without the field of the preview it does not start, either.
     seen = HIDDEN.search(client.get("/new?url=https://example.org/").text)
     assert seen is not None
-    for more in ({}, {"seen": seen[1]}):
-        refused = client.post("/new", data=typed | more)
-        assert line in html.unescape(notice(refused))
-        assert refused.status_code == 400
+    for more in ({}, {"previewed": seen[1]}):
+        response = client.post("/new", data=typed | more)
+        assert line in html.unescape(notice(response))
+        assert response.status_code == 400
         for name, value in typed.items():
             if name != "scope" and value:
-                assert f'name="{name}"' in refused.text
-                assert f'value="{html.escape(value)}"' in refused.text
+                assert f'name="{name}"' in response.text
+                assert f'value="{html.escape(value)}"' in response.text
     assert not place.exists()
 
 
-def test_what_starts_is_what_was_seen(client: httpx.Client, place: Path) -> None:
+def test_a_crawl_starts_as_previewed(client: httpx.Client, place: Path) -> None:
     fields = {"url": "https://example.org/", "scope": "host", "until": "98", "budget": "10000", "delay": "1"}
     seen = HIDDEN.search(client.get("/new", params=fields).text)
     assert seen is not None
-    changed = client.post("/new", data=fields | {"budget": "5000000", "seen": seen[1]})
+    changed = client.post("/new", data=fields | {"budget": "5000000", "previewed": seen[1]})
     assert changed.status_code == 200
-    assert notice(changed) == "This is what will happen now. Start it if it is what you want."
-    assert "5,000,000 pages" in said(changed)["Ends"]
+    assert notice(changed) == "The preview has changed. Start the crawl if it is right."
+    assert "5,000,000 pages" in preview_lines(changed)["Ends"]
     assert client.post("/new", data=fields).status_code == 200
     assert client.get("/api/jobs").json() == {"jobs": []}
     assert not place.exists()
@@ -148,13 +151,13 @@ def test_what_starts_is_what_was_seen(client: httpx.Client, place: Path) -> None
 def test_the_api_starts_nothing_else(
     client: httpx.Client, place: Path, job: dict[str, object], status: int, line: str
 ) -> None:
-    refused = client.post("/api/jobs", json=job)
-    assert refused.status_code == status
-    assert line in refused.json()["error"]
+    response = client.post("/api/jobs", json=job)
+    assert response.status_code == status
+    assert line in response.json()["error"]
     assert not place.exists()
 
 
-def test_what_strangers_wrote_is_escaped(client: httpx.Client) -> None:
+def test_untrusted_input_is_escaped(client: httpx.Client) -> None:
     for value in ('"><script>alert(1)</script>', "https://example.org/<b>'\"", "x\u202ey"):
         for name in ("url", "name", "until", "budget", "delay", "scope", "contact"):
             fields = {"url": "https://example.org/"} | {name: value}

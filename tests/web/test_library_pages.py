@@ -59,19 +59,19 @@ def test_the_start_page_shows_all_crawls(client: httpx.Client) -> None:
     assert "Damaged" in text
     assert "http://www.harbour.test/ and 1 more" in text
     assert "not reached: a coverage of 99.999 % of what is reachable is proved" in text
-    told = client.get("/api/library").json()["crawls"]
-    assert [(crawl["name"], crawl["state"]) for crawl in told] == [
+    data = client.get("/api/library").json()["crawls"]
+    assert [(crawl["name"], crawl["state"]) for crawl in data] == [
         (DAMAGED, "damaged"), (HARBOUR, "stopped"), (OTHER, "stopped"),
     ]  # fmt: skip
-    assert told[1]["n_fetched"] > 50
-    assert told[1]["is_indexed"]
+    assert data[1]["n_fetched"] > 50
+    assert data[1]["is_indexed"]
     assert f"/crawls/{LINK}/" not in text
 
 
 def test_an_empty_library_invites_and_writes_nothing(tmp_path: Path) -> None:
     with served_library(tmp_path / "none") as (client, _):
         assert "Paste a URL" in client.get("/").text
-        assert "Nothing is running" in client.get("/jobs").text
+        assert "No job is running" in client.get("/jobs").text
         assert client.get("/api/library").json()["crawls"] == []
         assert client.get("/new?url=https://example.org/").status_code == 200
     assert list(tmp_path.iterdir()) == []
@@ -121,10 +121,10 @@ def test_renamed_and_deleted(small_crawl: Path, tmp_path: Path) -> None:
     with served_library(library) as (client, _):
         assert client.get("/crawls/harbour/?q=charts").status_code == 200
         for wrong in ("../out", "/tmp/out", ".hidden", "a/b", "", "x" * 200, "<b>", OTHER, LINK):
-            refused = client.post("/crawls/harbour/manage/rename", data={"new": wrong})
-            assert refused.status_code in (400, 409)
-            assert notice(refused)
-            assert "<b>" not in refused.text
+            response = client.post("/crawls/harbour/manage/rename", data={"new": wrong})
+            assert response.status_code in (400, 409)
+            assert notice(response)
+            assert "<b>" not in response.text
         renamed = client.post("/crawls/harbour/manage/rename", data={"new": "Hafen März"})
         assert renamed.headers["location"] == "/crawls/Hafen%20M%C3%A4rz/manage"
         assert heading(client.get(renamed.headers["location"])) == "Manage Hafen März"
@@ -145,7 +145,7 @@ def test_renamed_and_deleted(small_crawl: Path, tmp_path: Path) -> None:
 def test_a_folder_that_a_shell_has_exchanged_is_seen(library: Path, served_app: tuple[httpx.Client, FastAPI]) -> None:
     client, app = served_app
     before = app.state.crawls.get(OTHER)
-    shutil.move(library / OTHER, library.parent / "aside")
+    shutil.move(library / OTHER, library.parent / "moved")
     assert client.get("/crawls/other%20town/").status_code == 404
     shutil.copytree(library / HARBOUR, library / OTHER)
     assert client.get("/crawls/other%20town/?q=charts").status_code == 200

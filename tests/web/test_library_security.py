@@ -47,7 +47,7 @@ def client(library: Path) -> Iterator[httpx.Client]:
 
 
 def tree(folder: Path) -> set[str]:
-    return {str(path.relative_to(folder)) for path in folder.rglob("*") if "search" not in path.parts}
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if "/search/" not in f"{path}/"}
 
 
 def test_the_list_of_what_changes_something_is_whole() -> None:
@@ -55,10 +55,21 @@ def test_the_list_of_what_changes_something_is_whole() -> None:
     assert len(CHANGING) >= 12
 
 
+@pytest.mark.parametrize(
+    ("path", "methods"),
+    [("/api/jobs", "GET, POST"), ("/crawls/harbour/api/crawl/stop", "POST"), ("/crawls/harbour/map", "GET, HEAD")],
+)
+def test_a_method_that_is_not_possible_is_answered_with_those_that_are(
+    client: httpx.Client, path: str, methods: str
+) -> None:
+    response = client.request("PATCH", path)
+    assert (response.status_code, response.headers["allow"]) == (405, methods)
+
+
 @pytest.mark.parametrize("path", CHANGING)
-def test_a_page_of_a_stranger_changes_nothing(client: httpx.Client, library: Path, path: str) -> None:
+def test_pages_of_other_sites_change_nothing(client: httpx.Client, library: Path, path: str) -> None:
     before = tree(library)
-    fields = {"format": "jsonl", "new": "stolen", "url": "https://example.org/", "seen": "x"}
+    fields = {"format": "jsonl", "new": "stolen", "url": "https://example.org/", "previewed": "x"}
     for headers in (
         {"Origin": "http://evil.test"},
         {"Origin": "null"},
@@ -90,8 +101,8 @@ def test_with_the_token_it_can_be_done(guarded: httpx.Client) -> None:
         assert guarded.get(path).status_code == 401
     known = {"Authorization": f"Bearer {TOKEN}"}
     assert guarded.get("/api/library", headers=known).status_code == 200
-    refused = guarded.post("/api/jobs", json={"kind": "crawl", "options": {"url": "http://10.0.0.1/"}}, headers=known)
-    assert refused.status_code == 400
+    response = guarded.post("/api/jobs", json={"kind": "crawl", "options": {"url": "http://10.0.0.1/"}}, headers=known)
+    assert response.status_code == 400
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from orienteer.web.comparisons import Chart, Series
+from orienteer.web.comparisons import Chart, CurveSeries
 from orienteer.web.line_chart import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Drawing, drawn
 
 
-def chart(*series: Series, **options: object) -> Chart:
+def chart(*series: CurveSeries, **options: object) -> Chart:
     plain = {"title": "t", "x_title": "x", "y_title": "y", "x_scale": "linear", "y_scale": "share"}
     return Chart(**(plain | options), series=list(series))  # type: ignore[arg-type]
 
@@ -20,9 +20,9 @@ def points(drawing: Drawing, number: int = 0) -> list[tuple[float, float]]:
     return [(float(x), float(y)) for x, y in pairs]
 
 
-def curve(name: str, *pairs: tuple[float, float], **options: object) -> Series:
+def curve(name: str, *pairs: tuple[float, float], **options: object) -> CurveSeries:
     positions, values = ([pair[k] for pair in pairs] for k in (0, 1))
-    return Series(name=name, positions=positions, values=values, **options)  # type: ignore[arg-type]
+    return CurveSeries(name=name, positions=positions, values=values, **options)  # type: ignore[arg-type]
 
 
 def test_a_curve_goes_from_corner_to_corner() -> None:
@@ -64,7 +64,7 @@ def test_low_curves_fill_the_box() -> None:
 def test_contenders_have_the_same_colour_in_all_charts() -> None:
     names = [f"p{k:02}" for k in range(12)]
     found = drawn(chart(curve("p11", (1, 1)), curve("limit", (1, 1), style="limit"), curve("p03", (1, 1))), names)
-    assert [(line.colour, line.turn) for line in found.lines] == [(1, 1), (0, 0), (3, 0)]
+    assert [(line.colour, line.cycle) for line in found.lines] == [(1, 1), (0, 0), (3, 0)]
 
 
 def test_charts_of_nothing() -> None:

@@ -18,15 +18,15 @@ from tests.web.small_library import HARBOUR, OTHER, make_library
 def crawls(small_crawl: Path, tmp_path: Path) -> OpenCrawls:
     """No more than one is open, unless two are in use."""
     library = Library(make_library(tmp_path / "crawls", small_crawl))
-    return OpenCrawls(library, lambda name, path: crawl_app(path, ArchivedPages(True)), most_open=1)
+    return OpenCrawls(library, lambda name, path: crawl_app(path, ArchivedPages(True)), max_open=1)
 
 
-def test_what_nobody_uses_is_closed_for_another(crawls: OpenCrawls) -> None:
+def test_an_unused_crawl_is_closed_for_another(crawls: OpenCrawls) -> None:
     first = crawls.get(HARBOUR)
     assert crawls.get(HARBOUR) is first
     crawls.get(OTHER)
     assert first.ending.is_set()
-    with first.searching() as index:  # whoever had it in hand still finds, and nothing stays open
+    with first.searching() as index:  # a request in flight still works, and nothing stays open
         assert index.search("charts").total
     assert crawls.get(HARBOUR) is not first
     crawls.close()
@@ -37,14 +37,14 @@ def test_what_is_in_use_stays_open(crawls: OpenCrawls) -> None:
         with crawls.using(OTHER), crawls.archive_of(HARBOUR) as archive:
             assert archive is first.archive
             assert not first.ending.is_set()
-        crawls.forget(HARBOUR)  # answers without an end are told; those under way are not disturbed
+        crawls.forget(HARBOUR)  # streaming responses end; others are completed
         assert first.ending.is_set()
         assert index.search("charts").total
         assert crawls.get(HARBOUR) is not first
     crawls.close()
 
 
-def test_a_crawl_that_is_asked_for_at_the_end_is_told(crawls: OpenCrawls) -> None:
+def test_a_crawl_opened_at_shutdown_is_ending(crawls: OpenCrawls) -> None:
     crawls.end()
     assert crawls.get(HARBOUR).ending.is_set()
     with pytest.raises(NotInLibraryError):

@@ -8,11 +8,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-import orienteer.web.kept_report
+import orienteer.web.cached_report
 from orienteer.report.finding import SiteReport
 from orienteer.report.site_report import site_report
 from orienteer.store.folder import CrawlFolder
-from orienteer.web.kept_report import KeptReport
+from orienteer.web.cached_report import CachedReport
 from tests.cli.live_process import wait_until
 from tests.report.handmade import GONE, SETTINGS, handmade_crawl
 from tests.web.live_server import client_of, served
@@ -29,17 +29,17 @@ def test_the_page_shows_what_is_wrong(client: httpx.Client) -> None:
 
 
 def test_what_the_world_values(client: httpx.Client, small_crawl: Path) -> None:
-    told = client.get("/api/report").json()
-    assert CHARTS in [one["url"] for one in told["findings"]["valued"][:3]]
-    assert told == site_report(small_crawl).as_dict()
+    data = client.get("/api/report").json()
+    assert CHARTS in [one["url"] for one in data["findings"]["valued"][:3]]
+    assert data == site_report(small_crawl).as_dict()
 
 
 @pytest.mark.parametrize(("name", "kind"), [("html", "text/html"), ("csv", "text/csv"), ("json", "application/json")])
 def test_files_to_keep(client: httpx.Client, name: str, kind: str) -> None:
-    answer = client.get(f"/report/report.{name}")
-    assert answer.headers["Content-Type"].startswith(kind)
-    assert answer.headers["Content-Disposition"] == f'attachment; filename="site-report.{name}"'
-    assert DEAD in answer.text
+    response = client.get(f"/report/report.{name}")
+    assert response.headers["Content-Type"].startswith(kind)
+    assert response.headers["Content-Disposition"] == f'attachment; filename="site-report.{name}"'
+    assert DEAD in response.text
 
 
 @pytest.mark.parametrize("name", ["report.exe", "other.csv", "report", "..%2Freport.csv"])
@@ -50,11 +50,11 @@ def test_files_that_are_not_there(client: httpx.Client, name: str) -> None:
 def test_a_crawl_without_pages(tmp_path: Path) -> None:
     CrawlFolder.create(tmp_path / "empty", SETTINGS).close()
     with served(tmp_path / "empty") as address, client_of(address) as client:
-        wait_until(lambda: "has fetched no page yet" in client.get("/report").text)  # it is made beside the requests
+        wait_until(lambda: "has fetched no page yet" in client.get("/report").text)  # it is made in the background
         assert client.get("/report/report.csv").status_code == 409
 
 
-def test_it_is_made_beside_the_requests_and_again_when_the_crawl_has_gone_on(
+def test_it_is_made_in_the_background_and_again_when_the_crawl_has_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, may_end, n_made = handmade_crawl(tmp_path / "crawl"), threading.Event(), 0
@@ -65,29 +65,29 @@ def test_it_is_made_beside_the_requests_and_again_when_the_crawl_has_gone_on(
         n_made += 1
         return site_report(path)
 
-    monkeypatch.setattr(orienteer.web.kept_report, "site_report", slow_report)
-    monkeypatch.setattr(orienteer.web.kept_report, "_SHORTEST_PAUSE_S", 0.0)
-    monkeypatch.setattr(orienteer.web.kept_report, "_PAUSE", 0.0)
-    kept = KeptReport(folder, threading.Event())
-    assert kept.current(patience_s=0.0) == (None, "beginning", "")
+    monkeypatch.setattr(orienteer.web.cached_report, "site_report", slow_report)
+    monkeypatch.setattr(orienteer.web.cached_report, "_SHORTEST_PAUSE_S", 0.0)
+    monkeypatch.setattr(orienteer.web.cached_report, "_PAUSE", 0.0)
+    cached = CachedReport(folder, threading.Event())
+    assert cached.current(timeout_s=0.0) == (None, "starting", "")
     may_end.set()
-    first = kept.current(60).report
+    first = cached.current(60).report
     assert first is not None
     assert [one.url for one in first.findings["broken"]] == [GONE]
-    assert kept.current(60).report is first
+    assert cached.current(60).report is first
     with CrawlFolder.open(folder) as crawl:
         crawl.database.add_urls(crawl.database.n_urls(), ["https://a.test/new"])
         crawl.database.add_known(crawl.database.next_position(), [crawl.database.n_urls() - 1])
         crawl.acknowledge()
-    kept.current(60)
-    thread = kept._thread
+    cached.current(60)
+    thread = cached._thread
     assert thread is not None
     thread.join(60)
-    assert kept.current(60).report is not first
+    assert cached.current(60).report is not first
     assert n_made == 2
 
 
 def test_it_ends_with_the_server(tmp_path: Path) -> None:
     ending = threading.Event()
     ending.set()
-    assert KeptReport(handmade_crawl(tmp_path / "crawl"), ending).current(60).report is None
+    assert CachedReport(handmade_crawl(tmp_path / "crawl"), ending).current(60).report is None

@@ -13,7 +13,7 @@ import pytest
 from orienteer.library.jobs import Jobs
 from orienteer.library.library import Library
 from orienteer.library.schedule import Schedule
-from orienteer.library.scheduler import Scheduler, following
+from orienteer.library.scheduler import RefreshScheduler, running_scheduler
 from orienteer.library.schedules import Schedules
 from orienteer.web.library_app import create_library_app
 from tests.web.live_server import client_of, served
@@ -40,8 +40,8 @@ def test_a_schedule_is_set_changed_and_taken_away_without_scripts(client: httpx.
     assert "/schedule" in client.get("/crawls/town/manage").text
     assert "/schedule" in client.get("/crawls/town/changes").text
     form = {"every": "week", "at": "05:30", "on": "friday", "threshold": "20", "webhook": "", "feed": ""}
-    answer = client.post(PAGE, data=form)
-    assert (answer.status_code, answer.headers["location"]) == (303, PAGE)
+    response = client.post(PAGE, data=form)
+    assert (response.status_code, response.headers["location"]) == (303, PAGE)
     assert Schedules(library).get("town") == Schedule("week", at="05:30", on="friday", threshold=0.2)
     page = client.get(PAGE).text
     assert "Every Friday at 05:30; next: " in page
@@ -60,8 +60,8 @@ def test_a_schedule_is_set_changed_and_taken_away_without_scripts(client: httpx.
 @pytest.mark.parametrize(
     ("values", "line"),
     [
-        ({}, "How often? Choose one of the answers"),
-        ({"every": "hourly"}, "How often? Choose one of the answers"),
+        ({}, "How often? Choose one of the options"),
+        ({"every": "hourly"}, "How often? Choose one of the options"),
         ({"every": "day", "at": "25:61"}, "at is &#39;25:61&#39;; a time of day is like 03:00"),
         ({"every": "pays", "threshold": "many"}, "it must be a number of per cent"),
         ({"every": "day", "webhook": "http://127.0.0.1:1/"}, "the webhook leads to 127.0.0.1, which is loopback"),
@@ -72,32 +72,32 @@ def test_a_schedule_is_set_changed_and_taken_away_without_scripts(client: httpx.
 def test_what_cannot_be_is_said_and_nothing_is_changed(
     client: httpx.Client, library: Library, values: dict[str, str], line: str
 ) -> None:
-    answer = client.post(PAGE, data=values)
-    assert answer.status_code == 400
-    assert line in answer.text
+    response = client.post(PAGE, data=values)
+    assert response.status_code == 400
+    assert line in response.text
     assert Schedules(library).get("town") is None
 
 
 def test_as_data(client: httpx.Client, library: Library) -> None:
     api = "/crawls/town/api/schedule"
     assert client.get(api).json()["every"] == "never"
-    told = client.post(api, json={"every": "pays", "threshold": 0.3}).json()
-    assert (told["every"], told["threshold"]) == ("pays", 0.3)
-    assert told["due"] > 0
-    assert told["line"].startswith(("next: ", "due now"))
-    refused = client.post(api, json={"every": "dya"})
-    assert (refused.status_code, "did you mean 'day'" in refused.json()["error"]) == (400, True)
+    data = client.post(api, json={"every": "pays", "threshold": 0.3}).json()
+    assert (data["every"], data["threshold"]) == ("pays", 0.3)
+    assert data["due"] > 0
+    assert data["line"].startswith(("next: ", "due now"))
+    response = client.post(api, json={"every": "dya"})
+    assert (response.status_code, "did you mean 'day'" in response.json()["error"]) == (400, True)
     assert client.post(api, json={"every": "never"}).json()["every"] == "never"
     assert client.get("/crawls/none/api/schedule").status_code == 404
 
 
 def test_other_sites_cannot_set_it(client: httpx.Client, library: Library) -> None:
-    answer = client.post(PAGE, data={"every": "day"}, headers={"Origin": "https://evil.test"})
-    assert answer.status_code == 403
+    response = client.post(PAGE, data={"every": "day"}, headers={"Origin": "https://evil.test"})
+    assert response.status_code == 403
     assert Schedules(library).get("town") is None
 
 
-def test_a_schedule_that_somebody_spoilt_is_shown_in_one_line_and_can_be_replaced(
+def test_an_unreadable_schedule_is_reported_in_one_line_and_can_be_replaced(
     client: httpx.Client, library: Library
 ) -> None:
     client.post(PAGE, data={"every": "day"})
@@ -112,10 +112,10 @@ def test_a_schedule_that_somebody_spoilt_is_shown_in_one_line_and_can_be_replace
 def test_a_server_asks_what_is_due_and_ends_at_once(library: Library) -> None:
     asked = threading.Event()
 
-    class Asked(Scheduler):
+    class Asked(RefreshScheduler):
         def run_due(self, now: float) -> list[object]:  # type: ignore[override]
             asked.set()
             return []
 
-    with following(Asked(Jobs(library)), every_s=3600):
+    with running_scheduler(Asked(Jobs(library)), every_s=3600):
         assert asked.wait(60)

@@ -1,4 +1,4 @@
-"""Search over HTTP: the same as in the process; what cannot be answered is said in one line."""
+"""Search over HTTP: the same results as in Python; errors are one line."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tests.web.small_crawl import CHARTS, REPEATED
 
 @pytest.mark.parametrize("rank", ["text", "local", "global", "blend"])
 def test_the_api_answers_what_the_index_finds(client: httpx.Client, small_crawl: Path, rank: str) -> None:
-    answer = client.get("/api/search", params={"q": "sea charts", "rank": rank, "page": 2, "n": 5}).json()
+    response = client.get("/api/search", params={"q": "sea charts", "rank": rank, "page": 2, "n": 5}).json()
     with SearchIndex.open(small_crawl) as index:
         right = index.search("sea charts", rank=rank, page=2, n=5)
-    assert [hit["url"] for hit in answer["hits"]] == [hit.url for hit in right.hits]
-    assert answer["total"] == right.total
-    assert answer["hits"][0]["positions"] == right.hits[0].positions
+    assert [hit["url"] for hit in response["hits"]] == [hit.url for hit in right.hits]
+    assert response["total"] == right.total
+    assert response["hits"][0]["positions"] == right.hits[0].positions
 
 
 def test_repetitions_are_left_out_and_counted(client: httpx.Client) -> None:
@@ -34,7 +34,7 @@ def test_repetitions_are_left_out_and_counted(client: httpx.Client) -> None:
     assert "1 more with the same text" in client.get("/", params={"q": "guided tour"}).text
 
 
-def test_a_slip_of_the_pen(client: httpx.Client) -> None:
+def test_a_typo(client: httpx.Client) -> None:
     assert client.get("/api/search", params={"q": "habour"}).json()["suggestion"] == "harbour"
     assert 'href="/?q=harbour"' in client.get("/", params={"q": "habour"}).text
 
@@ -59,11 +59,11 @@ def test_a_slip_of_the_pen(client: httpx.Client) -> None:
 def test_bad_values_are_refused_in_one_line(
     client: httpx.Client, values: dict[str, str], status: int, line: str
 ) -> None:
-    answer = client.get("/api/search", params=values)
-    assert answer.status_code == status
-    assert set(answer.json()) == {"error"}
-    assert line in answer.json()["error"]
-    assert "\n" not in answer.json()["error"]
+    response = client.get("/api/search", params=values)
+    assert response.status_code == status
+    assert set(response.json()) == {"error"}
+    assert line in response.json()["error"]
+    assert "\n" not in response.json()["error"]
     if "q" in values and not {"n", "weight"} & set(values):  # those the page does not take
         page = client.get("/", params=values)
         assert page.status_code == status
@@ -91,7 +91,7 @@ def test_an_index_is_made_at_the_push_of_a_button(small_crawl: Path, tmp_path: P
         assert client.get("/api/search", params={"q": "sea"}).status_code == 409
         assert client.get("/api/complete", params={"q": "sea"}).status_code == 409
         assert "no search index yet" in client.get("/page", params={"url": CHARTS}).text
-        assert client.post("/index", headers={"Origin": "http://elsewhere.example"}).status_code == 403
+        assert client.post("/index", headers={"Origin": "http://other.example"}).status_code == 403
         begun = client.post("/index")
         assert (begun.status_code, begun.headers["location"]) == (303, "/")
         wait_until(lambda: "Refresh" not in client.get("/").headers)
@@ -106,11 +106,11 @@ def _without_a_global_rank(client: httpx.Client) -> None:
     assert "orienteer estimate" not in page
     assert "rank=global" not in page
     assert "rank=local" in page
-    assert "Inside: pages that many links of this crawl lead to come first." in page
+    assert "Most linked: pages with many links from this crawl come first." in page
     assert "Outside:" not in page
-    refused = client.get("/api/search", params={"q": "sea", "rank": "global"})
-    assert refused.status_code == 400
-    assert "orienteer estimate" in refused.json()["error"]
+    response = client.get("/api/search", params={"q": "sea", "rank": "global"})
+    assert response.status_code == 400
+    assert "orienteer estimate" in response.json()["error"]
     details = client.get("/api/page", params={"url": CHARTS}).json()
     assert [rank["seen_from"] for rank in details["ranks"]] == ["inside"]
 
@@ -161,7 +161,7 @@ def test_facets_are_links_that_narrow_and_are_removed(client: httpx.Client) -> N
 def test_the_first_page_invites(client: httpx.Client) -> None:
     page = client.get("/").text
     assert "Search 52 pages" in page
-    assert "Pages that most links lead to" in page
+    assert "Pages with the most links" in page
     assert "Ferry timetable" in page
     assert 'href="/?q=host%3Amuseum.harbour.test"' in page
     assert re.search(r"Fetched on \d{4}-\d\d-\d\d\.\s+At least 9\d\.\d+ %", page)
@@ -169,25 +169,25 @@ def test_the_first_page_invites(client: httpx.Client) -> None:
 
 
 def test_completion(client: httpx.Client) -> None:
-    answer = client.get("/api/complete", params={"q": "old sea"})
-    assert answer.json()["suggestions"] == [{"text": "Old sea charts", "kind": "title"}]
+    response = client.get("/api/complete", params={"q": "old sea"})
+    assert response.json()["suggestions"] == [{"text": "Old sea charts", "kind": "title"}]
     assert client.get("/api/complete", params={"q": "harb", "n": 1}).json()["suggestions"] == [
         {"text": "harbour", "kind": "word"}
     ]
     assert client.get("/api/complete", params={"q": "x" * 1001}).status_code == 422
     assert client.get("/api/complete", params={"q": "", "n": 2}).json() == {"q": "", "suggestions": []}
-    foreign = {"Origin": "http://elsewhere.example", "Sec-Fetch-Dest": "empty"}
+    foreign = {"Origin": "http://other.example", "Sec-Fetch-Dest": "empty"}
     assert client.get("/api/complete", params={"q": "a"}, headers=foreign).status_code == 403
 
 
 def test_browsers_can_add_the_search(client: httpx.Client) -> None:
     linked = re.search(r'<link rel="search" type="([^"]+)" href="([^"]+)"', client.get("/crawl").text)
     assert linked is not None
-    answer = client.get(linked[2])
-    assert answer.headers["content-type"].startswith(linked[1])
+    response = client.get(linked[2])
+    assert response.headers["content-type"].startswith(linked[1])
     urls = {
         each.get("type"): str(each.get("template"))
-        for each in ElementTree.fromstring(answer.content).iter("{http://a9.com/-/spec/opensearch/1.1/}Url")
+        for each in ElementTree.fromstring(response.content).iter("{http://a9.com/-/spec/opensearch/1.1/}Url")
     }
     origin = str(client.base_url).rstrip("/")
     assert urls["text/html"] == origin + "/?q={searchTerms}"
@@ -209,7 +209,7 @@ def test_openapi_describes_the_answers(client: httpx.Client) -> None:
     api = client.get("/api/openapi.json").json()
     assert {"/api/search", "/api/page"} <= set(api["paths"])
     assert all(path.startswith("/api/") for path in api["paths"])
-    answers = api["paths"]["/api/search"]["get"]["responses"]
-    assert answers["200"]["content"]["application/json"]["schema"]["$ref"].endswith("/Results")
-    assert answers["422"]["content"]["application/json"]["schema"]["$ref"].endswith("/Refusal")
+    responses = api["paths"]["/api/search"]["get"]["responses"]
+    assert responses["200"]["content"]["application/json"]["schema"]["$ref"].endswith("/SearchResults")
+    assert responses["422"]["content"]["application/json"]["schema"]["$ref"].endswith("/ApiError")
     assert "snippet" in api["components"]["schemas"]["Hit"]["properties"]

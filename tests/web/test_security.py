@@ -1,4 +1,4 @@
-"""Who is answered, and what every answer says to the browser."""
+"""Which requests are served, and the security headers of every response."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ TOKEN = "open sesame/ü"
 
 
 def raw_status(address: str, request: bytes) -> int:
-    """The status of an answer to these very bytes."""
+    """Return the status of the response to these bytes."""
     host, _, port = address.removeprefix("http://").partition(":")
     with socket.create_connection((host, int(port)), timeout=300) as connection:
         connection.sendall(request)
-        with http.client.HTTPResponse(connection) as answer:
-            answer.begin()
-            return answer.status
+        with http.client.HTTPResponse(connection) as response:
+            response.begin()
+            return response.status
 
 
 def get(target: str, host: str = "localhost", **headers: str) -> bytes:
@@ -139,22 +139,22 @@ def no_cookies(request: pytest.FixtureRequest) -> None:
 
 
 @pytest.mark.parametrize("token", ["", "x", "open sesame", TOKEN + "x", "\x00"])
-def test_without_the_token_nothing_is_shown(guarded: httpx.Client, token: str) -> None:
+def test_without_the_token_nothing_is_served(guarded: httpx.Client, token: str) -> None:
     for target in ("/", "/page", "/api/search", "/api/openapi.json", "/nothing"):
-        answer = guarded.get(target, params={"q": "sea", "url": "http://www.harbour.test/", "token": token})
-        assert answer.status_code == 401
-        assert "harbour.test" not in answer.text
-        assert "content-security-policy" in answer.headers
+        response = guarded.get(target, params={"q": "sea", "url": "http://www.harbour.test/", "token": token})
+        assert response.status_code == 401
+        assert "harbour.test" not in response.text
+        assert "content-security-policy" in response.headers
     assert guarded.get("/api/search?q=sea", headers={"Authorization": "Bearer wrong"}).status_code == 401
     assert 'name="token"' in guarded.get("/").text
     assert guarded.get("/static/style.css").status_code == 200
 
 
-def test_the_token_is_taken_once_and_kept_in_a_cookie(guarded: httpx.Client) -> None:
-    answer = guarded.get("/", params={"token": TOKEN, "q": "sea & more"})
-    assert answer.status_code == 303
-    assert answer.headers["location"] == "/?q=sea+%26+more"
-    cookie = answer.headers["set-cookie"]
+def test_the_token_is_replaced_by_a_cookie(guarded: httpx.Client) -> None:
+    response = guarded.get("/", params={"token": TOKEN, "q": "sea & more"})
+    assert response.status_code == 303
+    assert response.headers["location"] == "/?q=sea+%26+more"
+    cookie = response.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=lax" in cookie
     assert "sesame" not in cookie
@@ -163,8 +163,8 @@ def test_the_token_is_taken_once_and_kept_in_a_cookie(guarded: httpx.Client) -> 
 
 
 def test_a_way_in_leads_nowhere_else(guarded: httpx.Client) -> None:
-    answer = guarded.get(httpx.URL(str(guarded.base_url) + "//evil.test/", params={"token": TOKEN}))
-    assert answer.headers["location"] == "/evil.test/"
+    response = guarded.get(httpx.URL(str(guarded.base_url) + "//evil.test/", params={"token": TOKEN}))
+    assert response.headers["location"] == "/evil.test/"
 
 
 def test_programs_show_the_token_in_a_header(guarded: httpx.Client) -> None:
@@ -177,28 +177,37 @@ def test_behind_a_token_the_machine_may_have_any_name(guarded: httpx.Client) -> 
 
 @pytest.mark.parametrize("target", ["/", "/crawl", "/?q=sea", "/map"])
 def test_pages_answer_head_without_a_page(client: httpx.Client, target: str) -> None:
-    answer = client.head(target)
-    assert (answer.status_code, answer.content) == (200, b"")
-    assert answer.headers["content-type"] == client.get(target).headers["content-type"]
-    assert client.head("/api/crawl/events").status_code == 405, "it would never end"
+    response = client.head(target)
+    assert (response.status_code, response.content) == (200, b"")
+    assert response.headers["content-type"] == client.get(target).headers["content-type"]
+    response = client.head("/api/crawl/events")
+    assert (response.status_code, response.headers["allow"]) == (405, "GET"), "it would never end"
 
 
-def test_who_guesses_tokens_must_wait(small_crawl: Path) -> None:
+def test_guessing_tokens_is_limited_and_locks_out_no_one(small_crawl: Path) -> None:
+    """Not even clients with the same address, such as all that are behind one proxy."""
     with served(small_crawl, token=TOKEN, only_this_machine=False) as address, client_of(address) as client:
         client.get("/", params={"token": TOKEN})  # one who was here before, and has the cookie
-        with client_of(address) as stranger:
+        with client_of(address) as client2:
             for _ in range(2 * MAX_WRONG):
-                assert stranger.get("/", params={"token": "the same old link"}).status_code == 401
+                assert client2.get("/", params={"token": "the same old link"}).status_code == 401
             for guess in range(MAX_WRONG - 1):
-                assert stranger.get("/", params={"token": f"guess {guess}"}).status_code == 401
-            answer = stranger.get("/", headers={"Authorization": b"Bearer " + TOKEN.encode()})
-            assert answer.status_code == 429
-            assert 0 < int(answer.headers["retry-after"]) <= 60
+                assert client2.get("/", params={"token": f"guess {guess}"}).status_code == 401
+            for wrong in ({"params": {"token": "one more"}}, {"headers": {"Authorization": "Bearer one more"}}):
+                response = client2.get("/", **wrong)
+                assert response.status_code == 429
+                assert 0 < int(response.headers["retry-after"]) <= 60
+            assert client2.get("/").status_code == 401, "no token is no guess"
+            for _ in range(3):
+                assert client2.get("/", headers={"Authorization": b"Bearer " + TOKEN.encode()}).status_code == 200
+            with client_of(address) as other:
+                assert other.get("/", params={"token": TOKEN}).status_code == 303
+                assert other.get("/").status_code == 200
         assert client.get("/").status_code == 200
 
 
 def test_a_body_of_unknown_length_is_not_read_for_ever(address: str) -> None:
-    """The server answers and ends the connection long before a sender without an end has sent all."""
+    """The server responds and closes the connection long before an endless body is sent."""
     host, _, port = address.removeprefix("http://").partition(":")
     for method, path in (("POST", "/api/crawl/stop"), ("POST", "/"), ("GET", "/")):
         with socket.create_connection((host, int(port)), timeout=20) as connection:

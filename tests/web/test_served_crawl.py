@@ -32,33 +32,33 @@ def found(crawl: ServedCrawl, words: str) -> list[str]:
 
 
 def test_a_new_index_is_seen_and_the_old_one_closed_after_its_last_search(crawl: HandmadeCrawl) -> None:
-    shown = ServedCrawl(crawl.path)
-    with shown.searching() as before, shown.searching() as same:
+    served = ServedCrawl(crawl.path)
+    with served.searching() as before, served.searching() as same:
         assert before is same
         crawl.add({"http://a.org/pears": page("Second", "pears")})
-        assert found(shown, "pears") == []
+        assert found(served, "pears") == []
         update_index(crawl.path)
-        assert found(shown, "pears") == ["http://a.org/pears"]
+        assert found(served, "pears") == ["http://a.org/pears"]
         assert [hit.url for hit in before.search("apples").hits] == ["http://a.org/"]
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         before.related("http://a.org/")
-    with shown.searching() as after:
-        shown.close()
+    with served.searching() as after:
+        served.close()
         assert after.search("apples").total == 1
     with pytest.raises(sqlite3.ProgrammingError, match="closed"):
         after.related("http://a.org/")
 
 
-def test_an_index_that_is_made_anew_is_seen(crawl: HandmadeCrawl) -> None:
-    shown = ServedCrawl(crawl.path)
-    assert found(shown, "apples") == ["http://a.org/"]
+def test_a_rebuilt_index_is_opened(crawl: HandmadeCrawl) -> None:
+    served = ServedCrawl(crawl.path)
+    assert found(served, "apples") == ["http://a.org/"]
     update_index(crawl.path, rebuild=True)
-    assert found(shown, "apples") == ["http://a.org/"]
+    assert found(served, "apples") == ["http://a.org/"]
     shutil.rmtree(crawl.path / "index")
-    assert found(shown, "apples") == ["http://a.org/"]  # what is open does
-    with shown.searching() as index:
+    assert found(served, "apples") == ["http://a.org/"]  # the open index still works
+    with served.searching() as index:
         assert index.search("apples", n_related=3).related == ()  # its links had not been read before
-    shown.close()
+    served.close()
 
 
 def test_fifty_searches_at_once_while_it_is_crawled_and_indexed(crawl: HandmadeCrawl) -> None:
@@ -96,7 +96,7 @@ def test_what_goes_wrong_here_is_said_without_its_inside(crawl: HandmadeCrawl, t
         raise RuntimeError("a secret")
 
     with served(crawl.path, app=app) as address:
-        answer = httpx.get(f"{address}/api/fault", trust_env=False)
-    assert answer.status_code == 500
-    assert "secret" not in answer.text
-    assert "content-security-policy" in answer.headers
+        response = httpx.get(f"{address}/api/fault", trust_env=False)
+    assert response.status_code == 500
+    assert "secret" not in response.text
+    assert "content-security-policy" in response.headers

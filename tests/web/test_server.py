@@ -13,8 +13,10 @@ from orienteer.web.server import listening
 def test_the_next_free_port_is_taken() -> None:
     with listening("127.0.0.1", 0) as first:
         port = first.getsockname()[1]
-        with listening("127.0.0.1", port) as second:
+        with listening("127.0.0.1", port, n_tried=20) as second:
             assert port < second.getsockname()[1] < port + 20
+        with pytest.raises(InputError, match=f"port {port} cannot be used: Address already in use"):
+            listening("127.0.0.1", port)
 
 
 def test_small_answers_are_sent_at_once() -> None:

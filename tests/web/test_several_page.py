@@ -35,7 +35,7 @@ def test_each_hit_names_its_crawls(client: httpx.Client) -> None:
     page = client.get("/search", params={"q": "sea charts"}).text
     assert f'href="/crawls/{HARBOUR}/?q=sea+charts"' in page
     assert 'also in <a href="/crawls/other%20town/?q=sea+charts">' in page
-    assert "40 pages found, 1 to 10, blended" in page
+    assert "40 pages found, 1 to 10, best first" in page
 
 
 def test_some_crawls_can_be_chosen_and_stay_chosen(client: httpx.Client) -> None:
@@ -48,7 +48,7 @@ def test_some_crawls_can_be_chosen_and_stay_chosen(client: httpx.Client) -> None
     assert len(links) >= 7  # three orders, the next page, hosts
     assert all("crawl=other+town" in address for address in links)
     followed = [client.get(address.replace("&amp;", "&")) for address in links[:12]]
-    assert {answer.status_code for answer in followed} == {200}
+    assert {response.status_code for response in followed} == {200}
 
 
 def test_crawls_without_an_index_are_no_choice_and_damaged_ones_are_named(client: httpx.Client) -> None:
@@ -56,17 +56,17 @@ def test_crawls_without_an_index_are_no_choice_and_damaged_ones_are_named(client
     assert re.findall(r'name="crawl" value="([^"]+)"', page) == [HARBOUR, OTHER, "torn"]
     assert "torn is left out: " in page
     assert heading(client.get("/search")).startswith("Search 104 pages of 3 crawls")
-    refused = client.get("/search", params={"q": "sea", "crawl": "bare"})
-    assert refused.status_code == 400
-    assert "bare: there is no search index yet" in refused.text
+    response = client.get("/search", params={"q": "sea", "crawl": "bare"})
+    assert response.status_code == 400
+    assert "bare: there is no search index yet" in response.text
 
 
 @pytest.mark.parametrize("name", ["nothing", "../harbour", "", DAMAGED, "link", "<b>"])
 def test_what_is_no_crawl_is_refused(client: httpx.Client, name: str) -> None:
     for path in ("/api/search", "/api/complete", "/search"):
-        answer = client.get(path, params={"q": "sea", "crawl": name})
-        assert 400 <= answer.status_code < 500, path
-        assert "<b>" not in answer.text or path.startswith("/api/")
+        response = client.get(path, params={"q": "sea", "crawl": name})
+        assert 400 <= response.status_code < 500, path
+        assert "<b>" not in response.text or path.startswith("/api/")
 
 
 def test_completion_over_all_crawls(client: httpx.Client) -> None:
@@ -95,7 +95,7 @@ def test_more_crawls_than_are_searched_at_once_are_counted_and_any_can_be_chosen
             (library / f"a{number}" / name).write_bytes(b"no database")
     with served_library(library) as (client, _):
         page = client.get("/search", params={"q": "sea charts"}).text
-        assert f"Only the first {MAX_CRAWLS} of these {MAX_CRAWLS + 2} crawls are searched" in page
+        assert f"Only the first {MAX_CRAWLS} of these {MAX_CRAWLS + 2} crawls by name are searched" in page
         assert page.count(" is left out: ") == MAX_CRAWLS
         assert f'name="crawl" value="{OTHER}"' in page
         chosen = client.get("/search", params={"q": "sea charts", "crawl": OTHER}).text

@@ -1,4 +1,4 @@
-"""A Ray cluster of several nodes on this machine, in a process of its own: it ends with the tests, whatever happens."""
+"""A Ray cluster of several nodes on this machine, in a separate process that ends with the tests."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from orienteer.processes.child import Child
-from tests.ready_process import PATIENCE_S
+from tests.ready_process import TEST_TIMEOUT_S
 
 TOKEN = "ab" * 32
 _MARK = b"ray::OrienteerWorker"
 
 
 class RayNodes:
-    """`address` is that of its head. Nodes may come and go, but for the head."""
+    """`address` is that of the head node. All other nodes can be added and removed."""
 
     def __init__(self, n_nodes: int = 3, client_port: int | None = None) -> None:
         self.client_port = client_port
@@ -28,16 +28,16 @@ class RayNodes:
         self._asked("add")
 
     def remove(self) -> None:
-        """The last that came, as if its machine had lost power."""
+        """Remove the last node, as if its machine had lost power."""
         self._asked("remove")
 
     def settle(self) -> None:
-        """Wait until the cluster knows which nodes it has."""
+        """Wait until the cluster has noticed added and removed nodes."""
         self._asked("settle")
 
     def actors(self) -> list[int]:
-        """The processes of workers that there are on its nodes."""
-        processes = [int(place.name) for place in Path("/proc").iterdir() if place.name.isdigit()]
+        """The worker processes on its nodes."""
+        processes = [int(location.name) for location in Path("/proc").iterdir() if location.name.isdigit()]
         return [process for process in processes if _is_worker(process) and _is_below(process, self._child.pid)]
 
     def close(self) -> None:
@@ -52,7 +52,7 @@ class RayNodes:
 def _serve(channel: Connection, client_port: int | None) -> None:
     from ray.cluster_utils import Cluster
 
-    # Without what nobody asks here: each of Ray's services takes a second to start.
+    # Without services that no test needs: each takes a second to start.
     room = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_log_monitor": False}
     head = room | {"include_dashboard": False, "no_monitor": True}
     if client_port is not None:
@@ -61,24 +61,24 @@ def _serve(channel: Connection, client_port: int | None) -> None:
     nodes: list[Any] = []
     while True:
         what = channel.recv()
-        answer: Any = None
+        response: Any = None
         if what == "address":
-            answer = cluster.address
+            response = cluster.address
         elif what == "add":
             nodes.append(cluster.add_node(**room))
         elif what == "remove":
             cluster.remove_node(nodes.pop(), allow_graceful=False)
         elif what == "settle":
-            cluster.wait_for_nodes(PATIENCE_S)
+            cluster.wait_for_nodes(TEST_TIMEOUT_S)
         else:
             cluster.shutdown()
             channel.send(None)
             return
-        channel.send(answer)
+        channel.send(response)
 
 
 def _parent(process: int) -> int:
-    """0 where it has just ended."""
+    """The parent process; 0 if it has just ended."""
     try:
         return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
     except OSError:
@@ -99,19 +99,19 @@ def _is_worker(process: int) -> bool:
 
 
 def free_port() -> int:
-    with socket.socket() as place:
-        place.bind(("127.0.0.1", 0))
-        port: int = place.getsockname()[1]
+    with socket.socket() as location:
+        location.bind(("127.0.0.1", 0))
+        port: int = location.getsockname()[1]
         return port
 
 
 def environment() -> dict[str, str]:
-    """For the nodes, and for whoever joins them."""
+    """For the nodes and the processes that join them."""
     return {
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": TOKEN,
         "RAY_USAGE_STATS_ENABLED": "0",
-        "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": str(int(PATIENCE_S)),  # 30 on a busy machine are too few
+        "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": str(int(TEST_TIMEOUT_S)),  # 30 on a busy machine are too few
         "GRPC_ENABLE_FORK_SUPPORT": "0",  # or the server for clients crashes now and then where it forks
         "RAY_prestart_worker_first_driver": "0",  # no process that waits for work
     }

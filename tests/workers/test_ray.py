@@ -1,6 +1,6 @@
-"""Crawls by workers on Ray: the same crawl as by one process, whatever happens to actors, nodes and the crawl.
+"""Crawls with workers on Ray give the same result as in one process, also if actors, nodes or the crawl are killed.
 
-One cluster of two nodes serves all tests here; it takes some seconds to start, and some hundred megabytes.
+All tests share one cluster of two nodes; it takes some seconds to start, and some hundred megabytes.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ import numpy as np
 import pytest
 
 from orienteer.errors import ProcessError
-from orienteer.fake_web.answers import Answer
+from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import RequestHeaders, Site
 from orienteer.fetch.settings import FetchSettings
 from orienteer.graph.synthetic import synthetic_web
-from orienteer.live.figures import Figures
+from orienteer.live.figures import CrawlFigures
 from orienteer.live.session import Report
-from orienteer.workers.pool import Pool
-from orienteer.workers.ray_actors import RayCluster
-from orienteer.workers.received import Reading
+from orienteer.workers.fetch_result import ReadSettings
+from orienteer.workers.ray_backend import RayCluster
+from orienteer.workers.remote_workers import RemoteWorkers
 from tests.faults.crawl_process import CrawlCommand, acknowledged, check_archive
 from tests.faults.gate import Gate
 from tests.live.live_crawls import crawled, hub
-from tests.live.test_processes import certified, said
-from tests.ready_process import PATIENCE_S
+from tests.live.test_processes import certified, results
+from tests.ready_process import TEST_TIMEOUT_S
 from tests.workers.ray_nodes import RayNodes, environment, free_port
 from tests.workers.test_pool import finished, requests, urls
 
@@ -44,7 +44,7 @@ pytestmark = [
 ]
 
 N_PAGES = 300
-TIMEOUT_S = 5.0  # of a fetch: what a lost node has in hand is asked for again after that
+TIMEOUT_S = 5.0  # of a fetch: requests of a lost node are retried after that
 
 
 @pytest.fixture(scope="module")
@@ -75,39 +75,39 @@ def settings(processes: int, **fetch: Any) -> dict[str, dict[str, Any]]:
 
 
 def expect_same(folder: Path, report: Report, undisturbed: tuple[Path, Report]) -> None:
-    assert said(folder) == said(undisturbed[0])
+    assert results(folder) == results(undisturbed[0])
     np.testing.assert_allclose(certified(report), certified(undisturbed[1]), atol=1e-9)
     check_archive(folder)
 
 
-class Unhurried(Site):
-    """Another site that takes its time: between two looks at the figures a crawl does not come to its end."""
+class SlowSite(Site):
+    """A slow version of a site: a crawl does not end between two updates of its figures."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
 
-    def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
-        return replace(self._site.answer(host, target, headers), delay_s=0.15)
+    def response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
+        return replace(self._site.response(host, target, headers), delay_s=0.15)
 
 
 class Once:
-    """Does each of these things once, when so many pages are done."""
+    """Calls each function once, when so many pages are done."""
 
-    def __init__(self, *things: tuple[int, Callable[[Figures], None]]) -> None:
+    def __init__(self, *things: tuple[int, Callable[[CrawlFigures], None]]) -> None:
         self.left = list(things)
 
-    def __call__(self, figures: Figures) -> None:
+    def __call__(self, figures: CrawlFigures) -> None:
         while self.left and figures.n_done >= self.left[0][0]:
             self.left.pop(0)[1](figures)
 
 
 def expect_work(cluster: RayCluster, settings: FetchSettings) -> None:
-    with closing(Pool(cluster.workers(settings, Reading()), 1, 60.0, asks_web=True)) as pool:
+    with closing(RemoteWorkers(cluster.workers(settings, ReadSettings()), 1, 60.0, uses_network=True)) as pool:
         finished(pool, requests(urls(1)))
 
 
 def until(happened: Callable[[], object]) -> None:
-    give_up = time.monotonic() + PATIENCE_S
+    give_up = time.monotonic() + TEST_TIMEOUT_S
     while not happened():
         assert time.monotonic() < give_up
         time.sleep(0.05)
@@ -115,8 +115,8 @@ def until(happened: Callable[[], object]) -> None:
 
 def test_on_this_machine(site: GraphSite, tmp_path: Path, undisturbed: tuple[Path, Report]) -> None:
     with FakeWeb(site) as web:
-        report = crawled(web, hub(site), tmp_path / "crawl", settings=settings(1), on="local-ray")
-        assert max(web.max_under_way_per_host.values()) <= 8
+        report = crawled(web, hub(site), tmp_path / "crawl", settings=settings(1), cluster="local-ray")
+        assert max(web.max_in_flight_per_host.values()) <= 8
         assert len(web.requests) == report.figures.n_done
     expect_same(tmp_path / "crawl", report, undisturbed)
     assert [worker.n_answers for worker in report.figures.workers] == [report.figures.n_done]
@@ -125,24 +125,24 @@ def test_on_this_machine(site: GraphSite, tmp_path: Path, undisturbed: tuple[Pat
 def test_actors_are_killed_and_nodes_come_and_go(
     nodes: RayNodes, site: GraphSite, tmp_path: Path, undisturbed: tuple[Path, Report]
 ) -> None:
-    """A machine that is gone takes its workers with it; others take their place, there or elsewhere. The crawl has come
-    through the server for clients; the others here join as a node."""
+    """Workers of a lost machine are replaced, on any node. This crawl uses Ray Client; the other tests join as a
+    node."""
     killed, n_workers = [], []
 
-    def kill(figures: Figures) -> None:
+    def kill(figures: CrawlFigures) -> None:
         n_workers.append(len(figures.workers))
         actors = nodes.actors()
         killed.append(next(worker.process for worker in figures.workers if worker.process in actors))
         os.kill(killed[-1], signal.SIGKILL)
 
-    with FakeWeb(Unhurried(site)) as web:
+    with FakeWeb(SlowSite(site)) as web:
         watch = Once((30, kill), (90, lambda _: nodes.remove()), (150, lambda _: nodes.add()), (210, kill))
         on = f"ray://127.0.0.1:{nodes.client_port}"
-        report = crawled(web, hub(site), tmp_path / "crawl", settings=settings(0), on=on, watch=watch)
+        report = crawled(web, hub(site), tmp_path / "crawl", settings=settings(0), cluster=on, watch=watch)
         assert not watch.left
-        assert len(web.requests) <= report.figures.n_done + 3 * 24  # what was in hand is asked for again
+        assert len(web.requests) <= report.figures.n_done + 3 * 24  # requests in flight are retried
     assert len(set(killed)) == 2
-    assert n_workers[0] == 2  # as many as the cluster has cores; later one more may ask for what two have died with
+    assert n_workers[0] == 2  # as many as the cluster has cores; later there may be an isolated one as well
     nodes.settle()
     until(lambda: not nodes.actors())
     expect_same(tmp_path / "crawl", report, undisturbed)
@@ -151,10 +151,10 @@ def test_actors_are_killed_and_nodes_come_and_go(
 def test_the_crawl_is_killed_and_resumed(
     nodes: RayNodes, site: GraphSite, tmp_path: Path, undisturbed: tuple[Path, Report]
 ) -> None:
-    """Nothing that was acknowledged is lost, and no actor is left behind."""
+    """No acknowledged page is lost, and no actor is left."""
     gate = Gate(site)
     with FakeWeb(gate) as web:
-        options = ["--on", nodes.address, "--processes", 1, "--ignore-robots"]
+        options = ["--cluster", nodes.address, "--processes", 1, "--ignore-robots"]
         command = CrawlCommand(web.address, [hub(site)], tmp_path / "crawl", *options, fetch={"timeout_s": TIMEOUT_S})
         gate.close_after(120)
         with command.started() as process:
@@ -166,7 +166,7 @@ def test_the_crawl_is_killed_and_resumed(
         after = acknowledged(tmp_path / "crawl")
     assert safe
     assert {url: after.get(url) for url in safe} == safe
-    assert said(tmp_path / "crawl") == said(undisturbed[0])
+    assert results(tmp_path / "crawl") == results(undisturbed[0])
     bounds = command.report()["figures"]["certificate"]
     np.testing.assert_allclose([bounds["lower"], bounds["upper"]], certified(undisturbed[1]), atol=1e-9)
     until(lambda: not nodes.actors())
@@ -181,9 +181,9 @@ def test_another_version_is_one_line(nodes: RayNodes, tmp_path: Path, monkeypatc
 
 
 def test_workers_that_cannot_begin_say_why(nodes: RayNodes, tmp_path: Path) -> None:
-    """What the settings name must be there, on the other machine too."""
+    """Files that the settings name must exist on the other machine as well."""
     there = FetchSettings(ca_file=str(tmp_path / "none.pem"))
-    expected = r"workers die before they have begun: .*there is no such file"
+    expected = r"workers crash before they are ready: .*there is no such file"
     with closing(RayCluster(nodes.address)) as cluster, pytest.raises(ProcessError, match=expected):
         expect_work(cluster, there)
 
@@ -199,13 +199,15 @@ def test_a_cluster_that_cannot_be_joined_is_one_line(
     nodes: RayNodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with FakeWeb(GraphSite(synthetic_web(5, rng=1))) as web:
-        elsewhere = CrawlCommand(web.address, ["http://a.example/"], tmp_path / "one", "--on", "127.0.0.1:1")
-        assert "no Ray cluster answers there" in elsewhere.refused()
+        nowhere = CrawlCommand(web.address, ["http://a.example/"], tmp_path / "one", "--cluster", "127.0.0.1:1")
+        assert "no Ray cluster answers there" in nowhere.refused()
         monkeypatch.setenv("RAY_AUTH_TOKEN", "cd" * 32)
-        wrong = CrawlCommand(web.address, ["http://a.example/"], tmp_path / "two", "--on", nodes.address)
+        wrong = CrawlCommand(web.address, ["http://a.example/"], tmp_path / "two", "--cluster", nodes.address)
         assert "the cluster does not accept the token" in wrong.refused()
         monkeypatch.delenv("RAY_AUTH_TOKEN")
         monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
-        open_to_all = CrawlCommand(web.address, ["http://a.example/"], tmp_path / "three", "--on", "192.0.2.77:6379")
+        open_to_all = CrawlCommand(
+            web.address, ["http://a.example/"], tmp_path / "three", "--cluster", "192.0.2.77:6379"
+        )
         assert "RAY_AUTH_MODE=token" in open_to_all.refused()
     assert not (tmp_path / "three").exists()

@@ -1,4 +1,4 @@
-"""What comes late is not begun; and what cannot be joined is said in one line, without Ray."""
+"""Late requests are refused; and a cluster that cannot be joined is a one-line error, without importing Ray."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.answers.answer import Request
 from orienteer.errors import InputError, MissingExtraError
-from orienteer.fake_web.answers import Answer
+from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import RequestHeaders, Site
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
+from orienteer.responses.response import Request
 from orienteer.store.archive_tail import ACKNOWLEDGED
 from orienteer.store.record import page_of
-from orienteer.workers.messages import Orders, packed, results_in
-from orienteer.workers.pool import GRACE_S
+from orienteer.workers.fetch_result import FetchResult, ReadSettings
+from orienteer.workers.messages import WorkerOrders, packed, unpack_results
 from orienteer.workers.ray_cluster import address_of, expect_usable
 from orienteer.workers.ray_relay import RESEND_S
 from orienteer.workers.ray_worker import LEASE_S, RayWorker, Reply
-from orienteer.workers.received import Reading, Received
-from tests.ready_process import PATIENCE_S
+from orienteer.workers.remote_workers import GRACE_S
+from tests.ready_process import TEST_TIMEOUT_S
 
 
 class OnePage(Site):
-    def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
-        return Answer("<title>a page</title>")
+    def response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
+        return FakeResponse("<title>a page</title>")
 
 
 @pytest.fixture(scope="module")
@@ -53,36 +53,36 @@ def clock() -> Clock:
 
 @pytest.fixture
 def worker(web: FakeWeb, clock: Clock) -> RayWorker:
-    return RayWorker(FetchSettings(connect_to=web.address, timeout_s=60.0), Reading(), clock)
+    return RayWorker(FetchSettings(connect_to=web.address, timeout_s=60.0), ReadSettings(), clock)
 
 
 def orders(number: int, headers: dict[str, str] | None = None) -> bytes:
-    return packed(Orders([(number, Request(f"http://a.example/{number}", number))], headers))
+    return packed(WorkerOrders([(number, Request(f"http://a.example/{number}", number))], headers))
 
 
-def received(reply: Reply) -> dict[int, Received]:
-    return {number: answer for data in reply.results for number, answer in results_in(data).answers}
+def received(reply: Reply) -> dict[int, FetchResult]:
+    return {number: response for data in reply.results for number, response in unpack_results(data).responses}
 
 
 def test_a_request_with_a_fresh_token_is_done(worker: RayWorker, clock: Clock) -> None:
     token = worker.token
     clock.now += LEASE_S
-    reply = worker.exchange(0, token, [orders(7)], PATIENCE_S)
+    reply = worker.exchange(0, token, [orders(7)], TEST_TIMEOUT_S)
     assert received(reply)[7].outcome is Outcome.OK
     assert reply.token == clock.now
     assert not reply.refused
 
 
-def test_a_request_that_was_held_up_is_refused_and_never_sent(worker: RayWorker, clock: Clock, web: FakeWeb) -> None:
-    """Its headers count all the same: what is sent after it has none."""
+def test_a_delayed_request_is_refused_and_never_sent(worker: RayWorker, clock: Clock, web: FakeWeb) -> None:
+    """Its record headers still apply, because later orders do not repeat them."""
     token = worker.token
     clock.now += LEASE_S + 0.1
     late = orders(8, {ACKNOWLEDGED: "0 8"})
-    reply = worker.exchange(0, token, [late], PATIENCE_S)
+    reply = worker.exchange(0, token, [late], TEST_TIMEOUT_S)
     assert reply.refused == [late]
     assert not reply.results
     assert web.count("http://a.example/8") == 0
-    again = worker.exchange(1, reply.token, [orders(9)], PATIENCE_S)
+    again = worker.exchange(1, reply.token, [orders(9)], TEST_TIMEOUT_S)
     record = received(again)[9].record
     assert record is not None
     assert page_of(record).url == "http://a.example/9"
@@ -91,26 +91,26 @@ def test_a_request_that_was_held_up_is_refused_and_never_sent(worker: RayWorker,
 
 def test_a_call_that_waits_ends_when_the_next_one_comes(worker: RayWorker) -> None:
     replies = []
-    waits = threading.Thread(target=lambda: replies.append(worker.exchange(0, worker.token, [], PATIENCE_S)))
+    waits = threading.Thread(target=lambda: replies.append(worker.exchange(0, worker.token, [], TEST_TIMEOUT_S)))
     waits.start()
     worker.exchange(1, worker.token, [], 0.0)
-    waits.join(PATIENCE_S)
+    waits.join(TEST_TIMEOUT_S)
     assert [reply.results for reply in replies] == [[]]
 
 
 def test_orders_that_overtake_others_wait_for_them(worker: RayWorker) -> None:
     early = worker.exchange(1, worker.token, [orders(1)], 0.0)
     assert not early.results
-    found = received(worker.exchange(0, worker.token, [orders(0)], PATIENCE_S))
+    found = received(worker.exchange(0, worker.token, [orders(0)], TEST_TIMEOUT_S))
     number = 2
     while len(found) < 2:
-        found |= received(worker.exchange(number, worker.token, [], PATIENCE_S))
+        found |= received(worker.exchange(number, worker.token, [], TEST_TIMEOUT_S))
         number += 1
     assert found.keys() == {0, 1}
 
 
-def test_a_request_has_ended_before_the_crawl_gives_it_up() -> None:
-    """It begins within this time after it was sent, ends by its timeout, and the crawl waits for both."""
+def test_a_request_ends_before_the_coordinator_abandons_it() -> None:
+    """A request starts within RESEND_S + LEASE_S after it was sent; the coordinator waits GRACE_S plus the timeout."""
     assert RESEND_S + LEASE_S < GRACE_S
 
 
@@ -148,11 +148,11 @@ def test_without_the_extra_it_is_one_line(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize(
     "what",
     [
-        "import orienteer.workers.ray_actors",
+        "import orienteer.workers.ray_backend",
         "from orienteer.cli.main import command_line; command_line()",
         "from orienteer.live import session",
     ],
 )
-def test_nobody_else_imports_ray(what: str) -> None:
+def test_ray_is_imported_only_by_its_own_modules(what: str) -> None:
     code = f"import sys; {what}; assert not [name for name in sys.modules if name.split('.')[0] in ('ray', 'grpc')]"
     subprocess.run([sys.executable, "-c", code], check=True)

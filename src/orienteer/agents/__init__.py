@@ -1,5 +1,5 @@
-"""Crawls for agents, by the Model Context Protocol: search, read pages, follow links, see what is covered.
+"""Crawls for agents, by the Model Context Protocol: search, read pages, follow links, inspect the coverage.
 
-Everything is read, nothing is written or fetched. What pages say was written by strangers: every answer that holds such
-text says so, in a field and between marks that no page can know.
+All tools are read-only: nothing is written or fetched. The text of pages is untrusted: every result that contains such
+text has a field that says so, and encloses it in markers with a random key, which pages cannot forge.
 """

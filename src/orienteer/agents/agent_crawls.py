@@ -1,4 +1,4 @@
-"""The crawls that an agent may ask about, by name."""
+"""The crawls available to an agent, by name."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ class AgentCrawl:
         self._lock = threading.Lock()
 
     def status(self) -> FolderStatus:
-        """How it stands now; what was counted before is not counted again."""
+        """Return the current status; the watcher counts only what is new since the last call."""
         with self._lock:
-            return self._watcher.look()
+            return self._watcher.status()
 
 
 class AgentCrawls:
-    """One or several crawls. With one, nobody need name it."""
+    """One or several crawls; the name may be omitted if there is only one."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._crawls: dict[str, AgentCrawl] = {}
         for path in folders:
-            FolderView.open(path).close()  # says in one line where there is none
+            FolderView.open(path).close()  # raises an error if there is no crawl
             name = self._free_name(path.resolve().name)
             self._crawls[name] = AgentCrawl(name, path)
         if not self._crawls:

@@ -1,4 +1,4 @@
-"""The tools over HTTP (streamable HTTP, at /mcp), behind the guard of the pages in the browser."""
+"""The tools over HTTP (streamable HTTP, at /mcp), behind the same guard as the web interface."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from orienteer.web.security import MAX_BODY_BYTES, Guard
 from orienteer.web.server import PageServer
 
 PATH = "/mcp"
-_PATIENCE_S = 2  # for answers under way, when the server is to end
+_TIMEOUT_S = 2  # for responses in flight at shutdown
 
 
 def agent_app(server: AgentServer, token: str | None, only_this_machine: bool) -> Starlette:
-    """Host, Origin, token and length are the guard's: the same rules as for the pages."""
+    """Return the application; the guard checks Host, Origin, token and length, as for the web interface."""
     app = server.streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=MAX_BODY_BYTES,
@@ -28,9 +28,9 @@ def agent_app(server: AgentServer, token: str | None, only_this_machine: bool) -
 
 
 class AgentHttpServer(uvicorn.Server):
-    """Serves on a socket that listens, until Ctrl-C."""
+    """Serves on a listening socket until Ctrl-C."""
 
-    capture_signals = PageServer.capture_signals  # one that was obeyed is not raised again
+    capture_signals = PageServer.capture_signals  # a signal that was handled is not raised again
 
     def __init__(self, app: Starlette) -> None:
         super().__init__(
@@ -39,7 +39,7 @@ class AgentHttpServer(uvicorn.Server):
                 log_level="warning",
                 access_log=False,
                 server_header=False,
-                timeout_graceful_shutdown=_PATIENCE_S,
+                timeout_graceful_shutdown=_TIMEOUT_S,
             )
         )
 

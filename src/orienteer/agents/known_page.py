@@ -1,4 +1,4 @@
-"""Pages of a crawl by what an agent calls them."""
+"""Look up pages of a crawl by the URL that an agent gives."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _OTHER = {"http": "https", "https": "http"}
 
 
 def found_page(database: DatabaseView, text: str) -> int:
-    """The number of a URL, which need not be written canonically; one line where the crawl has never seen it."""
+    """Return the page of a URL, which need not be canonical; an InputError if the crawl has not discovered it."""
     url = canonical_url(text if "://" in text else f"https://{text}")
     if url is None:
         raise InputError(f"{plain(text, 100)!r} is not a valid URL; write it like https://example.org/")
-    scheme, _, rest = url.partition("://")
-    candidates = [url, f"{_OTHER.get(scheme, scheme)}://{rest}"]
+    scheme, _, address = url.partition("://")
+    candidates = [url, f"{_OTHER.get(scheme, scheme)}://{address}"]
     found = database.find_urls(candidates)
     for candidate in candidates:
         if candidate in found:

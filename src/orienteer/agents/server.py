@@ -1,20 +1,36 @@
-"""The tools as a server of the Model Context Protocol: what they are called, what they take, and what comes back."""
+"""The tools as a server of the Model Context Protocol: names, parameters and results."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Annotated, Any
 
+import anyio
+from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp_types import CallToolResult, InputRequiredResult, TextContent, ToolAnnotations
+from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    CallToolResult,
+    ErrorData,
+    InputRequiredResult,
+    JSONRPCError,
+    RequestId,
+    TextContent,
+    ToolAnnotations,
+)
 from pydantic import Field, ValidationError
 
 from orienteer import __version__
 from orienteer.agents import tools
 from orienteer.agents.agent_crawls import AgentCrawls
-from orienteer.agents.answer import INSTRUCTIONS, Answer
+from orienteer.agents.tool_result import INSTRUCTIONS, ToolResult
 from orienteer.errors import OrienteerError
 from orienteer.wording import plain
 
@@ -42,28 +58,73 @@ class AgentServer(MCPServer[Any]):
                 raise ToolError(str(cause)) from error
             raise
 
+    async def run_stdio_async(self) -> None:
+        """Run over stdin and stdout. An invalid line gets an error response; the SDK alone would ignore it."""
+        async with stdio_server() as (received, sent), anyio.create_task_group() as group:
+            checked_in, checked = anyio.create_memory_object_stream[SessionMessage | Exception]()
+
+            async def check(output: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+                async with output:
+                    async for message in received:
+                        if isinstance(message, Exception):
+                            await sent.send(SessionMessage(error_for(message)))
+                        else:
+                            await output.send(message)
+
+            group.start_soon(check, checked_in)
+            server = self._lowlevel_server
+            await server.run(checked, sent, server.create_initialization_options())
+            group.cancel_scope.cancel()
+
+
+def error_for(error: Exception) -> JSONRPCError:
+    """Return the error response to a line that is not a valid message, with the id of the request if it has one."""
+    value, code, text = None, PARSE_ERROR, f"Parse error: {error}"
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        value, text = first["input"], f"Parse error: {first['msg']}"
+        if first["type"] != "json_invalid":
+            code, text = INVALID_REQUEST, "Invalid request"
+        elif isinstance(value, (str, bytes)):
+            with suppress(ValueError, RecursionError):
+                value = json.loads(value)  # unlike pydantic, it accepts lone surrogates
+    given = value.get("id") if isinstance(value, dict) else None
+    return JSONRPCError(jsonrpc="2.0", id=_id_in(given), error=ErrorData(code=code, message=plain(text, 200)))
+
+
+def _id_in(value: Any) -> RequestId | None:
+    """Return the id of a request if it is valid and can be encoded."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    with suppress(UnicodeEncodeError):
+        if isinstance(value, str) and value.encode():
+            return value
+    return None
+
 
 def agent_server(crawls: AgentCrawls) -> AgentServer:
-    """A server for these crawls; it is run by `stdio` or over HTTP."""
+    """Return a server for these crawls, to be run over stdio or HTTP."""
     server = AgentServer("orienteer", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
     for function in _functions(crawls):
         server.add_tool(function, annotations=_READS, structured_output=False)
     return server
 
 
-def answered(ask: Callable[[], Answer]) -> CallToolResult:
-    """The answer of a tool as the protocol has it."""
+def _call_result(tool: Callable[[], ToolResult]) -> CallToolResult:
+    """Convert the result of a tool to a message of the protocol; errors become one line."""
     try:
-        found = ask()
+        result = tool()
     except OrienteerError as error:
         raise ToolError(plain(str(error), 500)) from None
-    return CallToolResult(content=[TextContent(type="text", text=found.text())], structured_content=found.structured())
+    return CallToolResult(
+        content=[TextContent(type="text", text=result.text())], structured_content=result.structured()
+    )
 
 
 def _functions(all_crawls: AgentCrawls) -> list[Callable[..., CallToolResult]]:
     def crawls() -> CallToolResult:
-        """List the crawls that can be asked about: name, start pages, number of pages, how much is covered."""
-        return answered(lambda: tools.crawls(all_crawls))
+        """List the available crawls: name, start pages, number of pages, coverage."""
+        return _call_result(lambda: tools.crawls(all_crawls))
 
     def search(
         query: Annotated[
@@ -84,46 +145,46 @@ def _functions(all_crawls: AgentCrawls) -> list[Callable[..., CallToolResult]]:
         order: Annotated[str, Field(description="text, local, global or blend")] = "blend",
     ) -> CallToolResult:
         """Search the text of the crawled pages. Returns titles, URLs and snippets; read_page gives the text."""
-        return answered(
+        return _call_result(
             lambda: tools.search(all_crawls.named(crawl), query, n, page, site, language, kind, after, before, order)
         )
 
     def read_page(
         url: Url,
         crawl: Crawl = None,
-        cursor: Annotated[str, Field(description="Where to read on: the cursor of the part before")] = "",
+        cursor: Annotated[str, Field(description="The cursor of the previous part, to continue")] = "",
         max_chars: Annotated[int, Field(description="Characters to return, 200 to 20,000")] = 8_000,
-        whole: Annotated[bool, Field(description="With menus, footers and the like, not the main text alone")] = False,
+        whole: Annotated[bool, Field(description="With menus, footers and the like, not only the main text")] = False,
     ) -> CallToolResult:
         """Read a page as Markdown, part by part, as it was archived. Follow the cursor for the next part."""
-        return answered(lambda: tools.read(all_crawls.named(crawl), url, cursor, max_chars, whole))
+        return _call_result(lambda: tools.read(all_crawls.named(crawl), url, cursor, max_chars, whole))
 
     def page_links(
         url: Url,
         crawl: Crawl = None,
         direction: Annotated[str, Field(description="in (who links to it), out (what it links to), or both")] = "both",
         n: Annotated[int, Field(description=f"Links each way, at most {tools.MAX_LINKS}")] = 20,
-        first: Annotated[int, Field(description="How many to leave out, to see more")] = 0,
+        first: Annotated[int, Field(description="How many to skip")] = 0,
     ) -> CallToolResult:
-        """Which pages link to a page, and which pages it links to."""
-        return answered(lambda: tools.links(all_crawls.named(crawl), url, direction, n, first))
+        """List the pages that link to a page, and the pages it links to."""
+        return _call_result(lambda: tools.links(all_crawls.named(crawl), url, direction, n, first))
 
     def coverage(crawl: Crawl = None) -> CallToolResult:
-        """How complete the crawl is: what is proved and measured, and what is blocked, suspect, failed or skipped.
+        """Report how complete the crawl is: proved and measured coverage; blocked, suspect, failed and skipped pages.
 
         Ask this before concluding that something is not on the site.
         """
-        return answered(lambda: tools.coverage(all_crawls.named(crawl)))
+        return _call_result(lambda: tools.coverage(all_crawls.named(crawl)))
 
     def site_report(
         crawl: Crawl = None,
         kind: Annotated[str, Field(description="One kind of finding, such as broken; all if left out")] = "",
         n: Annotated[
-            int, Field(description=f"Findings, at most {tools.MAX_RESULTS}; 10 of each kind if all are asked for")
+            int, Field(description=f"Findings, at most {tools.MAX_RESULTS}; 10 of each kind without a kind")
         ] = 20,
     ) -> CallToolResult:
-        """What is wrong with the site: broken links, redirect chains, orphans and more, the costliest first."""
-        return answered(lambda: tools.report(all_crawls.named(crawl), kind, n))
+        """List the problems of the site: broken links, redirect chains, orphans and more, the costliest first."""
+        return _call_result(lambda: tools.report(all_crawls.named(crawl), kind, n))
 
-    found: list[Callable[..., CallToolResult]] = [crawls, search, read_page, page_links, coverage]
-    return [*found, site_report] if tools.has_reports() else found
+    functions: list[Callable[..., CallToolResult]] = [crawls, search, read_page, page_links, coverage]
+    return [*functions, site_report] if tools.has_reports() else functions

@@ -1,4 +1,4 @@
-"""What an agent can ask of crawls. Plain functions: an answer, or an error in one line."""
+"""The tools for agents as plain functions: each returns a ToolResult or raises an error of one line."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 from orienteer.agents.agent_crawls import AgentCrawl, AgentCrawls
-from orienteer.agents.answer import Answer
 from orienteer.agents.known_page import found_page
-from orienteer.agents.page_parts import page_part
+from orienteer.agents.page_excerpts import page_excerpt
+from orienteer.agents.tool_result import ToolResult
 from orienteer.errors import CrawlFolderError, InputError
-from orienteer.inspect.status_in_words import (
-    coverage_in_words,
-    coverage_of_epoch_in_words,
-    measured_in_words,
-    stopped_in_words,
+from orienteer.inspect.status_text import (
+    describe_coverage,
+    describe_epoch_coverage,
+    describe_measured,
+    describe_stopped,
+    describe_suspect,
     supposed,
-    suspect_in_words,
 )
 from orienteer.pages.states import PageState
 from orienteer.search.search_index import Hit
@@ -31,29 +31,29 @@ MAX_RESULTS = 50
 MAX_QUERY_CHARS = 1_000
 MAX_LINKS = 100
 _REPORT = "orienteer.report"
-_KINDS_SHOWN = 6
-_MAX_OF_ALL_KINDS = 10  # findings of each, where all kinds are asked for
+_MAX_OUTCOMES = 6
+_MAX_PER_KIND = 10  # findings of each kind, if all kinds are requested
 
 
 def has_reports() -> bool:
-    """Whether site reports can be made."""
+    """Return whether site reports are available."""
     return importlib.util.find_spec(_REPORT) is not None
 
 
-def crawls(all_crawls: AgentCrawls) -> Answer:
-    """Which crawls there are."""
+def crawls(all_crawls: AgentCrawls) -> ToolResult:
+    """List the crawls."""
     found = [_about(crawl) for crawl in all_crawls.all()]
-    lines = [f"{one['name']}: {one['text']}" for one in found]
-    seeds = [f"{one['name']}: {', '.join(one['seeds'])}" for one in found]
-    said = f"{counted(len(found), 'crawl')}.\n" + "\n".join(lines)
-    return Answer(said, "Where they start:\n" + "\n".join(seeds), {"crawls": found})
+    lines = [f"{entry['name']}: {entry['text']}" for entry in found]
+    seeds = [f"{entry['name']}: {', '.join(entry['seeds'])}" for entry in found]
+    summary = f"{counted(len(found), 'crawl')}.\n" + "\n".join(lines)
+    return ToolResult(summary, "Where they start:\n" + "\n".join(seeds), {"crawls": found})
 
 
 def search(
     crawl: AgentCrawl, query: str, n: int = 10, page: int = 1, site: str = "", language: str = "", kind: str = "",
     after: str = "", before: str = "", order: str = "blend",
-) -> Answer:  # fmt: skip
-    """Pages that say what is asked for."""
+) -> ToolResult:  # fmt: skip
+    """Search the text of pages."""
     _expect("n", n, MAX_RESULTS)
     if not query.strip() or len(query) > MAX_QUERY_CHARS:
         raise InputError(f"query must be from 1 to {MAX_QUERY_CHARS:,} characters")
@@ -67,11 +67,13 @@ def search(
         is_current = index.is_current()
     hits = [_hit(hit) for hit in found.hits]
     notes = [
-        "" if is_current else "The crawl has gone on since it was indexed.",
+        "" if is_current else "The crawl has continued since it was indexed.",
         "No page has all of the words; these have some." if found.relaxed else "",
         *found.hints,
     ]
-    said = " ".join([f"{counted(found.total, 'page')} found, {len(hits)} shown.", *(note for note in notes if note)])
+    summary = " ".join(
+        [f"{counted(found.total, 'page')} found, {len(hits)} listed.", *(note for note in notes if note)]
+    )
     text = "\n\n".join(
         "\n".join(line for line in (f"{hit['position']}. {hit['title']}", hit["url"], hit["snippet"]) if line)
         for hit in hits
@@ -86,23 +88,24 @@ def search(
         "relaxed": found.relaxed,
         "hits": hits,
     }
-    return Answer(said, text.strip(), data)
+    return ToolResult(summary, text.strip(), data)
 
 
-def read(crawl: AgentCrawl, url: str, cursor: str = "", max_chars: int = 8_000, whole: bool = False) -> Answer:
-    """A part of a page as Markdown."""
+def read(crawl: AgentCrawl, url: str, cursor: str = "", max_chars: int = 8_000, whole: bool = False) -> ToolResult:
+    """Return an excerpt of a page as Markdown."""
     with FolderView.open(crawl.path) as folder:
-        part = page_part(folder, url, cursor or None, max_chars, whole)
-    end = part.start + len(part.text)
-    more = f" Read on with cursor {part.cursor}." if part.cursor else " This is the end."
-    other = " The URL asked for is another name of this page." if part.asked != part.url else ""
-    said = f"Characters {part.start:,} to {end:,} of {part.n_chars:,}, fetched {_iso(part.fetched_at)}.{more}{other}"
-    data = part._asdict() | {"crawl": crawl.name, "fetched_at": _iso(part.fetched_at)}
-    return Answer(said, f"{part.url}\n{part.title}\n\n{part.text}", data)
+        excerpt = page_excerpt(folder, url, cursor or None, max_chars, whole)
+    end = excerpt.start + len(excerpt.text)
+    more = f" Continue with cursor {excerpt.cursor}." if excerpt.cursor else " This is the end."
+    other = " The requested URL is another name of this page." if excerpt.requested_url != excerpt.url else ""
+    position = f"Characters {excerpt.start:,} to {end:,} of {excerpt.n_chars:,}"
+    summary = f"{position}, fetched {_iso(excerpt.fetched_at)}.{more}{other}"
+    data = excerpt._asdict() | {"crawl": crawl.name, "fetched_at": _iso(excerpt.fetched_at)}
+    return ToolResult(summary, f"{excerpt.url}\n{excerpt.title}\n\n{excerpt.text}", data)
 
 
-def links(crawl: AgentCrawl, url: str, direction: str = "both", n: int = 20, first: int = 0) -> Answer:
-    """Who links to a page, and what it links to."""
+def links(crawl: AgentCrawl, url: str, direction: str = "both", n: int = 20, first: int = 0) -> ToolResult:
+    """List the pages that link to a page, and those that it links to."""
     _expect("n", n, MAX_LINKS)
     if direction not in ("in", "out", "both"):
         raise InputError(f"direction is {plain(direction, 40)!r}; it must be in, out or both")
@@ -113,31 +116,31 @@ def links(crawl: AgentCrawl, url: str, direction: str = "both", n: int = 20, fir
         page = found_page(database, url)
         row = database.page(page)
         data: dict[str, Any] = {"crawl": crawl.name, "url": database.url(page), "first": first}
-        parts: list[str] = []
-        said = [] if row is None else [f"State: {PageState(row.state).name.lower()} ({plain(row.outcome, 60)})."]
+        sections: list[str] = []
+        summary = [] if row is None else [f"State: {PageState(row.state).name.lower()} ({plain(row.outcome, 60)})."]
         if direction != "out":
             sources = database.pages_linking_to(page)
             data["linked_from"] = _named(database, sources[first : first + n])
             data["n_linked_from"] = len(sources)
-            said.append(f"{counted(len(sources), 'page links', 'pages link')} to it.")
-            parts.append(_listed("Linked from", data["linked_from"]))
+            summary.append(f"{counted(len(sources), 'page links', 'pages link')} to it.")
+            sections.append(_listed("Linked from", data["linked_from"]))
         if direction != "in":
             targets = [] if row is None else [*row.links.tolist(), *row.outside.tolist()]
             data["links_to"] = _named(database, targets[first : first + n])
             data["n_links_to"] = len(targets)
-            said.append(f"It links to {counted(len(targets), 'page')}.")
-            parts.append(_listed("Links to", data["links_to"]))
+            summary.append(f"It links to {counted(len(targets), 'page')}.")
+            sections.append(_listed("Links to", data["links_to"]))
         unknown = database.unknown(page)
         if unknown.n:
-            said.append("Not all of its links are known.")
+            summary.append("Not all of its links are known.")
         data["all_links_known"] = not unknown.n
-    return Answer(" ".join(said), f"{data['url']}\n\n" + "\n\n".join(parts), data)
+    return ToolResult(" ".join(summary), f"{data['url']}\n\n" + "\n\n".join(sections), data)
 
 
-def coverage(crawl: AgentCrawl) -> Answer:
-    """What is proved and measured of a crawl, and what is missing."""
+def coverage(crawl: AgentCrawl) -> ToolResult:
+    """Return the proved and the measured coverage of a crawl, and the numbers of pages by outcome."""
     found = crawl.status()
-    proved, walked = found.library or found.certificate, found.surveyed
+    proved, survey = found.proved, found.survey
     counts = {
         "fetched": found.n_fetched,
         "redirects": found.n_redirects,
@@ -151,44 +154,48 @@ def coverage(crawl: AgentCrawl) -> Answer:
     }
     outcomes = {state.name.lower(): found.outcomes(state) for state in _DONE}
     lines = [
-        "It is running now." if found.holder is not None else _sentence(stopped_in_words(found)),
-        _sentence(coverage_in_words(found)) or "Nothing is proved yet.",
+        "It is running now." if found.holder is not None else _sentence(describe_stopped(found)),
+        _sentence(describe_coverage(found)) or "Nothing is proved yet.",
         _sentence(f"it is assumed, {supposed(proved)}") if proved is not None and supposed(proved) else "",
-        _sentence(coverage_of_epoch_in_words(found)),
-        _sentence(measured_in_words(found)),
-        f"{counted(found.n_fetched, 'page')} fetched, {found.n_blocked:,} blocked, {found.n_failed:,} failed (there is "
-        f"no page), {found.n_skipped:,} skipped (of a type nobody asked for).",
-        f"Blocked: {tally(outcomes['blocked'], _KINDS_SHOWN)}." if found.n_blocked else "",
-        _sentence(suspect_in_words(found.n_suspect)),
+        _sentence(describe_epoch_coverage(found)),
+        _sentence(describe_measured(found)),
+        f"{counted(found.n_fetched, 'page')} fetched, {found.n_blocked:,} blocked, {found.n_failed:,} failed (do "
+        f"not exist), {found.n_skipped:,} skipped (of other content types).",
+        f"Blocked: {tally(outcomes['blocked'], _MAX_OUTCOMES)}." if found.n_blocked else "",
+        _sentence(describe_suspect(found.n_suspect)),
     ]
     data = {
         "crawl": crawl.name,
         "is_running": found.holder is not None,
         "proved": None if proved is None else proved.as_dict(),
-        "measured": None if walked is None or walked.measured is None else walked.measured.as_dict(),
-        "measured_goal": None if walked is None else walked.claimed,
+        "measured": None if survey is None or survey.measured is None else survey.measured.as_dict(),
+        "measured_goal": None if survey is None else survey.claimed,
         "pages": counts,
         "outcomes": outcomes,
-        "first_answer": None if found.first_time is None else _iso(found.first_time),
-        "last_answer": None if found.last_time is None else _iso(found.last_time),
+        "first_response": None if found.first_time is None else _iso(found.first_time),
+        "last_response": None if found.last_time is None else _iso(found.last_time),
     }
-    return Answer("\n".join(line for line in lines if line), data=data)
+    return ToolResult("\n".join(line for line in lines if line), data=data)
 
 
-def report(crawl: AgentCrawl, kind: str = "", n: int = 20) -> Answer:
-    """What is wrong with the site, the costliest first."""
+def report(crawl: AgentCrawl, kind: str = "", n: int = 20) -> ToolResult:
+    """Return the findings of the site report, the costliest first."""
     _expect("n", n, MAX_RESULTS)
     if not has_reports():
-        raise InputError("this Orienteer makes no site reports")
-    found = importlib.import_module(f"{_REPORT}.site_report").site_report(crawl.path, most_places=5)
+        raise InputError("site reports are not available in this installation")
+    found = importlib.import_module(f"{_REPORT}.site_report").site_report(crawl.path, max_places=5)
     if kind and kind not in found.findings:
         raise InputError(f"no kind of finding is named {plain(kind, 40)!r} (choices: {', '.join(found.findings)})")
-    n = n if kind else min(n, _MAX_OF_ALL_KINDS)
-    shown = {name: [one.as_dict() for one in ones[:n]] for name, ones in found.findings.items() if kind in ("", name)}
-    counts = {name: len(ones) for name, ones in found.findings.items()}
-    said = f"{found.n_pages:,} pages looked at. Findings: {tally(counts, len(counts))}."
-    text = "\n\n".join(_listed(name, ones) for name, ones in shown.items() if ones)
-    return Answer(said, text, {"crawl": crawl.name, "counts": counts, "findings": shown})
+    n = n if kind else min(n, _MAX_PER_KIND)
+    findings = {
+        name: [entry.as_dict() for entry in entries[:n]]
+        for name, entries in found.findings.items()
+        if kind in ("", name)
+    }
+    counts = {name: len(entries) for name, entries in found.findings.items()}
+    summary = f"{found.n_pages:,} pages checked. Findings: {tally(counts, len(counts))}."
+    text = "\n\n".join(_listed(name, entries) for name, entries in findings.items() if entries)
+    return ToolResult(summary, text, {"crawl": crawl.name, "counts": counts, "findings": findings})
 
 
 _DONE = (PageState.FETCHED, PageState.FAILED, PageState.SKIPPED, PageState.BLOCKED)
@@ -199,7 +206,7 @@ def _about(crawl: AgentCrawl) -> dict[str, Any]:
         found = crawl.status()
     except CrawlFolderError as error:
         return {"name": crawl.name, "seeds": [], "text": plain(str(error), 300), "is_indexed": False}
-    text = coverage_in_words(found) or "nothing is proved yet"
+    text = describe_coverage(found) or "nothing is proved yet"
     try:
         with crawl.served.searching():
             is_indexed = True
@@ -233,21 +240,23 @@ def _named(database: DatabaseView, pages: list[int]) -> list[dict[str, str]]:
 
 
 def _listed(title: str, found: Iterable[dict[str, Any]]) -> str:
-    lines = [f"- {plain(one['url'], 500)}" + (f" ({about})" if (about := _about_one(one)) else "") for one in found]
+    lines = [
+        f"- {plain(entry['url'], 500)}" + (f" ({about})" if (about := _about_one(entry)) else "") for entry in found
+    ]
     return "\n".join([f"{title}:", *(lines or ["- none"])])
 
 
-def _about_one(one: dict[str, Any]) -> str:
-    """The title of a page; of a finding, what is wrong, and where."""
+def _about_one(entry: dict[str, Any]) -> str:
+    """Describe an entry: the title of a page, or the problem of a finding and the pages where it occurs."""
     places = [
-        f"on {place['url']}" + (f" '{place['words']}'" if place["words"] else "") for place in one.get("places", ())
+        f"on {place['url']}" + (f" '{place['words']}'" if place["words"] else "") for place in entry.get("places", ())
     ]
-    return plain("; ".join(text for text in (one.get("title"), one.get("why"), *places) if text), 600)
+    return plain("; ".join(text for text in (entry.get("title"), entry.get("why"), *places) if text), 600)
 
 
-def _expect(name: str, value: int, most: int) -> None:
-    if not 1 <= value <= most:
-        raise InputError(f"{name} is {value}; it must be from 1 to {most:,}")
+def _expect(name: str, value: int, largest: int) -> None:
+    if not 1 <= value <= largest:
+        raise InputError(f"{name} is {value}; it must be from 1 to {largest:,}")
 
 
 def _sentence(text: str) -> str:

@@ -1,1 +1,1 @@
-"""How complete is anybody's crawl, and where is what it lacks? Fetches a few hundred pages outside to find out."""
+"""Surveys: measure how complete a crawl is, and where it has gaps, by fetching a few hundred pages outside of it."""

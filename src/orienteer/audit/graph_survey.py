@@ -1,4 +1,4 @@
-"""The survey of some pages of a graph that is known as a whole: nothing is fetched."""
+"""The survey of some pages of a known graph: nothing is fetched."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.audit.survey_report import N_GAPS, Names, Surveyed, SurveyReport, survey_report
+from orienteer.audit.survey_report import N_GAPS, Names, SurveyReport, SurveyRun, survey_report
 from orienteer.errors import InputError
 from orienteer.graph.coverage import Coverage
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.graph.push import Links
+from orienteer.graph.push import LinkRows
 from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
 from orienteer.graph.survey.survey import FixedSurvey
 from orienteer.progress import Progress, silent
 
-_LIVES = 16  # under way at a time
+_LIVES = 16  # walks that run concurrently
 
 
 def graph_survey(
@@ -36,17 +36,17 @@ def graph_survey(
     if not fetched.any():
         raise InputError(f"{source}: no page was fetched, so there is nothing to measure")
     began = time.monotonic()
-    links = Links.of(graph)
+    links = LinkRows.of(graph)
     coverage = Coverage(trust, damping)
     coverage.fetch(np.flatnonzero(fetched).astype(np.uint32), links)
     seed = secrets.token_hex(16) if rng is None else np.random.default_rng(rng).bytes(16).hex()
     walks = FixedWalks(FixedSurvey(coverage, links, seed, goal.confidence), goal, _LIVES)
     while walks.stopped_because is None:
-        for page, _ in walks.go_on(links):
-            walks.told(page, True, links)
+        for page, _ in walks.advance(links):
+            walks.record_page(page, True, links)
         progress("walking", walks.n_probes, goal.budget or 0)
-    of = Surveyed(source, int(fetched.sum()), time.monotonic() - began, {})
-    return survey_report(walks, of, _names(graph), n_gaps)
+    run = SurveyRun(source, int(fetched.sum()), time.monotonic() - began, {})
+    return survey_report(walks, run, _names(graph), n_gaps)
 
 
 def _names(graph: LinkGraph) -> Names:

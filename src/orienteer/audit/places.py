@@ -1,4 +1,4 @@
-"""The place of a page, as people name it: its host, and its folder there."""
+"""The folder of a page, for reports: its host, and the first folder of its path."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from orienteer.url import host_of
 
 
 def folder_of(url: str) -> str:
-    """The host and the first folder of the path; pages in no folder are at the host's top.
+    """Return the host and the first folder of the path; pages in no folder are at the host's top.
 
     >>> folder_of("http://example.org/docs/en/intro.html")
     'example.org/docs/'

@@ -1,11 +1,11 @@
 """The folder of a survey, in DIR/survey: a copy of the crawl without its archive, and the pages that walks needed.
 
-The copy is what is measured: the pages that the crawl has, over all its epochs, each as it was seen last, with their
-links, their redirects, and what was blocked. Pages keep their numbers. What was found out about repeated pages and
-about sessions in URLs comes along, so that new pages are taken in as the crawl itself would.
+The copy is the measured set: the pages that the crawl has, over all its epochs, in their latest versions, with their
+links, their redirects, and the blocked ones. Pages have the same numbers. Duplicates and sessions in URLs are copied,
+too, so that new pages are recorded as the crawl itself would record them.
 
-The seed of all walks comes from the system and stands here. It is signed: a survey that a stranger has left in a folder
-is no survey of ours.
+The seed of all walks comes from the system and is stored here. It is signed, so that a survey in an untrusted folder is
+not mistaken for the user's own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from orienteer.store.history import DonePages, KnownPages
 from orienteer.store.store_settings import StoreSettings
 from orienteer.url import session_of
 
-_SURVEY, _WALKS = "survey", "walks"  # in the database: what it was made for; where walks entered
+_SURVEY, _WALKS = "survey", "walks"  # keys in the database: MadeFor; the pages where walks entered
 _PURPOSE = "the seed of a survey"
 _SEED_BYTES = 16
 _URLS_AT_ONCE = 50_000
@@ -38,7 +38,7 @@ _NOT_ARCHIVED: dict[str, Any] = {"archive_file": None, "archive_offset": None, "
 
 
 class MadeFor(NamedTuple):
-    """What a survey was made for: where the crawl was, the position of the first probe, pages that the crawl has.
+    """What a survey measures: the position of the crawl, that of the first probe, the number of pages of the crawl.
 
     The surfer starts from the `trusted` pages, those on topic; from the seeds of the crawl where there are none.
     """
@@ -50,13 +50,13 @@ class MadeFor(NamedTuple):
     trusted: tuple[int, ...] = ()
 
 
-def survey_of(path: Path, on_topic: bool = False) -> Path:
-    """Where a crawl folder has the folder of its survey."""
+def survey_path(path: Path, on_topic: bool = False) -> Path:
+    """Return the path of the survey in a crawl folder."""
     return path / ("survey-on-topic" if on_topic else "survey")
 
 
 def survey_plan(plan: CrawlPlan) -> CrawlPlan:
-    """How the pages outside are fetched: as those of the crawl, with the same scope, and archived."""
+    """Return the plan to fetch pages outside: as those of the crawl, with the same scope, and archived."""
     crawl = plan.crawl
     merges = "merge" if crawl.duplicates == "merge" else "off"
     settings = CrawlSettings(
@@ -67,68 +67,71 @@ def survey_plan(plan: CrawlPlan) -> CrawlPlan:
     return replace(plan, crawl=settings, store=StoreSettings())
 
 
-def opened_survey(crawl: FolderView, place: Path, plan: CrawlPlan, again: bool, on_topic: bool = False) -> CrawlFolder:
-    """The folder of the survey of a crawl, for writing, made if need be; `again`: what is there is removed."""
-    _expect_no_crawl(place)
-    if again:
-        remove_crawl(place)
-    folder = CrawlFolder.open_or_create(place, plan.to_toml())
+def open_survey(crawl: FolderView, path: Path, plan: CrawlPlan, restart: bool, on_topic: bool = False) -> CrawlFolder:
+    """Open or create the folder of a crawl's survey for writing; `restart` removes an earlier survey."""
+    _expect_no_crawl(path)
+    if restart:
+        remove_crawl(path)
+    folder = CrawlFolder.open_or_create(path, plan.to_toml())
     try:
         if folder.database.get(_SURVEY) is None:
             _fill(folder, crawl.database, _pages_on_topic(crawl) if on_topic else ())
         elif made_for(folder.database).crawl_position != crawl.database.next_position():
-            why = "the crawl has continued since its survey was begun; use --again to begin a new one"
+            why = "the crawl has continued since its survey was begun; use --restart to begin a new one"
             raise InputError(f"{crawl.path}: {why}")
         elif bool(made_for(folder.database).trusted) != on_topic:
-            whose = "every surfer" if on_topic else "a surfer from the pages on topic"
-            raise InputError(f"{place}: this survey is of {whose}; name another folder with --output, or use --again")
+            who = "every surfer" if on_topic else "a surfer from the pages on topic"
+            raise InputError(f"{path}: this survey is of {who}; name another folder with --output, or use --restart")
     except BaseException:
         folder.close()
         raise
     return folder
 
 
-def _expect_no_crawl(place: Path) -> None:
-    """A crawl that is no survey is neither removed nor written to. One that was not made to its end is empty."""
-    if settings_of_folder(place) is None:
+def _expect_no_crawl(path: Path) -> None:
+    """Refuse a crawl that is no survey, so that none is removed or changed; an incomplete survey is empty."""
+    if settings_of_folder(path) is None:
         return
-    with FolderView.open(place) as folder:
+    with FolderView.open(path) as folder:
         if folder.database.get(_SURVEY) is None and folder.database.n_urls() > 0:
-            raise InputError(f"{place}: there is a crawl in this folder, and no survey; name another one")
+            raise InputError(f"{path}: there is a crawl in this folder, and no survey; name another one")
 
 
 def made_for(database: Database) -> MadeFor:
-    """What the survey in this database was made for; it must be this user's."""
-    kept = database.get(_SURVEY)
+    """Return what the survey in this database measures; it must be signed by this user."""
+    stored = database.get(_SURVEY)
     try:
-        found = MadeFor(int(kept["crawl_position"]), int(kept["first_probe"]), int(kept["n_pages"]), str(kept["seed"]),
-                        tuple(int(page) for page in kept.get("trusted", ())))  # fmt: skip
-        signed = bytes.fromhex(kept["signature"])
+        source = MadeFor(
+            int(stored["crawl_position"]), int(stored["first_probe"]), int(stored["n_pages"]), str(stored["seed"]),
+            tuple(int(page) for page in stored.get("trusted", ())),
+        )  # fmt: skip
+        signed = bytes.fromhex(stored["signature"])
     except (KeyError, TypeError, ValueError):
-        raise damaged(database.path, "it does not say what the survey was made for") from None
-    if signature(_PURPOSE, ()) is not None and not is_signed(signed, _PURPOSE, [_content(found)]):
-        raise InputError(f"{database.path.parent}: this survey is not known to be yours; use --again to make your own")
-    return found
+        raise damaged(database.path, "it lacks the description of its survey") from None
+    if signature(_PURPOSE, ()) is not None and not is_signed(signed, _PURPOSE, [_content(source)]):
+        folder = database.path.parent
+        raise InputError(f"{folder}: this survey is not known to be yours; use --restart to make your own")
+    return source
 
 
 def entries_of(database: Database) -> list[int]:
-    """The pages where the walks so far have entered."""
+    """Return the pages where the walks so far have entered."""
     entries, n_urls = database.get(_WALKS, []), database.n_urls()
     if not isinstance(entries, list) or not all(isinstance(page, int) and 0 <= page < n_urls for page in entries):
-        raise damaged(database.path, "walks begin where no page is")
+        raise damaged(database.path, "walks begin at unknown pages")
     return entries
 
 
-def keep_entries(database: Database, entries: list[int]) -> None:
+def store_entries(database: Database, entries: list[int]) -> None:
     database.set(_WALKS, entries)
 
 
-def _content(found: MadeFor) -> bytes:
-    return " ".join(map(str, (*found[:4], *found.trusted))).encode()
+def _content(source: MadeFor) -> bytes:
+    return " ".join(map(str, (*source[:4], *source.trusted))).encode()
 
 
 def _pages_on_topic(crawl: FolderView) -> tuple[int, ...]:
-    """The pages of a crawl that are on its topic."""
+    """Return the pages of a crawl that are on its topic."""
     if not crawl.topic_path.exists():
         raise InputError(f"{crawl.path}: this crawl has no topic")
     pages = crawl.database.relevant_pages(topic_threshold(crawl))
@@ -152,15 +155,15 @@ def _fill(folder: CrawlFolder, crawl: Database, trusted: tuple[int, ...]) -> Non
             n_pages += _copy_pages(copy, crawl, events)
     if n_pages == 0:
         raise InputError(f"{crawl.path.parent}: the crawl has fetched no page yet, so there is nothing to measure")
-    found = MadeFor(crawl.next_position(), copy.next_position(), n_pages, secrets.token_hex(_SEED_BYTES), trusted)
-    signed = signature(_PURPOSE, [_content(found)]) or b""
-    kept: Mapping[str, Any] = found._asdict() | {"signature": signed.hex()}
-    copy.set(_SURVEY, kept)
+    source = MadeFor(crawl.next_position(), copy.next_position(), n_pages, secrets.token_hex(_SEED_BYTES), trusted)
+    signed = signature(_PURPOSE, [_content(source)]) or b""
+    stored: Mapping[str, Any] = source._asdict() | {"signature": signed.hex()}
+    copy.set(_SURVEY, stored)
     folder.acknowledge()
 
 
 def _copy_pages(copy: Database, crawl: Database, events: DonePages) -> int:
-    """How many of them count as fetched."""
+    """Copy pages; return how many of them count as fetched."""
     for page, n_unknown in zip(events.pages.tolist(), events.n_unknown.tolist(), strict=True):
         row = crawl.page(page)
         assert row is not None

@@ -1,4 +1,4 @@
-"""What came of a survey: how complete the archive is, and where the time is that it lacks."""
+"""The report of a survey: how complete the crawl is, and where its gaps are."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from orienteer.graph.survey.survey import FixedSurvey
 from orienteer.pages.stop_reason import StopReason
 from orienteer.url import host_of
 
-N_GAPS = 5  # hosts, and folders, that are looked at
+N_GAPS = 5  # hosts, and folders, that are listed
 
 _NamesOf = Callable[[Sequence[int]], list[str]]
 
 
 @dataclass(frozen=True)
 class SurveyReport:
-    """How complete the pages of an archive are: measured, and proved.
+    """How complete the `n_pages` pages of a `source` are: measured, and proved.
 
-    `source` names them; they are `n_pages`. `least_half_width` is what no survey can tell: it is blocked, or behind
-    links that are not known. `hosts` and `folders` hold the most of the surfer's time outside; `urls` names their
-    pages. Each has bounds of its own. `outcomes` are those of the pages fetched in this run.
+    `least_half_width` is what no survey can measure, as it is blocked, or behind unknown links. `hosts` and `folders`
+    have the most of the surfer's time outside, each with its own bounds; `urls` are their pages. `outcomes` are those
+    of the pages fetched in this run.
     """
 
     source: str
@@ -50,7 +50,7 @@ class SurveyReport:
         return self.stopped_because is StopReason.PRECISE
 
     def as_dict(self, n: int = N_GAPS) -> dict[str, Any]:
-        """Everything, with n hosts and folders."""
+        """Return the report as JSON, with n hosts and folders."""
         return {
             "source": self.source,
             "n_pages": self.n_pages,
@@ -72,8 +72,8 @@ class SurveyReport:
 
 
 @dataclass(frozen=True)
-class Surveyed:
-    """What a survey was of, and how it went: what the walks themselves do not know."""
+class SurveyRun:
+    """The source and the run of a survey, which the walks do not store."""
 
     source: str
     n_pages: int
@@ -82,7 +82,7 @@ class Surveyed:
 
 
 class Names(NamedTuple):
-    """What pages are called, and where they are; None where that is not known."""
+    """Functions from pages to their URLs, hosts and folders; None where these are not known."""
 
     urls: _NamesOf | None = None
     hosts: _NamesOf | None = None
@@ -93,16 +93,16 @@ class Names(NamedTuple):
         return cls(urls, lambda pages: list(map(host_of, urls(pages))), lambda pages: list(map(folder_of, urls(pages))))
 
 
-def survey_report(walks: FixedWalks, of: Surveyed, names: Names, n: int = N_GAPS) -> SurveyReport:
-    """The report of walks that have ended, or were interrupted; gaps are told as far as pages have names."""
+def survey_report(walks: FixedWalks, run: SurveyRun, names: Names, n: int = N_GAPS) -> SurveyReport:
+    """Report on walks that have ended, or were interrupted; gaps are listed as far as pages have names."""
     survey = walks.survey
     measured = replace(walks.conclude(), n_probes=walks.n_probes)
     hosts, folders = _gaps(survey, names.hosts, n), _gaps(survey, names.folders, n)
-    shown = sorted({gap.page for gap in (*hosts, *folders)})
-    urls = {} if names.urls is None else dict(zip(shown, names.urls(shown), strict=True))
+    pages = sorted({gap.page for gap in (*hosts, *folders)})
+    urls = {} if names.urls is None else dict(zip(pages, names.urls(pages), strict=True))
     return SurveyReport(
-        source=of.source,
-        n_pages=of.n_pages,
+        source=run.source,
+        n_pages=run.n_pages,
         measured=measured,
         proved=survey.proved,
         least_half_width=survey.least_half_width,
@@ -112,8 +112,8 @@ def survey_report(walks: FixedWalks, of: Surveyed, names: Names, n: int = N_GAPS
         goal=walks.goal,
         stopped_because=walks.stopped_because or StopReason.INTERRUPTED,
         seed=survey.seed,
-        outcomes=of.outcomes,
-        elapsed_s=of.elapsed_s,
+        outcomes=run.outcomes,
+        elapsed_s=run.elapsed_s,
     )
 
 

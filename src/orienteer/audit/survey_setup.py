@@ -1,4 +1,4 @@
-"""How the Crawl of a survey begins: it is told the crawl that is measured, then what came of pages outside."""
+"""How the Crawl of a survey begins: it replays the measured crawl, then the pages outside."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from orienteer.audit.probes import Probes
-from orienteer.audit.survey_folder import entries_of, keep_entries, made_for
+from orienteer.audit.survey_folder import entries_of, made_for, store_entries
 from orienteer.crawl.crawl import Crawl
 from orienteer.graph.page_hosts import PageHosts
 from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
@@ -22,9 +22,9 @@ from orienteer.store.history import DonePages, KnownPages
 
 
 class SurveySetup(CrawlSetup):
-    """The walks begin when the crawl that is measured has been told."""
+    """The setup of a survey: the walks begin once the measured crawl has been replayed."""
 
-    uses_checkpoints = False  # what is measured is told from the start
+    uses_checkpoints = False  # walks begin at a certain event, so that everything is replayed
 
     def __init__(self, folder: FolderFiles, plan: CrawlPlan, goal: SurveyGoal) -> None:
         super().__init__(folder, plan)
@@ -34,7 +34,7 @@ class SurveySetup(CrawlSetup):
 
     @property
     def walks(self) -> FixedWalks:
-        assert self.probes.walks is not None  # all is told when the ledger is there
+        assert self.probes.walks is not None  # the replay ends before the ledger exists
         return self.probes.walks
 
     def new_crawl(self, hosts: PageHosts) -> Crawl:
@@ -49,7 +49,7 @@ class SurveySetup(CrawlSetup):
         return self.crawl
 
     def history(self, database: Database) -> Iterator[DonePages | KnownPages]:
-        """Between the crawl and the probes the walks begin; behind them, pages are asked for."""
+        """Yield the events of the crawl, begin the walks, yield the probes so far, then request pages."""
         first = self.made_for.first_probe
         yield from _before(super().history(database), first)
         for page in self.crawl.frontier.all()[0].tolist():  # from sitemaps
@@ -58,21 +58,21 @@ class SurveySetup(CrawlSetup):
             self.crawl, database.urls, self.made_for.seed, self.goal, self.plan.crawl.workers, self._entries
         )
         yield from database.pages_after(first - 1)
-        wanted = self.probes.go_on()
-        self.crawl.frontier.put(wanted.pages, wanted.values)
+        needed = self.probes.start_requests()
+        self.crawl.frontier.put(needed.pages, needed.values)
 
     def save(self, database: Database) -> bool:
-        """Where walks have entered: they can be checked, and enter there again on a machine that rounds otherwise."""
-        n_kept = len(self._entries)
-        if self.probes.walks is None or self.walks.survey.lives.n_begun == n_kept:
+        """Store where walks have entered: they can be checked, and resume on a machine with another rounding."""
+        n_stored = len(self._entries)
+        if self.probes.walks is None or self.walks.survey.lives.n_begun == n_stored:
             return False
         self._entries = self.walks.survey.lives.entries.tolist()
-        keep_entries(database, self._entries)
+        store_entries(database, self._entries)
         return True
 
 
 def _before(history: Iterator[DonePages | KnownPages], position: int) -> Iterator[DonePages | KnownPages]:
-    """What happened before a position."""
+    """Yield the events before a position."""
     for events in history:
         if isinstance(events, KnownPages) or events.positions[-1] < position:
             yield events
@@ -87,13 +87,13 @@ def _first(events: DonePages, n: int) -> DonePages:
     n_links = int(events.link_offsets[n])
     return DonePages(
         events.positions[:n], events.pages[:n], events.states[:n], events.redirects[:n], events.link_offsets[: n + 1],
-        events.links[:n_links], events.asked[:n], events.relevance[:n], events.n_unknown[:n],
+        events.links[:n_links], events.requested[:n], events.relevance[:n], events.n_unknown[:n],
     )  # fmt: skip
 
 
 class SurveyLedger(Ledger):
-    """Takes in pages outside. The web that is measured stays what it was: no redirect makes its scope wider."""
+    """Records pages outside. The measured web does not change: no redirect widens its scope."""
 
     def __init__(self, folder: CrawlFolder, plan: CrawlPlan, setup: SurveySetup) -> None:
         super().__init__(folder, plan, setup)
-        self._seed_names = set()
+        self._seed_pages = set()

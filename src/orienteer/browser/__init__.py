@@ -1,1 +1,1 @@
-"""A browser without a network: it shows pages, and whoever owns it answers every request that they make."""
+"""Render pages in a browser without a network: its owner fulfills every request that pages make."""

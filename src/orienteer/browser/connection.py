@@ -1,6 +1,6 @@
-"""Commands to a browser, and what it reports: JSON messages over two pipes, each ended by a zero byte.
+"""The Chrome DevTools protocol over two pipes: JSON messages, each terminated by a zero byte.
 
-The protocol is Chrome's own (DevTools). With a pipe no port listens: nobody else can give commands.
+With pipes there is no listening port, so no other process can send commands.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ Params = dict[str, Any]
 
 
 class BrowserGoneError(Exception):
-    """The browser does not answer any more, or it will not."""
+    """The browser has crashed, hangs, or was closed."""
 
 
 class CommandError(Exception):
-    """The browser cannot do what it was told: a page or a request that is gone, mostly."""
+    """A command failed, mostly because its page or request is gone."""
 
 
-class Connection:
-    """`on_event(session, method, params)` hears what the browser reports, `on_closed()` that there will be no more."""
+class BrowserConnection:
+    """`on_event(session, method, params)` is called for each event, `on_closed()` once at the end."""
 
     def __init__(
         self, reading: int, writing: int, on_event: Callable[[str, str, Params], None], on_closed: Callable[[], None]
@@ -38,9 +38,9 @@ class Connection:
         self._reading, self._writing = reading, writing
         self._on_event, self._on_closed = on_event, on_closed
         self._loop = asyncio.get_running_loop()
-        self._asked: dict[int, asyncio.Future[Params]] = {}
+        self._pending: dict[int, asyncio.Future[Params]] = {}
         self._n_sent = 0
-        self._parts: list[bytes] = []  # of a message that has not come to its end
+        self._fragments: list[bytes] = []  # of an incomplete message
         self._unsent: deque[memoryview] = deque()
         self._is_closed = False
         for pipe in (reading, writing):
@@ -50,16 +50,16 @@ class Connection:
         self._loop.add_reader(reading, self._read)
 
     def call(self, method: str, params: Params | None = None, session: str = "") -> asyncio.Future[Params]:
-        """Send a command; its result comes, or CommandError, or BrowserGoneError."""
+        """Send a command; the future has its result, a CommandError or a BrowserGoneError."""
         result: asyncio.Future[Params] = self._loop.create_future()
         if self._is_closed:
             result.set_exception(BrowserGoneError())
             return result
-        self._asked[self._send(method, params, session)] = result
+        self._pending[self._send(method, params, session)] = result
         return result
 
-    def tell(self, method: str, params: Params | None = None, session: str = "") -> None:
-        """Send a command whose result nobody waits for."""
+    def notify(self, method: str, params: Params | None = None, session: str = "") -> None:
+        """Send a command and ignore its result."""
         if not self._is_closed:
             self._send(method, params, session)
 
@@ -72,11 +72,11 @@ class Connection:
         os.close(self._reading)
         os.close(self._writing)
         self._unsent.clear()
-        asked, self._asked = self._asked, {}
-        for result in asked.values():
+        pending, self._pending = self._pending, {}
+        for result in pending.values():
             if not result.done():
                 result.set_exception(BrowserGoneError())
-                result.exception()  # whoever waits gets it; where nobody does, it is no news
+                result.exception()  # mark as retrieved: a future that is not awaited must not log an error
         self._on_closed()
 
     def _send(self, method: str, params: Params | None, session: str) -> int:
@@ -115,19 +115,19 @@ class Connection:
         if not received:
             self.close()
             return
-        *ended, rest = received.split(b"\0")
-        for part in ended:
-            message = b"".join([*self._parts, part])
-            self._parts.clear()
-            self._heard(json.loads(message))
-        if rest:
-            self._parts.append(rest)
+        *complete, tail = received.split(b"\0")
+        for fragment in complete:
+            message = b"".join([*self._fragments, fragment])
+            self._fragments.clear()
+            self._on_message(json.loads(message))
+        if tail:
+            self._fragments.append(tail)
 
-    def _heard(self, message: Params) -> None:
+    def _on_message(self, message: Params) -> None:
         if "method" in message:
             self._on_event(message.get("sessionId", ""), message["method"], message.get("params", {}))
             return
-        result = self._asked.pop(message.get("id", 0), None)
+        result = self._pending.pop(message.get("id", 0), None)
         if result is None or result.done():
             return
         if "error" in message:

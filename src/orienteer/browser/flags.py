@@ -1,11 +1,11 @@
-"""How the browser is started: without a network, without windows, and as cheap as it gets."""
+"""Command-line flags of the browser: no network, no windows, low cost."""
 
 from __future__ import annotations
 
 import os
 
-# Requests come to us before they reach the network. What finds another way there meets a proxy that does not exist,
-# names that cannot be resolved, and WebRTC that may speak to the proxy alone. Each closes a way that was seen to leak.
+# Requests are intercepted before they reach the network. For anything else the proxy does not exist, no name resolves,
+# and WebRTC is restricted to the proxy. Each flag closes a leak that was observed.
 _NO_NETWORK = (
     "--proxy-server=http://127.0.0.1:1",
     "--proxy-bypass-list=<-loopback>",
@@ -25,7 +25,7 @@ _NO_NETWORK = (
     "--disable-crash-reporter",
 )
 
-_NOBODY_LOOKS = (
+_HEADLESS = (
     "--headless",
     "--hide-scrollbars",
     "--mute-audio",
@@ -41,9 +41,9 @@ _NOBODY_LOOKS = (
     "--window-size=1280,1024",
 )
 
-# A page has a context of its own, hence a process of its own. All its frames share it: they see no other page, and
-# the time of a page and its frames passes together.
-_CHEAP = (
+# Each page has its own browser context, hence its own process. All its frames share the process, so that they have the
+# same virtual time; no other page is in it.
+_LOW_COST = (
     "--disable-site-isolation-trials",
     "--disable-features=" + ",".join((
         "IsolateOrigins",
@@ -78,10 +78,10 @@ _ENOUGH_SHARED_BYTES = 512 << 20
 
 
 def arguments(profile: str, user_agent: str) -> list[str]:
-    """All but the program itself."""
-    chosen = [*_NOBODY_LOOKS, *_NO_NETWORK, *_CHEAP, "--remote-debugging-pipe", f"--user-data-dir={profile}"]
+    """Return the arguments after the program."""
+    chosen = [*_HEADLESS, *_NO_NETWORK, *_LOW_COST, "--remote-debugging-pipe", f"--user-data-dir={profile}"]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
-        chosen.append("--no-sandbox")  # it has none for root
+        chosen.append("--no-sandbox")  # the sandbox does not work for root
     if not _has_shared_memory():
         chosen.append("--disable-dev-shm-usage")
     if user_agent.isprintable():

@@ -1,4 +1,4 @@
-"""What goes into the browser and what comes out of it: plain values, which may travel between processes."""
+"""Input and output of the browser: plain values that can be sent between processes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 
 class RenderJob(NamedTuple):
-    """One page to be shown: its main document as it was fetched, unpacked.
+    """One page to render; `content` is its main document, decoded.
 
-    `scrolls` is how often the end of the page may be asked for more. Without `pictures` images, fonts and media are
-    refused, and the owner hears nothing of them. `time_s` is the page's own time, which passes as fast as the page
-    can follow; `wall_s` is real time, without what the owner takes for answers; `cpu_s` is of the page's process.
+    `scrolls` is how often to scroll to the end to load more. Without `pictures` requests for images, fonts and media
+    are refused without asking the owner. `time_s` is virtual time, which passes as fast as the page can run; `wall_s`
+    is real time, without the time that the owner takes for responses; `cpu_s` is of the page's process.
+    `with_credentials`: the document was fetched with credentials, so requests of its own origin may carry them, too.
     """
 
     number: int
@@ -27,20 +28,28 @@ class RenderJob(NamedTuple):
     time_s: float = 5.0
     cpu_s: float = 10.0
     wall_s: float = 60.0
+    with_credentials: bool = False
 
 
-class Wanted(NamedTuple):
-    """A page asks for something by GET. `kind` is script, style, fetch, frame, image, font, media or other."""
+class BrowserRequest(NamedTuple):
+    """A request of a page. `kind` is script, style, fetch, frame, image, font, media, preflight or other.
+
+    `method` is GET, or OPTIONS for a preflight. `headers` are the CORS request headers. `with_credentials`: the request
+    certainly comes from the page's own origin and may carry its credentials.
+    """
 
     job: int
     number: int
     url: str
     kind: str
+    with_credentials: bool = False
+    method: str = "GET"
+    headers: tuple[tuple[str, str], ...] = ()
 
 
-class Supplied(NamedTuple):
-    """The answer to a `Wanted`: content unpacked, redirects as they are. With `refused` (why), or without a status,
-    the page sees a request that failed."""
+class BrowserResponse(NamedTuple):
+    """The response to a `BrowserRequest`: content decoded, redirects not followed. With `refused` (the reason), or
+    with status 0, the request fails in the page."""
 
     job: int
     number: int
@@ -50,20 +59,22 @@ class Supplied(NamedTuple):
     refused: str = ""
 
 
-class Rendered(NamedTuple):
-    """What a page shows.
+class RenderResult(NamedTuple):
+    """A rendered page.
 
-    `url` is where it is in the end (history API). `redirect` is where a script, a form or an element sends the main
-    frame: only the first document is shown. `dom` is HTML in UTF-8 with the open shadow roots as templates. `links` are
-    the http(s) targets of its links, in shadow roots and in frames of its origin too, and the windows that it wanted
-    to open; `routes` the URLs that it gave itself by the history API. `hash_routes`: it is an application whose pages
-    differ by the fragment alone. `n_clickable` are things to click that are no links and may lead elsewhere.
-    `still_growing`: with more scrolls there would have been more.
+    `url` is the final URL (history API). `redirect` is the target of a navigation of the main frame: only the first
+    document is rendered. `dom` is HTML in UTF-8 with the open shadow roots as templates. `links` are the http(s)
+    targets of links, also in shadow roots and frames of the same origin, and of windows that the page tried to open;
+    `routes` are the URLs that it set by the history API. `hash_routes`: the pages of the application differ only by
+    fragments that begin with `#/` or `#!`; `named_routes` are links to other fragments that are pages, too. `anchors`
+    are the route fields that only scroll the page (`browser/routes`). `n_clickable` counts clickable elements that are
+    not links and may open other pages, and links to fragments that may be pages. `can_grow`: more scrolling would have
+    loaded more.
 
-    `n_requests` came to the owner. `n_refused` were refused, by the owner or before (another method than GET, event
-    streams, workers that outlive a page, too many); unwanted pictures do not count. `n_failed` got no answer, or an
-    error. `trouble` says why this is not complete: time, cpu, memory, crashed, too many requests, too large, left
-    (the page emptied itself), cancelled.
+    `n_requests` were passed to the owner. `n_refused` were refused, by the owner or before (methods other than GET,
+    event streams, workers that outlive a page, too many); unwanted pictures do not count. `n_failed` got an error or no
+    response. `problem` is why the rendering is incomplete: time, cpu, memory, crashed, too many requests, too large,
+    left (the page emptied itself), cancelled.
     """
 
     job: int
@@ -74,11 +85,13 @@ class Rendered(NamedTuple):
     links: tuple[str, ...] = ()
     routes: tuple[str, ...] = ()
     hash_routes: bool = False
+    named_routes: tuple[str, ...] = ()
+    anchors: tuple[str, ...] = ()
     n_clickable: int = 0
-    still_growing: bool = False
+    can_grow: bool = False
     n_requests: int = 0
     n_refused: int = 0
     n_failed: int = 0
     screenshot: bytes = b""
     cpu_s: float = 0.0
-    trouble: str = ""
+    problem: str = ""

@@ -1,4 +1,4 @@
-"""The process of a browser: started with pipes and a profile of its own, and killed with all that it started."""
+"""The process of a browser: it has pipes and its own profile, and is killed with all its child processes."""
 
 from __future__ import annotations
 
@@ -15,32 +15,33 @@ _LAUNCHER = Path(__file__).with_name("launcher.py")
 
 
 class BrowserProcess:
-    """Starts `program`. `reading` and `writing` are our ends of its pipes; whoever uses them closes them.
+    """Starts `program`. `reading` and `writing` are our ends of its pipes; the caller closes them.
 
-    It ends with the thread that starts it. `is_cut_off`: it has no network at all, where the system lets us.
+    The process ends with the thread that started it. With `isolates_network` it runs in an empty network namespace, if
+    the system allows that.
     """
 
-    def __init__(self, program: Path, user_agent: str, *, is_cut_off: bool = True) -> None:
+    def __init__(self, program: Path, user_agent: str, *, isolates_network: bool = True) -> None:
         self._profile = Profile()
-        its_reading, self.writing = os.pipe()
-        self.reading, its_writing = os.pipe()
-        ways = [os.getpid(), its_reading, its_writing, "cut" if is_cut_off else "keep"]
-        command = [sys.executable or "python3", "-I", "-S", str(_LAUNCHER), *map(str, ways)]
-        nowhere = subprocess.DEVNULL
+        child_reading, self.writing = os.pipe()
+        self.reading, child_writing = os.pipe()
+        launcher_arguments = [os.getpid(), child_reading, child_writing, "isolate" if isolates_network else "keep"]
+        command = [sys.executable or "python3", "-I", "-S", str(_LAUNCHER), *map(str, launcher_arguments)]
+        devnull = subprocess.DEVNULL
         try:
             self._process = subprocess.Popen(
                 [*command, str(program), *flags.arguments(self._profile.folder, user_agent)],
-                stdin=nowhere, stdout=nowhere, stderr=nowhere, pass_fds=[its_reading, its_writing],
+                stdin=devnull, stdout=devnull, stderr=devnull, pass_fds=[child_reading, child_writing],
                 start_new_session=True,
             )  # fmt: skip
         except OSError as error:
             os.close(self.reading)
             os.close(self.writing)
             self._profile.remove()
-            raise ProcessError(f"no browser can be started: {error}") from None
+            raise ProcessError(f"the browser cannot be started: {error}") from None
         finally:
-            os.close(its_reading)
-            os.close(its_writing)
+            os.close(child_reading)
+            os.close(child_writing)
         self._cpu_s = 0.0
 
     @property
@@ -49,7 +50,7 @@ class BrowserProcess:
 
     @property
     def cpu_s(self) -> float:
-        """Of it and all that it has started, so far."""
+        """CPU time of the browser and all its child processes so far."""
         if self._process.returncode is None:
             self._cpu_s = max(self._cpu_s, process_group.cpu_s(self._process.pid))
         return self._cpu_s
@@ -59,7 +60,7 @@ class BrowserProcess:
         return process_group.memory_bytes(self._process.pid) if self._process.returncode is None else 0
 
     def kill(self) -> None:
-        """End it with all that it started, and remove what it wrote."""
+        """Kill the browser with all its child processes, and remove its profile."""
         if self._process.returncode is None:
             self._cpu_s = self.cpu_s
             process_group.kill(self._process.pid)

@@ -1,4 +1,4 @@
-"""What the processes of a browser take, as the system tells it (`/proc`); nothing where it does not."""
+"""Resource use of a browser's processes, from `/proc`; zero on systems without it."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-_LOOK_EVERY_S = 0.002
-_MAX_LOOKS = 2_500  # a process that cannot be killed at once waits for a disk
+_POLL_S = 0.002
+_MAX_POLLS = 2_500  # a process in uninterruptible sleep (disk I/O) dies later
 
 
 def members(session: int) -> list[int]:
-    """The processes of a session: of one that a process began, and all that it has started."""
-    found = []
+    """Return the processes of a session, without zombies."""
+    processes = []
     for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
         if name.isdigit():
             fields = _fields(int(name))
             if fields and int(fields[3]) == session and fields[0] != "Z":
-                found.append(int(name))
-    return found
+                processes.append(int(name))
+    return processes
 
 
 def cpu_s(session: int) -> float:
-    """CPU time of all of them, with what has ended and was reaped."""
+    """Return the CPU time of a session, including children that ended and were reaped."""
     ticks = 0
     for process in members(session):
         fields = _fields(process)
@@ -35,7 +35,7 @@ def cpu_s(session: int) -> float:
 
 
 def memory_bytes(session: int) -> int:
-    """What they have for themselves: resident, and shared with nobody."""
+    """Return the unshared resident memory of a session."""
     total = 0
     for process in members(session):
         with contextlib.suppress(OSError, ValueError, IndexError):
@@ -45,27 +45,27 @@ def memory_bytes(session: int) -> int:
 
 
 def kill(session: int) -> None:
-    """All of them, until none is left. Those whose parents died before them may have become our children: they are
-    reaped. The first is left to whoever started it."""
-    found = set(members(session))
+    """Kill all processes of a session and wait until none is left. Orphans that became our children are reaped; the
+    session leader is reaped by its Popen object."""
+    processes = set(members(session))
     with contextlib.suppress(OSError):
         os.killpg(session, signal.SIGKILL)
-    for _ in range(_MAX_LOOKS):
-        left = members(session)
-        if not left:
+    for _ in range(_MAX_POLLS):
+        alive = members(session)
+        if not alive:
             break
-        found.update(left)
-        for process in left:
+        processes.update(alive)
+        for process in alive:
             with contextlib.suppress(OSError):
                 os.kill(process, signal.SIGKILL)
-        time.sleep(_LOOK_EVERY_S)
-    for process in found - {session}:
+        time.sleep(_POLL_S)
+    for process in processes - {session}:
         with contextlib.suppress(OSError):
             os.waitpid(process, os.WNOHANG)
 
 
 def _fields(process: int) -> list[str]:
-    """Of `/proc/PID/stat`, from the state on."""
+    """Return the fields of `/proc/PID/stat`, from the state on."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:

@@ -1,7 +1,7 @@
-"""The folder that a browser writes to: private, and removed when it ends.
+"""The profile folder of a browser: private, and removed when the browser ends.
 
-Whoever is killed cannot remove it. So each folder has a lock that is held while its owner lives, and the next who makes
-one removes those that nobody holds.
+A process that is killed cannot remove its folder. So each folder has a lock file that its owner holds, and each new
+profile first removes the folders whose lock is free.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 PREFIX = "orienteer-browser-"
 _LOCK = "owner.lock"
-_NEW_S = 60.0  # one that is not locked yet
+_NEW_S = 60.0  # a younger folder may not be locked yet
 
 
 class Profile:
@@ -27,7 +27,7 @@ class Profile:
         fcntl.flock(self._lock, fcntl.LOCK_EX)
 
     def remove(self) -> None:
-        _removed(self.folder)
+        _remove_folder(self.folder)
         with contextlib.suppress(OSError):
             os.close(self._lock)
 
@@ -43,13 +43,13 @@ def remove_abandoned(now_s: float | None = None) -> None:
             lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                _removed(str(folder))
+                _remove_folder(str(folder))
             finally:
                 os.close(lock)
 
 
-def _removed(folder: str) -> None:
-    """A process that was killed may write for a moment more."""
+def _remove_folder(folder: str) -> None:
+    """Remove a folder; a killed process may still be writing, so try three times."""
     for _ in range(3):
         shutil.rmtree(folder, ignore_errors=True)
         if not os.path.exists(folder):

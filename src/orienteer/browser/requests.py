@@ -1,7 +1,7 @@
-"""The requests of pages: which are put to the owner, which are refused at once, and how answers go back.
+"""Decide which requests of pages are passed to the owner, and build the fulfillments.
 
-Only GET is ever passed on. A browser asks before a request to another origin whether it may be made (OPTIONS); for GET
-we say yes without asking anybody, since the answer itself says who may read it.
+Only GET and CORS preflights of GET (OPTIONS) are passed. The browser enforces CORS: it gets the responses with the
+headers of the server, and a cross-origin request carries its `Origin`, because the response may depend on it.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import base64
 import re
 from typing import Any, NamedTuple
 
-from orienteer.browser.job import RenderJob, Supplied
+from orienteer.browser.job import BrowserResponse, RenderJob
+from orienteer.responses.secrets import origin_of
 
-PASS, REFUSE, UNWANTED, PREFLIGHT = "pass", "refuse", "unwanted", "preflight"
+PASS, REFUSE, UNWANTED = "pass", "refuse", "unwanted"
 
 _KINDS = {
     "Document": "frame",
@@ -24,13 +25,14 @@ _KINDS = {
     "XHR": "fetch",
     "Fetch": "fetch",
 }
+_PREFLIGHT_HEADERS = ("Origin", "Access-Control-Request-Method", "Access-Control-Request-Headers")
 _PICTURES = frozenset({"image", "font", "media"})
 _REFUSED_TYPES = frozenset({"Ping", "CSPViolationReport", "EventSource", "Prefetch", "WebSocket", "SignedExchange"})
 _WEB = re.compile(r"https?://", re.IGNORECASE)
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _UNFIT = re.compile(r"[^\t\x20-\x7e]")
 
-# The content is unpacked and whole; nothing is saved to a file; reports would go to the network.
+# The content is decoded and complete; nothing is saved to a file; reports would go to the network.
 _LEFT_OUT = frozenset({
     "content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive", "trailer", "upgrade",
     "content-disposition", "report-to", "reporting-endpoints", "nel", "alt-svc", "speculation-rules",
@@ -38,8 +40,8 @@ _LEFT_OUT = frozenset({
 _PAGE_STATUSES = frozenset({200, 203, 206, *range(400, 600)})
 
 
-class Asked(NamedTuple):
-    """A request as the browser reports it."""
+class PausedRequest(NamedTuple):
+    """A request as the browser reports it; `redirected_from` is the id of the request that was redirected here."""
 
     id: str
     url: str
@@ -49,63 +51,64 @@ class Asked(NamedTuple):
     is_document: bool
     headers: dict[str, str]
     type: str
+    redirected_from: str = ""
 
     @classmethod
-    def of(cls, params: dict[str, Any]) -> Asked:
+    def of(cls, params: dict[str, Any]) -> PausedRequest:
         request, kind = params["request"], params.get("resourceType", "")
         headers = {name.lower(): value for name, value in request.get("headers", {}).items()}
         url = request["url"] + request.get("urlFragment", "")
         method, frame = request.get("method", "GET"), params.get("frameId", "")
-        return cls(
-            params["requestId"], url, method, frame, _KINDS.get(kind, "other"), kind == "Document", headers, kind
-        )
+        name = "preflight" if method == "OPTIONS" else _KINDS.get(kind, "other")
+        redirected_from = params.get("redirectedRequestId", "")
+        return cls(params["requestId"], url, method, frame, name, kind == "Document", headers, kind, redirected_from)
+
+    @property
+    def cors_headers(self) -> tuple[tuple[str, str], ...]:
+        """The headers by which a server decides whether the requesting origin may read the response."""
+        if self.kind == "preflight":
+            headers = ((name, self.headers.get(name.lower(), "")) for name in _PREFLIGHT_HEADERS)
+            return tuple((name, value) for name, value in headers if value)
+        origin = self.headers.get("origin", "")
+        return (("Origin", origin),) if origin and origin != origin_of(self.url) else ()
 
 
-def verdict(asked: Asked, job: RenderJob) -> str:
-    """What is done with a request of a page that is no document for its main frame."""
-    headers = asked.headers
-    if asked.method == "OPTIONS" and headers.get("access-control-request-method") == "GET":
-        return PREFLIGHT
-    if asked.method != "GET" or not _WEB.match(asked.url) or asked.type in _REFUSED_TYPES:
+def decision(request: PausedRequest, job: RenderJob) -> str:
+    """Decide about a request that is not for the document of the main frame."""
+    headers = request.headers
+    is_preflight = request.kind == "preflight" and headers.get("access-control-request-method") == "GET"
+    if not (request.method == "GET" or is_preflight) or not _WEB.match(request.url) or request.type in _REFUSED_TYPES:
         return REFUSE
     if headers.get("service-worker") == "script" or "text/event-stream" in headers.get("accept", ""):
-        return REFUSE  # one outlives the page, the other never ends
+        return REFUSE  # a service worker outlives the page, an event stream never ends
     if "prefetch" in headers.get("sec-purpose", "") or headers.get("purpose") == "prefetch":
-        return REFUSE  # for pages that may come next: they do not
-    if not job.pictures and (asked.kind in _PICTURES or asked.url.endswith("/favicon.ico")):
+        return REFUSE  # for pages that are not visited here
+    if not job.pictures and (request.kind in _PICTURES or request.url.endswith("/favicon.ico")):
         return UNWANTED
     return PASS
 
 
-def main_document(asked: Asked, job: RenderJob) -> dict[str, Any]:
+def main_document(request: PausedRequest, job: RenderJob) -> dict[str, Any]:
     status = job.status if job.status in _PAGE_STATUSES else 200
-    return _fulfilment(asked, status, job.headers, job.content)
+    return _fulfilment(request, status, job.headers, job.content)
 
 
-def answer(asked: Asked, supplied: Supplied) -> dict[str, Any]:
+def response(request: PausedRequest, supplied: BrowserResponse) -> dict[str, Any]:
     return _fulfilment(
-        asked, supplied.status if 200 <= supplied.status <= 599 else 502, supplied.headers, supplied.content
+        request, supplied.status if 200 <= supplied.status <= 599 else 502, supplied.headers, supplied.content
     )
 
 
-def preflight_answer(asked: Asked) -> dict[str, Any]:
-    headers = (
-        ("access-control-allow-origin", asked.headers.get("origin", "*")),
-        ("access-control-allow-credentials", "true"),
-        ("access-control-allow-methods", "GET"),
-        ("access-control-allow-headers", asked.headers.get("access-control-request-headers", "*")),
-    )
-    return _fulfilment(asked, 204, headers, b"")
-
-
-def _fulfilment(asked: Asked, status: int, headers: tuple[tuple[str, str], ...], content: bytes) -> dict[str, Any]:
+def _fulfilment(
+    request: PausedRequest, status: int, headers: tuple[tuple[str, str], ...], content: bytes
+) -> dict[str, Any]:
     named = [
         {"name": name, "value": _UNFIT.sub(_escaped, value)}
         for name, value in headers
         if _NAME.fullmatch(name) and name.lower() not in _LEFT_OUT
     ]
     return {
-        "requestId": asked.id,
+        "requestId": request.id,
         "responseCode": status,
         "responseHeaders": named,
         "body": base64.b64encode(content).decode("ascii"),
@@ -113,7 +116,7 @@ def _fulfilment(asked: Asked, status: int, headers: tuple[tuple[str, str], ...],
 
 
 def _escaped(sign: re.Match[str]) -> str:
-    """Headers are bytes, read as Latin-1; those beyond ASCII are of use in addresses alone."""
+    """Percent-encode a non-ASCII byte of a header (decoded as Latin-1), which is useful only in URLs."""
     return (
         ""
         if sign[0] < " " or sign[0] == "\x7f"

@@ -1,4 +1,4 @@
-"""Which browser shows pages, and how much of the machine it may take."""
+"""Settings of the browser: the program and its limits."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from orienteer.errors import InputError
 
 @dataclass(frozen=True)
 class BrowserSettings:
-    """`path` is the program, found by itself if it is empty. `tabs` pages are shown at once. A browser that takes more
-    than `max_memory_mb` is replaced, and so is one that has shown `restart_after` pages."""
+    """`path` is the program, detected if empty. `tabs` pages are rendered in parallel. The browser is restarted if it
+    takes more than `max_memory_mb`, and after `restart_after` pages."""
 
     path: str = ""
     tabs: int = 2

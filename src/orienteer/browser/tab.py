@@ -1,10 +1,10 @@
-"""One page in the browser, from its document to what it shows.
+"""Render one page in a tab of the browser.
 
-The page's time is virtual: timers pass at once, and while the owner looks for an answer no time passes at all. So what
-a page shows does not depend on how fast the machine is or the web. Nothing is drawn while it passes, but pages wait for
-frames, too; so it comes in slices, with a frame after each. First the page gets `time_s`; then, step by step, its end
-is scrolled to while there comes more. In the end it is looked at from a world of its own, which the page's scripts
-cannot reach.
+The page runs in virtual time: timers fire at once, and virtual time pauses while the owner fetches a response. So the
+result does not depend on the speed of the machine or of the network. No frames are drawn while virtual time advances,
+but pages wait for animation frames, too; so time advances in slices, with a frame after each. First the page runs for
+`time_s`; then it is scrolled to its end, step by step, as long as that loads more. At the end a script takes a snapshot
+in an isolated world, which the page's scripts cannot access.
 """
 
 from __future__ import annotations
@@ -12,139 +12,167 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from orienteer.browser import requests
-from orienteer.browser.connection import CommandError, Connection, Params
-from orienteer.browser.job import Rendered, RenderJob, Supplied, Wanted
-from orienteer.browser.requests import Asked
+from orienteer.browser.connection import BrowserConnection, CommandError, Params
+from orienteer.browser.job import BrowserRequest, BrowserResponse, RenderJob, RenderResult
+from orienteer.browser.own_origin import OwnOrigin
+from orienteer.browser.requests import PausedRequest
+from orienteer.browser.routes import RouteContent, fragment_use
 
 MAX_DOM_LENGTH = 16 << 20
 MAX_ELEMENTS = 500_000
 _MAX_DIALOGS = 20
 _MAX_ROUTES = 1_000
-_STARVED_TASKS = 5_000  # after so many tasks in a row time goes on
-_SLICES = (0.05, 0.95)  # of a page's time
-_MORE_S = 0.5  # for what came by the last frame
-_MAX_MORE = 10
-_STEP_SLICES_S = (0.3, 0.7)  # of the page's time, for what a step brings
-_FRAME_S = 0.25  # of real time, in which it is drawn; or else
-_SCROLL_S = 2.0  # the same for some forty frames
-_PUT_OFF_S = 0.05  # of the page's time go by
-_MAX_PUT_OFF = 20  # where it is not drawn at all, it has to do without
-_GRACE_S = 10.0  # for a last look at a page that was stopped
-_QUIET_S = 5.0  # in which nothing has happened though time should pass: it will not
-_QUIET_CPU_S = 0.02
+_STARVED_TASKS = 5_000  # tasks in a row after which time advances anyway
+_TIME_SLICES = (0.05, 0.95)  # shares of `time_s`
+_EXTRA_SLICE_S = 0.5  # after a frame that started requests
+_MAX_EXTRA_SLICES = 10
+_STEP_SLICES_S = (0.3, 0.7)  # of virtual time after each scroll
+_FRAME_S = 0.25  # real time to wait for a frame before virtual time advances again
+_SCROLL_S = 2.0  # the same for a scroll, which takes about forty frames
+_FRAME_RETRY_S = 0.05  # of virtual time
+_MAX_FRAME_RETRIES = 20  # then the page is rendered without frames
+_GRACE_S = 10.0  # for the snapshot of a page that was stopped
+_QUIET_S = 5.0  # without CPU use or requests while time should advance: the browser has lost the time budget
+_QUIET_CPU_S = 0.02  # no more than this is no CPU use
 
 _SCRIPTS = {
-    name: Path(__file__).with_name(f"{name}.js").read_text(encoding="utf-8") for name in ("look", "more", "frame")
+    name: Path(__file__).with_name(f"{name}.js").read_text(encoding="utf-8")
+    for name in ("snapshot", "load_more", "next_frame", "set_fragment", "page_content")
 }
-_LAST_LOOK = frozenset({"time", "cpu", "left"})  # troubles after which the page can still be looked at
+_SNAPSHOT_AFTER = frozenset({"time", "cpu", "left"})  # problems after which a snapshot is still possible
 
 
 class Tab:
-    """`want` hears what the page asks for; `next_number` numbers it."""
+    """A page in the browser; `on_request` is called with each of its requests, numbered by `next_number`."""
 
     def __init__(
         self,
-        connection: Connection,
+        connection: BrowserConnection,
         job: RenderJob,
         own_user_agent: bool,
-        want: Callable[[Wanted], None],
+        on_request: Callable[[BrowserRequest], None],
         next_number: Callable[[], int],
     ) -> None:
         self.job = job
         self.context = self.target = self.session = ""
         self.frames: set[str] = set()
         self.cpu_s = 0.0
-        self.trouble = ""
-        self._connection, self._own_user_agent, self._want, self._next_number = (
-            connection, own_user_agent, want, next_number,
+        self.problem = ""
+        self._connection, self._own_user_agent, self._on_request, self._next_number = (
+            connection, own_user_agent, on_request, next_number,
         )  # fmt: skip
         loop = asyncio.get_running_loop()
         self._stopped: asyncio.Future[None] = loop.create_future()
-        self._shown: asyncio.Future[None] = loop.create_future()
+        self._loaded: asyncio.Future[None] = loop.create_future()
         self._time_passed: asyncio.Future[None] | None = None
         self._measured: asyncio.Future[Params] | None = None
-        self._waiting: dict[int, Asked] = {}
+        self._own_origin = OwnOrigin(job.url)
+        self._waiting: dict[int, PausedRequest] = {}
         self._redirect = ""
         self._routes: dict[str, None] = {}
         self._windows: dict[str, None] = {}
-        self._leads_to: set[str] = set()  # where the main frame has begun to go
+        self._navigations: set[str] = set()  # URLs that the main frame has started to navigate to
         self._n_requests = self._n_refused = self._n_failed = self._n_bytes = self._n_dialogs = 0
-        self._n_asked = 0  # with what was refused
-        self._still_growing = False
-        self._has_frames = True
+        self._n_page_requests = 0  # including refused ones
+        self._n_missing_responses = 0  # failed or refused requests that the page's text may depend on
+        self._can_grow = False
+        self._is_offline = False
+        self._complete_result: RenderResult | None = None
+        self._is_drawn = True  # False: the browser draws no frames of this page
         self._wall_s = self._quiet_s = self._quiet_cpu_s = 0.0
 
-    # -- its life ---------------------------------------------------------------------------------------------------
+    # -- rendering --------------------------------------------------------------------------------------------------
 
-    async def render(self) -> Rendered:
-        """What the page shows in the end; BrowserGoneError where the browser did not live to show it."""
-        seen, picture = None, b""
-        work = asyncio.ensure_future(self._work())
-        either: set[asyncio.Future[Any]] = {work, self._stopped}
-        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+    async def render(self) -> RenderResult:
+        """Render the page; raises BrowserGoneError if the browser dies."""
+        work = asyncio.ensure_future(self._run_job())
+        tasks: set[asyncio.Future[Any]] = {work, self._stopped}
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        rendered = None
         if work.done():
             try:
-                seen, picture = work.result()
+                rendered = work.result()
             except CommandError:
-                self.trouble = self.trouble or "crashed"
+                self.problem = self.problem or "crashed"
         else:
             work.cancel()
             await asyncio.wait({work})
-            if self.trouble in _LAST_LOOK:
-                seen = await self._last_look()
-        self._connection.tell("Target.disposeBrowserContext", {"browserContextId": self.context})
-        return self._rendered(seen, picture)
+        if rendered is None and self.problem != "cancelled":
+            rendered = self._complete_result
+        if rendered is None:
+            rendered = self._rendered(await self._final_snapshot() if self.problem in _SNAPSHOT_AFTER else None)
+        self._connection.notify("Target.disposeBrowserContext", {"browserContextId": self.context})
+        return rendered
 
-    def stop(self, trouble: str) -> None:
-        """End it, whatever it is at."""
+    def stop(self, problem: str) -> None:
+        """Stop rendering with this problem."""
         if not self._stopped.done():
-            self.trouble = trouble
+            self.problem = problem
             self._stopped.set_result(None)
 
-    async def _work(self) -> tuple[Params, bytes]:
-        await self._open()
-        await self._shown
+    async def _run_job(self) -> RenderResult:
+        await self._open_target()
+        await self._loaded
         world = await self._world()
-        await self._live(world, [share * self.job.time_s for share in _SLICES])
-        if not self._redirect and not self.trouble:
-            await self._grow(world)
-        seen = await self._look(world)
-        picture = await self._picture() if self.job.screenshot and not self._redirect else b""
+        await self._advance_with_frames(world, [share * self.job.time_s for share in _TIME_SLICES])
+        if not self._redirect and not self.problem:
+            await self._load_more(world)
+        snapshot = await self._snapshot(world)
+        screenshot = await self._screenshot() if self.job.screenshot and not self._redirect else b""
         await self._measure()
-        return seen, picture
+        self._complete_result = rendered = self._rendered(snapshot, screenshot)
+        if not snapshot["listens"] or self._redirect or self.problem:
+            return rendered
+        content_at = functools.partial(self._content_at, world)
+        fragments = await fragment_use(rendered.url, snapshot["routes"], snapshot["names"], content_at)
+        await self._measure()
+        names = tuple(snapshot["names"])
+        return rendered._replace(
+            anchors=fragments.anchors,
+            named_routes=names if fragments.named_routes else (),
+            n_clickable=rendered.n_clickable + (len(names) if fragments.named_routes is None else 0),
+            n_requests=self._n_requests,
+            cpu_s=self.cpu_s,
+        )
 
-    async def _open(self) -> None:
+    async def _open_target(self) -> None:
         connection = self._connection
         self.context = (await connection.call("Target.createBrowserContext", {"disposeOnDetach": True}))[
             "browserContextId"
         ]
-        connection.tell("Browser.setDownloadBehavior", {"behavior": "deny", "browserContextId": self.context})
-        connection.tell(
+        connection.notify("Browser.setDownloadBehavior", {"behavior": "deny", "browserContextId": self.context})
+        connection.notify(
             "Browser.grantPermissions", {"permissions": [], "browserContextId": self.context}
-        )  # and no other
-        # It waits for its debugger before it asks for anything. To open an empty page first would cost a sixth more.
+        )  # denies all
+        if self.job.with_credentials:
+            cookies = {"cookies": [self._own_origin.cookie], "browserContextId": self.context}
+            with contextlib.suppress(CommandError):  # without it no request carries credentials
+                await connection.call("Storage.setCookies", cookies)
+        # The target waits for the debugger before its first request. Opening about:blank first would take 1/6 longer.
         created = await connection.call("Target.createTarget", {"url": self.job.url, "browserContextId": self.context})
         self.target = created["targetId"]
         self.frames.add(self.target)
-        self._tell("Inspector.enable")
-        self._tell("Performance.enable")
-        self._tell("Emulation.setVirtualTimePolicy", {"policy": "pause"})
+        self._own_origin.add_page(self.target)
+        self._notify("Inspector.enable")
+        self._notify("Performance.enable")
+        self._notify("Emulation.setVirtualTimePolicy", {"policy": "pause"})
         if not self._own_user_agent:
-            self._tell("Emulation.setUserAgentOverride", {"userAgent": self.job.user_agent})
-        self._tell("Page.enable")
-        self._tell("Runtime.runIfWaitingForDebugger")
+            self._notify("Emulation.setUserAgentOverride", {"userAgent": self.job.user_agent})
+        self._notify("Page.enable")
+        self._notify("Runtime.runIfWaitingForDebugger")
 
-    async def _pass(self, seconds: float) -> None:
-        """Let so much of the page's time pass."""
-        if self._redirect or self.trouble:
+    async def _advance_time(self, seconds: float) -> None:
+        """Advance virtual time."""
+        if self._redirect or self.problem:
             return
         self._time_passed = asyncio.get_running_loop().create_future()
-        self._tell(
+        self._notify(
             "Emulation.setVirtualTimePolicy",
             {
                 "policy": "pauseIfNetworkFetchesPending",
@@ -155,97 +183,108 @@ class Tab:
         await self._time_passed
         self._time_passed = None
 
-    async def _live(self, world: int, slices_s: Sequence[float]) -> None:
-        """Let time pass with frames in between, and a little more while they make the page ask for more."""
+    async def _advance_with_frames(self, world: int, slices_s: Sequence[float]) -> None:
+        """Advance time in slices with a frame after each, and further while frames trigger new requests."""
         for seconds in slices_s:
-            await self._pass_with_frame(world, seconds)
-        for _ in range(_MAX_MORE):
-            n_before = self._n_asked
-            await self._pass_with_frame(world, _MORE_S)
-            if self._n_asked == n_before:
+            await self._advance_with_frame(world, seconds)
+        for _ in range(_MAX_EXTRA_SLICES):
+            n_before = self._n_page_requests
+            await self._advance_with_frame(world, _EXTRA_SLICE_S)
+            if self._n_page_requests == n_before:
                 return
 
-    async def _pass_with_frame(self, world: int, seconds: float) -> None:
-        """Let time pass, and have the page drawn meanwhile or afterwards."""
-        if not self._has_frames or self._redirect or self.trouble:
-            await self._pass(seconds)
+    async def _advance_with_frame(self, world: int, seconds: float) -> None:
+        """Advance time, and wait until a frame is drawn."""
+        if not self._is_drawn or self._redirect or self.problem:
+            await self._advance_time(seconds)
             return
-        frame = asyncio.ensure_future(self._run("frame", world))
+        frame = asyncio.ensure_future(self._call_script("next_frame", world))
         try:
-            await self._pass(seconds)
+            await self._advance_time(seconds)
             await self._drawn(frame, _FRAME_S)
         finally:
             frame.cancel()
 
-    async def _drawn(self, drawing: asyncio.Future[Any], patience_s: float) -> Any:
-        """What a script returns that waits until the page is drawn; None where it never is. The browser may put that
-        off for a while of the page's time: then that goes on."""
-        for _ in range(_MAX_PUT_OFF):
-            if (await asyncio.wait({drawing}, timeout=patience_s))[0]:
+    async def _drawn(self, drawing: asyncio.Future[Any], timeout_s: float) -> Any:
+        """Return the result of a script that waits for a frame; None if no frame is drawn. The browser may delay a
+        frame until virtual time has advanced: then advance it."""
+        for _ in range(_MAX_FRAME_RETRIES):
+            if (await asyncio.wait({drawing}, timeout=timeout_s))[0]:
                 return drawing.result()
-            await self._pass(_PUT_OFF_S)
-        self._has_frames = False
+            await self._advance_time(_FRAME_RETRY_S)
+        self._is_drawn = False
         return None
 
-    def _enough(self) -> None:
-        """No more time is needed."""
+    def _stop_time(self) -> None:
+        """Pause virtual time and end the current slice."""
         if self._time_passed is not None and not self._time_passed.done():
-            self._tell("Emulation.setVirtualTimePolicy", {"policy": "pause"})
+            self._notify("Emulation.setVirtualTimePolicy", {"policy": "pause"})
             self._time_passed.set_result(None)
 
-    async def _grow(self, world: int) -> None:
-        """Ask for more at the end of the page, while there comes more."""
+    async def _load_more(self, world: int) -> None:
+        """Scroll to the end of the page while that loads more."""
         before = None
         for i in range(self.job.scrolls + 1):
-            asks = i < self.job.scrolls
-            asking = asyncio.ensure_future(self._run("more", world, before, asks))
+            may_load = i < self.job.scrolls
+            loading = asyncio.ensure_future(self._call_script("load_more", world, before, may_load))
             try:
-                said = await self._drawn(asking, _SCROLL_S)
+                state = await self._drawn(loading, _SCROLL_S)
             finally:
-                asking.cancel()
-            if said is None or not said["more"]:
+                loading.cancel()
+            if state is None or not state["more"]:
                 return
-            if not asks:
-                self._still_growing = True
+            if not may_load:
+                self._can_grow = True
                 return
-            before = said["now"]
-            await self._live(world, _STEP_SLICES_S)
+            before = state["now"]
+            await self._advance_with_frames(world, _STEP_SLICES_S)
 
     async def _world(self) -> int:
         params = {"frameId": self.target, "worldName": "look"}
         return int((await self._call("Page.createIsolatedWorld", params))["executionContextId"])
 
-    async def _look(self, world: int) -> Params:
-        seen: Params = await self._run("look", world, MAX_DOM_LENGTH, MAX_ELEMENTS)
-        seen["hashRoutes"] = seen["hasHashLinks"] and await self._hears_of_routes()
-        return seen
+    async def _snapshot(self, world: int) -> Params:
+        snapshot: Params = await self._call_script("snapshot", world, MAX_DOM_LENGTH, MAX_ELEMENTS)
+        snapshot["listens"] = bool(snapshot["routes"] or snapshot["names"]) and await self._listens_to_fragment()
+        return snapshot
 
-    async def _last_look(self) -> Params | None:
-        """At a page whose scripts do not end, or that is too slow: they are ended."""
-        self._tell("Emulation.setVirtualTimePolicy", {"policy": "pause"})
-        self._tell("Runtime.terminateExecution")
+    async def _content_at(self, world: int, url: str, is_offline: bool = False) -> RouteContent | None:
+        """Return the content of the page at another fragment; None if it navigated away, or a request failed."""
+        n_before, self._is_offline = self._n_missing_responses, is_offline
+        await self._call_script("set_fragment", world, url.partition("#")[2])
+        await self._advance_with_frames(world, _STEP_SLICES_S)
+        self._is_offline = False
+        if self._redirect or self.problem or (self._n_missing_responses != n_before and not is_offline):
+            return None
+        state = await self._call_script("page_content", world, MAX_DOM_LENGTH)
+        return RouteContent(state["text"], frozenset(state["links"]))
+
+    async def _final_snapshot(self) -> Params | None:
+        """Terminate the scripts of a page that is too slow, and take a snapshot."""
+        self._notify("Emulation.setVirtualTimePolicy", {"policy": "pause"})
+        self._notify("Runtime.terminateExecution")
         with contextlib.suppress(TimeoutError, CommandError):
             async with asyncio.timeout(_GRACE_S):
-                seen = await self._look(await self._world())
+                snapshot = await self._snapshot(await self._world())
                 await self._measure()
-                return seen
+                return snapshot
         return None
 
-    async def _hears_of_routes(self) -> bool:
+    async def _listens_to_fragment(self) -> bool:
         """Whether the page's window listens to changes of the fragment."""
         window = await self._call("Runtime.evaluate", {"expression": "self"})
         params = {"objectId": window["result"]["objectId"]}
         listeners = (await self._call("DOMDebugger.getEventListeners", params)).get("listeners", ())
         return any(listener["type"] in ("hashchange", "popstate") for listener in listeners)
 
-    async def _picture(self) -> bytes:
+    async def _screenshot(self) -> bytes:
         params = {"format": "jpeg", "quality": 70, "optimizeForSpeed": True}
         with contextlib.suppress(CommandError):
             return base64.b64decode((await self._call("Page.captureScreenshot", params))["data"])
         return b""
 
-    async def _run(self, script: str, world: int, *arguments: Any) -> Any:
-        """Call the function that a script is; what it returns."""
+    async def _call_script(self, script: str, world: int, *arguments: Any) -> Any:
+        """Call the function of a script file and return its result."""
         result = await self._call(
             "Runtime.callFunctionOn",
             {
@@ -260,14 +299,14 @@ class Tab:
             raise CommandError(f"{script}: {result['exceptionDetails'].get('exception', {}).get('description', '')}")
         return result["result"].get("value")
 
-    # -- what the browser reports -----------------------------------------------------------------------------------
+    # -- events and requests ----------------------------------------------------------------------------------------
 
-    def heard(self, method: str, params: Params) -> None:
+    def on_event(self, method: str, params: Params) -> None:
         if method == "Emulation.virtualTimeBudgetExpired":
             if self._time_passed is not None and not self._time_passed.done():
                 self._time_passed.set_result(None)
         elif method == "Page.frameAttached":
-            self.frames.add(params["frameId"])
+            self._add_frame(params["frameId"], params["parentFrameId"])
         elif method == "Page.frameNavigated":
             self._navigated(params["frame"])
         elif method == "Page.navigatedWithinDocument":
@@ -276,97 +315,115 @@ class Tab:
                     self._routes[params["url"]] = None
         elif method == "Page.frameStartedNavigating":
             if params["frameId"] == self.target:
-                self._leads_to.add(_without_fragment(params["url"]))
+                self._navigations.add(_without_fragment(params["url"]))
+            else:
+                self._own_origin.add_document(params["frameId"], params["url"])
         elif method == "Page.windowOpen":
-            self.opened_window(params["url"])
+            self.add_window(params["url"])
         elif method == "Page.javascriptDialogOpening":
             self._dialog()
         elif method in ("Inspector.targetCrashed", "Target.detachedFromTarget"):
             self.stop("crashed")
 
-    def opened_window(self, url: str) -> None:
+    def add_window(self, url: str) -> None:
         if url.startswith(("http://", "https://")) and len(self._windows) < _MAX_ROUTES:
             self._windows[url] = None
 
+    def add_worker(self, info: Params) -> None:
+        """Add a worker in the context of this page; a shared worker has no parent."""
+        self._add_frame(info["targetId"], info.get("parentFrameId", ""))
+
+    def _add_frame(self, frame: str, parent: str) -> None:
+        self.frames.add(frame)
+        self._own_origin.add(frame, parent)
+
     def _navigated(self, frame: Params) -> None:
         if frame["id"] != self.target:
+            self._own_origin.add_document(frame["id"], frame["url"])
             return
-        if not self._shown.done():
-            self._shown.set_result(None)
+        if not self._loaded.done():
+            self._loaded.set_result(None)
         else:
-            self.trouble = self.trouble or "left"
-            self._enough()
+            self.problem = self.problem or "left"
+            self._stop_time()
 
     def _dialog(self) -> None:
         self._n_dialogs += 1
-        self._tell("Page.handleJavaScriptDialog", {"accept": False})
+        self._notify("Page.handleJavaScriptDialog", {"accept": False})
         if self._n_dialogs % _MAX_DIALOGS == 0:
-            self._tell("Runtime.terminateExecution")
+            self._notify("Runtime.terminateExecution")
 
-    def asked(self, asked: Asked) -> None:
-        """The page makes a request."""
-        if asked.is_document and asked.frame == self.target:
-            self._main_document(asked)
+    def handle_request(self, request: PausedRequest) -> None:
+        """Refuse a request of the page, or pass it to the owner."""
+        if request.is_document and request.frame == self.target:
+            self._main_document(request)
             return
-        self._n_asked += 1
-        verdict = requests.verdict(asked, self.job)
-        if verdict == requests.PREFLIGHT:
-            self._connection.tell("Fetch.fulfillRequest", requests.preflight_answer(asked))
-        elif verdict == requests.UNWANTED:
-            self.refuse(asked)
-        elif verdict == requests.REFUSE or self._redirect or self._stopped.done():
+        self._n_page_requests += 1
+        with_credentials = self._own_origin.allows(request)
+        decision = requests.decision(request, self.job)
+        if decision == requests.UNWANTED or self._is_offline:
+            self.refuse(request)
+        elif decision == requests.REFUSE or self._redirect or self._stopped.done():
             self._n_refused += 1
-            self.refuse(asked)
+            # Other kinds of refused requests, such as beacons, do not affect the text.
+            self._n_missing_responses += request.kind in ("fetch", "preflight")
+            self.refuse(request)
         elif self._n_requests >= self.job.max_requests or self._n_bytes >= self.job.max_bytes:
-            self.trouble = self.trouble or "too many requests"
+            self.problem = self.problem or "too many requests"
             self._n_refused += 1
-            self.refuse(asked)
+            self._n_missing_responses += 1
+            self.refuse(request)
         else:
             self._n_requests += 1
             number = self._next_number()
-            self._waiting[number] = asked
-            self._want(Wanted(self.job.number, number, _without_fragment(asked.url), asked.kind))
+            self._waiting[number] = request
+            url = _without_fragment(request.url)
+            browser_request = BrowserRequest(
+                self.job.number, number, url, request.kind, with_credentials, request.method, request.cors_headers
+            )
+            self._on_request(browser_request)
 
-    def supply(self, supplied: Supplied) -> None:
-        asked = self._waiting.pop(supplied.number, None)
-        if asked is None:
+    def fulfill(self, response: BrowserResponse) -> None:
+        request = self._waiting.pop(response.number, None)
+        if request is None:
             return
-        self._n_bytes += len(supplied.content)
-        if supplied.refused:
+        self._n_bytes += len(response.content)
+        self._n_missing_responses += bool(response.refused) or response.status <= 0
+        if response.refused:
             self._n_refused += 1
-            self.refuse(asked)
-        elif supplied.status <= 0:
+            self.refuse(request)
+        elif response.status <= 0:
             self._n_failed += 1
-            self.refuse(asked, "Failed")
+            self.refuse(request, "Failed")
         else:
-            self._n_failed += supplied.status >= 400
-            answered = self._connection.call("Fetch.fulfillRequest", requests.answer(asked, supplied))
-            answered.add_done_callback(lambda result: self._answered(asked, result))
+            self._n_failed += response.status >= 400
+            fulfilled = self._connection.call("Fetch.fulfillRequest", requests.response(request, response))
+            fulfilled.add_done_callback(lambda result: self._on_fulfilled(request, result))
 
-    def _answered(self, asked: Asked, result: asyncio.Future[Params]) -> None:
+    def _on_fulfilled(self, request: PausedRequest, result: asyncio.Future[Params]) -> None:
         if not result.cancelled() and isinstance(result.exception(), CommandError):
-            self.refuse(asked, "Failed")
+            self.refuse(request, "Failed")
 
-    def refuse(self, asked: Asked, reason: str = "BlockedByClient") -> None:
-        self._connection.tell("Fetch.failRequest", {"requestId": asked.id, "errorReason": reason})
+    def refuse(self, request: PausedRequest, reason: str = "BlockedByClient") -> None:
+        self._connection.notify("Fetch.failRequest", {"requestId": request.id, "errorReason": reason})
 
-    def _main_document(self, asked: Asked) -> None:
-        """The first is ours; any other leads away, and is a redirect."""
-        if not self._shown.done():
-            self._connection.tell("Fetch.fulfillRequest", requests.main_document(asked, self.job))
+    def _main_document(self, request: PausedRequest) -> None:
+        """Fulfill the first document; any other navigation of the main frame is a redirect."""
+        if not self._loaded.done():
+            self._connection.notify("Fetch.fulfillRequest", requests.main_document(request, self.job))
             return
-        self.refuse(asked, "Aborted")  # with any other reason an error would be shown instead of the page
-        place = _without_fragment(asked.url)
-        if asked.method != "GET" or place == _without_fragment(self.job.url) or place not in self._leads_to:
-            self._n_refused += 1  # a form, the same page again, a download
+        self.refuse(request, "Aborted")  # any other reason would replace the page by an error page
+        target = _without_fragment(request.url)
+        if request.method != "GET" or target == _without_fragment(self.job.url) or target not in self._navigations:
+            self._n_refused += 1  # a form, a reload, a download
         elif not self._redirect:
-            self._redirect = asked.url
-            self._enough()
+            self._redirect = request.url
+            self._stop_time()
 
-    # -- its limits -------------------------------------------------------------------------------------------------
+    # -- limits -----------------------------------------------------------------------------------------------------
 
     def tick(self, passed_s: float) -> None:
-        """So much time has passed: is it too much?"""
+        """Check the limits after `passed_s` of real time."""
         if not self._waiting:
             self._wall_s += passed_s
             self._quiet_s += passed_s
@@ -376,52 +433,52 @@ class Tab:
             self.stop("cpu")
         elif self.session and (self._measured is None or self._measured.done()):
             self._measured = self._call("Performance.getMetrics")
-            self._measured.add_done_callback(self._told_measures)
+            self._measured.add_done_callback(self._on_metrics)
         if self.cpu_s - self._quiet_cpu_s > _QUIET_CPU_S or self._waiting:
             self._quiet_s, self._quiet_cpu_s = 0.0, self.cpu_s
         elif self._quiet_s > _QUIET_S:
-            self._enough()
+            self._stop_time()
 
     async def _measure(self) -> None:
         result = self._call("Performance.getMetrics")
-        result.add_done_callback(self._told_measures)
+        result.add_done_callback(self._on_metrics)
         await result
 
-    def _told_measures(self, result: asyncio.Future[Params]) -> None:
+    def _on_metrics(self, result: asyncio.Future[Params]) -> None:
         if not result.cancelled() and result.exception() is None:
-            figures = {metric["name"]: metric["value"] for metric in result.result()["metrics"]}
-            # In a sandbox a process cannot tell its own time, but that of its main thread.
-            self.cpu_s = max(self.cpu_s, figures.get("ProcessTime", 0.0), figures.get("ThreadTime", 0.0))
+            metrics = {metric["name"]: metric["value"] for metric in result.result()["metrics"]}
+            # A sandboxed process cannot measure its own CPU time, only that of its main thread.
+            self.cpu_s = max(self.cpu_s, metrics.get("ProcessTime", 0.0), metrics.get("ThreadTime", 0.0))
 
     # -- shared -----------------------------------------------------------------------------------------------------
 
     def _call(self, method: str, params: Params | None = None) -> asyncio.Future[Params]:
         return self._connection.call(method, params, self.session)
 
-    def _tell(self, method: str, params: Params | None = None) -> None:
-        self._connection.tell(method, params, self.session)
+    def _notify(self, method: str, params: Params | None = None) -> None:
+        self._connection.notify(method, params, self.session)
 
-    def _rendered(self, seen: Params | None, picture: bytes) -> Rendered:
-        seen = seen or {}
-        if seen.get("isCut"):
-            self.trouble = self.trouble or "too large"
-        return Rendered(
+    def _rendered(self, snapshot: Params | None, screenshot: bytes = b"") -> RenderResult:
+        snapshot = snapshot or {}
+        if snapshot.get("isCut"):
+            self.problem = self.problem or "too large"
+        return RenderResult(
             self.job.number,
-            url=seen.get("url", self.job.url),
+            url=snapshot.get("url", self.job.url),
             redirect=self._redirect,
-            dom=str(seen.get("dom", "")).encode("utf-8", "replace"),
-            title=str(seen.get("title", "")),
-            links=(*seen.get("links", ()), *self._windows),
+            dom=str(snapshot.get("dom", "")).encode("utf-8", "replace"),
+            title=str(snapshot.get("title", "")),
+            links=(*snapshot.get("links", ()), *self._windows),
             routes=tuple(self._routes),
-            hash_routes=bool(seen.get("hashRoutes")),
-            n_clickable=int(seen.get("nClickable", 0)),
-            still_growing=self._still_growing,
+            hash_routes=bool(snapshot.get("listens") and snapshot["routes"]),
+            n_clickable=int(snapshot.get("nClickable", 0)),
+            can_grow=self._can_grow,
             n_requests=self._n_requests,
             n_refused=self._n_refused,
             n_failed=self._n_failed,
-            screenshot=picture,
+            screenshot=screenshot,
             cpu_s=self.cpu_s,
-            trouble=self.trouble,
+            problem=self.problem,
         )
 
 

@@ -1,1 +1,1 @@
-"""A certificate one can share: what a crawl has covered, on one page, and whether that is so."""
+"""Certificates to share: the coverage of a crawl on one printable page, and its verification."""

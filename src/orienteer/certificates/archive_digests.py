@@ -1,4 +1,4 @@
-"""The files of an archive with their digests: read here, or as they were noted at their upload."""
+"""The files of an archive with their digests, read now, or stored at their upload."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import closing
 
-from orienteer.certificates.facts import NOTED, READ, ArchiveFile
+from orienteer.certificates.facts import NOTED, READ, CertifiedFile
 from orienteer.errors import OrienteerError
 from orienteer.progress import Progress, silent
 from orienteer.store.archive import Archive
@@ -17,20 +17,22 @@ _BLOCK_BYTES = 1 << 20
 MISSING = "the file is missing"
 
 
-def archive_files(archive: Archive, read_stored: bool = False, progress: Progress = silent) -> tuple[ArchiveFile, ...]:
-    """All files up to the acknowledged end. With `read_stored`, those in object storage are read there."""
+def archive_files(
+    archive: Archive, read_stored: bool = False, progress: Progress = silent
+) -> tuple[CertifiedFile, ...]:
+    """Return all files up to the acknowledged end. With `read_stored`, those in object storage are read, too."""
     end = archive.end
     n_files = end.file + (end.size_bytes > 0)
-    found = []
+    files = []
     for number in range(n_files):
         size_bytes = end.size_bytes if number == end.file else _size_of(archive, number)
-        found.append(archive_file(archive, number, size_bytes, read_stored))
+        files.append(archive_file(archive, number, size_bytes, read_stored))
         progress("reading the archive", number + 1, n_files)
-    return tuple(found)
+    return tuple(files)
 
 
-def archive_file(archive: Archive, number: int, size_bytes: int, read_stored: bool = False) -> ArchiveFile:
-    """The first bytes of a file, with their digest; with an empty one and the reason where there is none."""
+def archive_file(archive: Archive, number: int, size_bytes: int, read_stored: bool = False) -> CertifiedFile:
+    """Return the digest of the first bytes of a file; or an empty digest and the reason."""
     name, sha256, known_by = archive.path(number).name, "", MISSING
     stored = archive.stored.files.get(number)
     try:
@@ -38,7 +40,7 @@ def archive_file(archive: Archive, number: int, size_bytes: int, read_stored: bo
             sha256, known_by = _digest(_local_blocks(archive, number), size_bytes), READ
         elif stored is not None and read_stored:
             archive.stored.expect_allowed(number)
-            blocks = archive.remote.store_of(stored.place).blocks(name)
+            blocks = archive.remote.store_of(stored.location).blocks(name)
             sha256, known_by = _digest(blocks, size_bytes), READ
         elif stored is not None and archive.stored.is_ours and stored.size_bytes == size_bytes:
             sha256, known_by = stored.sha256, NOTED
@@ -48,19 +50,19 @@ def archive_file(archive: Archive, number: int, size_bytes: int, read_stored: bo
         known_by = plain(str(error), 300)
     if known_by == READ and not sha256:
         known_by = f"it is shorter than {size_bytes:,} bytes"
-    return ArchiveFile(name, size_bytes, sha256, known_by)
+    return CertifiedFile(name, size_bytes, sha256, known_by)
 
 
 def _digest(blocks: Iterator[bytes], size_bytes: int) -> str:
-    """Of the first bytes; "" where there are not so many."""
-    made, left = hashlib.sha256(), size_bytes
+    """Return the digest of the first bytes; "" where there are not so many."""
+    digest, n_left = hashlib.sha256(), size_bytes
     with closing(blocks):  # type: ignore[type-var]  # generators can be closed
         for block in blocks:
-            made.update(block[:left])
-            left -= min(left, len(block))
-            if not left:
+            digest.update(block[:n_left])
+            n_left -= min(n_left, len(block))
+            if not n_left:
                 break
-    return "" if left else made.hexdigest()
+    return "" if n_left else digest.hexdigest()
 
 
 def _local_blocks(archive: Archive, number: int) -> Iterator[bytes]:

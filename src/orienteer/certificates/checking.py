@@ -1,21 +1,23 @@
-"""Whether a certificate holds: everything it says is recomputed from the crawl folder, and compared.
+"""Verify a certificate: recompute all its facts from the crawl folder, and compare them.
 
-A crawl that has gone on since is told anew up to the moment of the certificate. One that was refreshed since cannot be:
-what pages were like then has been replaced, and only the archive can be compared.
+A crawl that has continued since is replayed up to the moment of the certificate. A crawl that was refreshed since
+cannot be replayed, since its rows have been replaced; only the archive is compared.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from orienteer.certificates.archive_digests import archive_file
-from orienteer.certificates.archived_pages import ArchivedPages, compared_pages
+from orienteer.certificates.certificate_text import headline
 from orienteer.certificates.differences import differences
-from orienteer.certificates.facts import ArchiveFile, Facts
+from orienteer.certificates.facts import READ, CertifiedFile, CheckedFacts, Facts
 from orienteer.certificates.gathering import (
+    checked_facts,
     crawl_facts,
     measured_facts,
     moment_facts,
@@ -23,8 +25,9 @@ from orienteer.certificates.gathering import (
     proved_facts,
     run_facts,
 )
-from orienteer.certificates.in_words import headline
 from orienteer.certificates.page import page_problem, read_certificate
+from orienteer.graph.proved import Certificate
+from orienteer.inspect.archive_check import NOT_READ, ArchiveCheck, check_archive, checked_bounds, pages_in_files
 from orienteer.inspect.folder_status import folder_status
 from orienteer.inspect.library_certificate import library_certificate
 from orienteer.inspect.verify import Moment, recomputed
@@ -38,7 +41,11 @@ _FILE_NAME = re.compile(r"orienteer-(\d{5,9})\.warc\.gz")
 
 @dataclass(frozen=True)
 class CertificateCheck:
-    """`problems` are where the certificate and the folder differ; `notes` what was not checked, or changed since."""
+    """The result of a check: `problems` are differences from the folder; `notes` what was not checked, or has changed.
+
+    `checked` has the bounds that the archive proves now; None if it was not read. The lower bound is below that of the
+    certificate if some files were not read again.
+    """
 
     certificate: Path
     folder: Path
@@ -46,10 +53,16 @@ class CertificateCheck:
     problems: tuple[str, ...]
     notes: tuple[str, ...]
     n_pages_read: int
+    checked: CheckedFacts | None
 
     @property
     def holds(self) -> bool:
         return not self.problems
+
+    @property
+    def headline(self) -> str:
+        """The headline of the certificate, with what was proved now."""
+        return headline(self.facts if self.checked is None else replace(self.facts, checked=self.checked))
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -58,16 +71,15 @@ class CertificateCheck:
             "folder": str(self.folder),
             "holds": self.holds,
             "problems": list(self.problems),
+            "headline": self.headline,
             "notes": list(self.notes),
             "n_pages_read": self.n_pages_read,
         }
 
     def __str__(self) -> str:
-        """In one line what holds."""
+        """Return what was verified, in one line."""
         files = counted(len(self.facts.archive), "archive file")
-        return (
-            f"the certificate holds ({files}, {counted(self.n_pages_read, 'page')} read again): {headline(self.facts)}"
-        )
+        return f"the certificate holds ({files}, {counted(self.n_pages_read, 'page')} read again): {self.headline}"
 
 
 def check_certificate(
@@ -80,32 +92,36 @@ def check_certificate(
     read = read_certificate(path)
     checking = _Checking(read.facts, folder, progress)
     if read.digest != read.facts.digest:
-        checking.problems.append("the certificate was changed: its facts do not have the digest that it names")
+        checking.problems.append("the certificate was changed: its digest is not that of its facts")
     if read.text is not None and (problem := page_problem(read.text, read.facts)):
         checking.problems.append(problem)
     with FolderView.open(folder) as view:
         if checking.is_of_this_crawl(view):
             checking.compare_archive(view, read_stored)
-            if checking.can_be_retold(view):
-                checking.compare_figures(view)
-                if not quick:
-                    checking.compare_pages(view, read_stored)
+            if checking.can_be_replayed(view):
+                proved = checking.compare_figures(view)
+                if quick:
+                    checking.notes.append("the archive was not read, so it was not checked which figures it confirms")
+                else:
+                    checking.compare_pages(view, proved, read_stored)
     return CertificateCheck(
-        path, folder, read.facts, tuple(checking.problems), tuple(checking.notes), checking.n_pages_read
-    )
+        path, folder, read.facts, tuple(checking.problems), tuple(checking.notes), checking.n_pages_read,
+        checking.checked,
+    )  # fmt: skip
 
 
 class _Checking:
-    """What was found so far, of one certificate and one folder."""
+    """The check of one certificate with one folder, with its results so far."""
 
     def __init__(self, facts: Facts, path: Path, progress: Progress) -> None:
         self.facts, self._path, self._progress = facts, path, progress
         self.problems: list[str] = []
         self.notes: list[str] = []
         self.n_pages_read = 0
+        self.checked: CheckedFacts | None = None
 
     def is_of_this_crawl(self, view: FolderView) -> bool:
-        """Whether it is one of this crawl, of a moment that the folder has seen."""
+        """Whether it is a certificate of this crawl, at a moment that the folder has reached."""
         own = crawl_facts(CrawlPlan.of_folder(view))
         if other := differences(self.facts.crawl, own, "crawl"):
             self.problems.append(f"this is a certificate of another crawl: {other[0]}")
@@ -119,15 +135,17 @@ class _Checking:
             return False
         if n_now > n_then:
             self.notes.append(
-                f"the crawl has gone on since, from {n_then:,} to {counted(n_now, 'event')}; checked is that moment"
+                f"the crawl has continued since, from {n_then:,} to {counted(n_now, 'event')}; its state at the time "
+                "of the certificate was checked"
             )
         return True
 
-    def can_be_retold(self, view: FolderView) -> bool:
+    def can_be_replayed(self, view: FolderView) -> bool:
+        """Whether the folder still has the rows of that moment; if not, add a problem."""
         last_epoch = view.database.last_epoch()
         epoch = 0 if last_epoch is None else last_epoch.id
-        has_gone_on = view.database.next_position() > self.facts.moment.position
-        if epoch != self.facts.moment.epoch or (epoch and has_gone_on):
+        has_continued = view.database.next_position() > self.facts.moment.position
+        if epoch != self.facts.moment.epoch or (epoch and has_continued):
             self.problems.append(
                 "the crawl was refreshed since the certificate was made: what was proved then cannot be recomputed "
                 "(the files of the archive can be compared)"
@@ -136,39 +154,39 @@ class _Checking:
         return True
 
     def compare_archive(self, view: FolderView, read_stored: bool) -> None:
-        """The files that it names, and whether they hold all pages that it counts."""
+        """Compare the files of the archive, and check that the certificate lists all with pages that it counts."""
         sizes: dict[int, int] = {}
-        for k, said in enumerate(self.facts.archive):
-            name = _FILE_NAME.fullmatch(said.name)
-            if name is None or said.size_bytes < 0:
-                self.problems.append(f"no archive has a file such as {plain(said.name, 100)}")
+        for k, claimed in enumerate(self.facts.archive):
+            name = _FILE_NAME.fullmatch(claimed.name)
+            if name is None or claimed.size_bytes < 0:
+                self.problems.append(f"no archive has a file such as {plain(claimed.name, 100)}")
                 continue
-            sizes[int(name[1])] = said.size_bytes
-            found = archive_file(view.archive, int(name[1]), said.size_bytes, read_stored)
-            self._compare_file(said, found)
+            sizes[int(name[1])] = claimed.size_bytes
+            found = archive_file(view.archive, int(name[1]), claimed.size_bytes, read_stored)
+            self._compare_file(claimed, found)
             self._progress("reading the archive", k + 1, len(self.facts.archive))
         for number, end in view.database.archived_until(self.facts.moment.position).items():
             if end > sizes.get(number, 0):
                 name_of_file = view.archive.path(number).name
-                self.problems.append(f"{name_of_file}: it holds pages that the certificate counts, but does not name")
+                self.problems.append(f"{name_of_file}: the certificate counts pages in it, but does not list it")
 
-    def _compare_file(self, said: ArchiveFile, found: ArchiveFile) -> None:
-        where = f"{self._path / 'archive' / said.name}"
-        if not said.sha256:
-            self.notes.append(f"{said.name}: the certificate has no digest of it ({plain(said.known_by, 200)})")
+    def _compare_file(self, claimed: CertifiedFile, found: CertifiedFile) -> None:
+        where = f"{self._path / 'archive' / claimed.name}"
+        if not claimed.sha256:
+            self.notes.append(f"{claimed.name}: the certificate has no digest of it ({plain(claimed.known_by, 200)})")
         elif not found.sha256 and "not read there" in found.known_by:
-            self.problems.append(f"{where}: {found.known_by}; --read-stored reads it")
+            self.problems.append(f"{where}: {found.known_by}; --read-remote reads it")
         elif not found.sha256:
             self.problems.append(f"{where}: {found.known_by}")
-        elif found.sha256 != said.sha256:
+        elif found.sha256 != claimed.sha256:
             self.problems.append(
-                f"{where}: it was changed: the SHA-256 of its first {said.size_bytes:,} bytes is another"
+                f"{where}: it was changed: the SHA-256 of its first {claimed.size_bytes:,} bytes differs"
             )
         elif found.known_by != "read":
-            self.notes.append(f"{said.name}: compared with what was {found.known_by}; --read-stored reads it again")
+            self.notes.append(f"{claimed.name}: compared with what was {found.known_by}; --read-remote reads it again")
 
-    def compare_figures(self, view: FolderView) -> None:
-        """All figures, as they follow from the pages up to the moment."""
+    def compare_figures(self, view: FolderView) -> Certificate:
+        """Compare all figures with those of the pages up to the moment; return what is proved then."""
         facts, database = self.facts, view.database
         moment = facts.moment
         is_now = database.next_position() == moment.position
@@ -176,22 +194,26 @@ class _Checking:
         own_moment = moment_facts(database, moment.position, found.n_rounds)
         has_other_walks = own_moment.n_surveys != moment.n_surveys
         if has_other_walks:
-            self.problems.append("its random walks cannot be checked: the crawl has begun others since")
+            self.problems.append("its random walks cannot be checked: the crawl has begun a new survey since")
         else:
             self.problems += found.problems
-            self.problems += differences(facts.measured, measured_facts(found.walked), "measured")
+            self.problems += differences(facts.measured, measured_facts(found.survey), "measured")
         proved = library_certificate(database, CrawlPlan.of_folder(view)) if moment.epoch else found.certificate
         self.problems += differences(facts.proved, proved_facts(proved), "proved")
         walks = ("n_rounds", "n_surveys")
         own = {name: value for name, value in vars(own_moment).items() if name not in walks}
         self.problems += differences({name: getattr(moment, name) for name in own}, own, "moment")
         self._compare_counts(view, is_now)
+        return proved
 
     def _compare_counts(self, view: FolderView, is_now: bool) -> None:
         facts = self.facts
         status = folder_status(self._path, progress=self._progress)
         is_now = is_now and status.position == facts.moment.position
+        n_seen = status.n_urls + status.n_urls_outside
         n_known, n_hosts = (status.n_urls, status.n_hosts) if is_now else (facts.pages.n_known, facts.pages.n_hosts)
+        if facts.pages.n_known == n_seen:  # certificates of version 0.2 counted the URLs outside the scope, too
+            n_known = n_seen
         own = page_counts(view.database, facts.moment.position, n_known, n_hosts)
         self.problems += differences(facts.pages, own, "pages")
         run: dict[str, Any] = vars(run_facts(status))
@@ -200,27 +222,55 @@ class _Checking:
             return
         changed = differences(facts.run, run | {"stopped": facts.run.stopped}, "run")
         self.notes += [f"settings may have changed since: {line}" for line in changed]
-        self.notes.append("how many URLs and hosts had been seen, and why it stopped then, cannot be checked any more")
-        if facts.pages.n_known > status.n_urls or facts.pages.n_hosts > status.n_hosts:
+        self.notes.append("the numbers of URLs and hosts, and why the crawl had stopped, cannot be checked any more")
+        if facts.pages.n_known > n_seen or facts.pages.n_hosts > status.n_hosts:
             self.problems.append("the certificate counts more URLs or hosts than the folder has seen until now")
 
-    def compare_pages(self, view: FolderView, read_stored: bool) -> None:
-        found: ArchivedPages = compared_pages(view, self._path, self.facts.moment.position, read_stored, self._progress)
+    def compare_pages(self, view: FolderView, proved: Certificate, read_stored: bool) -> None:
+        """Compare the rows with the archive, and the bounds that the archive supports."""
+        position, database = self.facts.moment.position, view.database
+        found = check_archive(view, position, read_stored, self._progress)
         self.n_pages_read = found.n_read
-        self.problems += found.differing
-        if found.n_differing > len(found.differing):
-            n_more = found.n_differing - len(found.differing)
-            self.problems.append(f"{counted(n_more, 'more page')} are not as the archive holds them")
-        if found.differing and self.facts.orienteer != _version():
+        self.problems += found.problems
+        plan = CrawlPlan.of_folder(view)
+
+        def bounds(unchecked: dict[str, tuple[int, ...]]) -> CheckedFacts:
+            return checked_facts(checked_bounds(database, plan, proved, unchecked, position))
+
+        self.checked = bounds(found.unchecked)
+        self._compare_checked(view, found, bounds)
+        if found.problems and self.facts.orienteer != _version():
             self.notes.append(
-                f"the certificate is of Orienteer {plain(self.facts.orienteer, 40)}, which may read pages otherwise"
+                f"the certificate is of Orienteer {plain(self.facts.orienteer, 40)}, which may parse pages differently"
             )
-        if found.n_elsewhere:
-            pages = counted(found.n_elsewhere, "page")
-            self.notes.append(f"{pages} in object storage not read again; --read-stored does so")
-        if self.facts.pages.n_unarchived:
-            pages = counted(self.facts.pages.n_unarchived, "page")
-            self.notes.append(f"{pages} not in the archive: what the database says of them cannot be checked")
+        if found.note:
+            self.notes.append(found.note)
+
+    def _compare_checked(
+        self, view: FolderView, found: ArchiveCheck, bounds: Callable[[dict[str, tuple[int, ...]]], CheckedFacts]
+    ) -> None:
+        """Compare the bounds that the archive supports.
+
+        The certificate may be based on files that are not read now, or on fewer; their digests are compared anyway.
+        """
+        position, claimed = self.facts.moment.position, self.facts.checked
+        was_read = {
+            int(name[1])
+            for file in self.facts.archive
+            if (name := _FILE_NAME.fullmatch(file.name)) is not None and file.known_by == READ and file.sha256
+        }
+        with_pages = set(view.database.archived_until(position))
+        unread = set(pages_in_files(view.database, position, with_pages - was_read))
+        unread_now = set(found.unchecked.get(NOT_READ, ())) - unread
+        others = {why: pages for why, pages in found.unchecked.items() if why != NOT_READ}
+        expected_unchecked = {why: tuple(page for page in pages if page not in unread) for why, pages in others.items()}
+        expected = bounds(expected_unchecked | {NOT_READ: tuple(sorted(unread))})
+        if not unread_now:
+            self.problems += differences(claimed, expected, "checked")
+            return
+        # Pages of files that are not read now may have been unchecked then, so it may claim less, but not more.
+        allowed = replace(claimed, lower=min(claimed.lower, expected.lower), upper=max(claimed.upper, expected.upper))
+        self.problems += differences(claimed, allowed, "checked")
 
 
 def _version() -> str:

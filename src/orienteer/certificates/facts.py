@@ -1,8 +1,8 @@
-"""What a certificate says: plain data, the same for the page that people read and for who verifies it.
+"""The facts of a certificate: plain data, both for the printable page and for verification.
 
-The digest is SHA-256 of the facts as canonical JSON (sorted keys, no spaces, ASCII). It names the certificate; it is no
-signature of a person. What makes it verifiable is that all of it follows from the crawl folder, and that the files of
-the archive have the digests that it names.
+The digest is SHA-256 of the facts as canonical JSON (sorted keys, no spaces, ASCII). It identifies the certificate; it
+is no signature of a person. A certificate is verifiable since all of it follows from the crawl folder, and since the
+files of the archive have the digests in it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from orienteer.errors import InputError
 
 FORMAT = "orienteer-certificate"
-VERSION = 1
+VERSION = 2
 SEEDS_NAMED = 100
 
 READ, NOTED = "read", "noted at the upload"  # how the digest of a file is known
@@ -23,8 +23,8 @@ READ, NOTED = "read", "noted at the upload"  # how the digest of a file is known
 
 @dataclass(frozen=True)
 class CrawlFacts:
-    """What was crawled: the settings that say what the crawl is. Of many seeds the first are named; `seeds_sha256` is
-    of all of them with their trust."""
+    """The settings that identify the crawl. Of many seeds the first are listed; `seeds_sha256` is that of all of them
+    with their trust. `hooks` may add links to pages."""
 
     seeds: tuple[str, ...]
     trust: tuple[float, ...]
@@ -37,6 +37,7 @@ class CrawlFacts:
     policy: str
     damping: float
     topic: bool
+    hooks: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,8 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class MomentFacts:
-    """The moment that all is true of: after `position` events, and so many rounds of walks of the last survey. Times
-    are Unix time, of the first and the last answer."""
+    """The moment of the certificate: after `position` events, and so many rounds of walks of the last survey. Times are
+    Unix time, of the first and the last response."""
 
     position: int
     n_rounds: int
@@ -83,22 +84,37 @@ class ProvedFacts:
 
 
 @dataclass(frozen=True)
+class CheckedFacts:
+    """The bounds that the archive supports (see inspect/archive_check). `unchecked` counts the pages that count as
+    fetched without a record that confirms it, by the reason."""
+
+    lower: float
+    upper: float
+    unchecked: dict[str, int]
+
+    @property
+    def n_unchecked(self) -> int:
+        return sum(self.unchecked.values())
+
+
+@dataclass(frozen=True)
 class MeasuredFacts:
-    """What random walks say; `is_reached` where `until` is claimed with this confidence."""
+    """The result of the survey; with `is_reached` it claims `until` with this confidence, given what it `supposes`."""
 
     until: float
     is_reached: bool
     of_reachable: bool
     estimate: float
     confidence: float
+    supposes: str
     n_walks: int
     n_probes: int
 
 
 @dataclass(frozen=True)
 class PageCounts:
-    """`n_known` URLs were seen, those outside the scope too. `outcomes` are counted by state, `unknown_links` are pages
-    not all of whose links are known, by the reason."""
+    """`n_known` URLs inside the scope were seen (in certificates of version 0.2: those outside, too). `outcomes` are
+    counted by state, `unknown_links` are pages not all of whose links are known, by the reason."""
 
     n_known: int
     n_hosts: int
@@ -113,9 +129,9 @@ class PageCounts:
 
 
 @dataclass(frozen=True)
-class ArchiveFile:
-    """A WARC file up to what was acknowledged. `sha256` is "" where nobody could read it; `known_by` says how it is
-    known, or why not."""
+class CertifiedFile:
+    """A WARC file up to its acknowledged end. `sha256` is "" where it could not be read; `known_by` is how it is known,
+    or why not."""
 
     name: str
     size_bytes: int
@@ -125,16 +141,17 @@ class ArchiveFile:
 
 @dataclass(frozen=True)
 class Facts:
-    """All that a certificate says. `proved` is of all that the crawl has; in a refreshed crawl `measured` is of the
-    present epoch. `layout` is the number of the page's design."""
+    """All facts of a certificate. `proved` covers all epochs; in a refreshed crawl `measured` is that of the present
+    epoch. `layout` is the number of the page's design."""
 
     crawl: CrawlFacts
     run: RunFacts
     moment: MomentFacts
     proved: ProvedFacts
+    checked: CheckedFacts
     measured: MeasuredFacts | None
     pages: PageCounts
-    archive: tuple[ArchiveFile, ...]
+    archive: tuple[CertifiedFile, ...]
     made_at: float
     orienteer: str
     layout: int
@@ -150,28 +167,29 @@ class Facts:
         return hashlib.sha256(_canonical(self.as_dict())).hexdigest()
 
     def as_json(self) -> dict[str, Any]:
-        """As it stands in a certificate."""
+        """Return the facts with their digest, as in a certificate."""
         return {"facts": self.as_dict(), "sha256": self.digest}
 
 
 def facts_of(certificate: Any, where: str) -> Facts:
-    """The facts of a certificate that may be anybody's; InputError where it is none."""
-    told = certificate.get("facts") if isinstance(certificate, dict) else None
-    if not isinstance(told, dict) or told.get("format") != FORMAT:
+    """Parse the facts of an untrusted certificate; an InputError if it is invalid."""
+    facts_table = certificate.get("facts") if isinstance(certificate, dict) else None
+    if not isinstance(facts_table, dict) or facts_table.get("format") != FORMAT:
         raise InputError(f"{where}: this is no certificate of Orienteer")
-    if told.get("version") != VERSION:
-        raise InputError(f"{where}: a certificate of version {told.get('version')!r}; this Orienteer reads {VERSION}")
+    if facts_table.get("version") != VERSION:
+        version = facts_table.get("version")
+        raise InputError(f"{where}: a certificate of version {version!r}; this Orienteer reads {VERSION}")
     from pydantic import TypeAdapter, ValidationError
 
     try:
-        facts = TypeAdapter(Facts).validate_python(told)
-        same = facts.as_dict() == told
+        facts = TypeAdapter(Facts).validate_python(facts_table)
+        same = facts.as_dict() == facts_table
     except (ValidationError, ValueError, OverflowError, RecursionError) as error:
         first = error.errors()[0] if isinstance(error, ValidationError) else None
         at = ".".join(map(str, first["loc"])) if first else ""
         raise InputError(f"{where}: the certificate is damaged" + (f" at {at}" if at else "")) from None
     if not same:
-        raise InputError(f"{where}: the certificate says what none of this version says")
+        raise InputError(f"{where}: the certificate has facts that are unknown in its version")
     return facts
 
 

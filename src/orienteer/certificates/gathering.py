@@ -1,4 +1,4 @@
-"""The facts of a crawl folder, recomputed from its pages: what a certificate of it says now, or said at a moment."""
+"""The facts of a crawl folder for a certificate, recomputed from its pages, for now or an earlier moment."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from orienteer import __version__
 from orienteer.certificates.archive_digests import MISSING, archive_files
 from orienteer.certificates.facts import (
     SEEDS_NAMED,
+    CheckedFacts,
     CrawlFacts,
     Facts,
     MeasuredFacts,
@@ -23,33 +24,34 @@ from orienteer.certificates.facts import (
 from orienteer.certificates.page import LAYOUT
 from orienteer.errors import CrawlFolderError
 from orienteer.graph.proved import Certificate
+from orienteer.inspect.archive_check import CheckedBounds
 from orienteer.inspect.done_tally import DONE
 from orienteer.inspect.folder_status import FolderStatus
-from orienteer.inspect.library_certificate import library_certificate
-from orienteer.inspect.status_in_words import stopped_in_words
-from orienteer.inspect.surveyed import Surveyed
+from orienteer.inspect.status_text import describe_stopped
+from orienteer.inspect.survey_progress import SurveyProgress
 from orienteer.inspect.verify import verify
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.progress import Progress, silent
-from orienteer.store.database_view import DatabaseView, Group
+from orienteer.store.database_view import DatabaseView, StateGroup
 from orienteer.store.folder_view import FolderView
+from orienteer.wording import SAME_ANSWERS
 
 
 def facts_of_folder(path: Path, read_stored: bool = False, progress: Progress = silent) -> Facts:
-    """What a certificate of this crawl says now. Refused while it runs, and where its figures do not follow."""
-    found = verify(path, progress)
-    status = found.status
+    """Gather the facts of a crawl; a CrawlFolderError while it runs, or if its figures do not follow from its pages."""
+    verification = verify(path, progress, read_stored=read_stored)
+    status = verification.status
     if status.holder is not None:
         raise CrawlFolderError(
             f"{path}: the crawl is running; a certificate is made when it has stopped (orienteer stop {path})"
         )
     if status.first_time is None:
         raise CrawlFolderError(f"{path}: there is nothing to certify yet: no page was fetched")
-    if found.problems:
+    if verification.problems:
         raise CrawlFolderError(
-            f"{path}: no certificate is made, since the folder is not what it says: {found.problems[0]}"
+            f"{path}: no certificate is made, since the claims of the folder do not hold: {verification.problems[0]}"
         )
     with FolderView.open(path) as folder:
         files = archive_files(folder.archive, read_stored, progress)
@@ -59,13 +61,13 @@ def facts_of_folder(path: Path, read_stored: bool = False, progress: Progress = 
         position, database = folder.database.next_position(), folder.database
         if position != status.position:
             raise CrawlFolderError(f"{path}: the crawl went on while its certificate was made; try again")
-        proved = library_certificate(database, status.plan) if status.epochs else found.certificate
         return Facts(
             crawl=crawl_facts(status.plan),
             run=run_facts(status),
-            moment=moment_facts(database, position, found.n_rounds),
-            proved=proved_facts(proved),
-            measured=measured_facts(found.walked),
+            moment=moment_facts(database, position, verification.n_rounds),
+            proved=proved_facts(verification.certificate),
+            checked=checked_facts(verification.checked),
+            measured=measured_facts(verification.survey),
             pages=page_counts(database, position, status.n_urls, status.n_hosts),
             archive=files,
             made_at=float(int(time.time())),
@@ -90,6 +92,7 @@ def crawl_facts(plan: CrawlPlan) -> CrawlFacts:
         policy=crawl.policy,
         damping=crawl.damping,
         topic=crawl.topic,
+        hooks=crawl.hooks,
     )
 
 
@@ -107,7 +110,7 @@ def run_facts(status: FolderStatus) -> RunFacts:
         near_duplicates=crawl.near_duplicates,
         user_agent=plan.fetch.user_agent,
         archive=crawl.archive,
-        stopped=stopped_in_words(status),
+        stopped=describe_stopped(status),
     )
 
 
@@ -123,18 +126,23 @@ def proved_facts(proved: Certificate) -> ProvedFacts:
     return ProvedFacts(**asdict(proved), of_reachable=proved.of_reachable)
 
 
-def measured_facts(walked: Surveyed | None) -> MeasuredFacts | None:
-    if walked is None or walked.measured is None:
+def checked_facts(checked: CheckedBounds) -> CheckedFacts:
+    return CheckedFacts(**asdict(checked))
+
+
+def measured_facts(survey: SurveyProgress | None) -> MeasuredFacts | None:
+    if survey is None or survey.measured is None:
         return None
-    found = walked.measured
+    verification = survey.measured
     return MeasuredFacts(
-        until=walked.until,
-        is_reached=walked.is_reached,
-        of_reachable=walked.of_reachable,
-        estimate=found.estimate,
-        confidence=found.confidence,
-        n_walks=found.n_walks,
-        n_probes=found.n_probes,
+        until=survey.until,
+        is_reached=survey.is_reached,
+        of_reachable=survey.of_reachable,
+        estimate=verification.estimate,
+        confidence=verification.confidence,
+        supposes=SAME_ANSWERS,
+        n_walks=verification.n_walks,
+        n_probes=verification.n_probes,
     )
 
 
@@ -144,7 +152,7 @@ def page_counts(database: DatabaseView, position: int, n_known: int, n_hosts: in
     def n_pages(state: PageState) -> int:
         return sum(group.n_pages for group in groups if group.state == state)
 
-    n_redirects = sum(group.n_other_names for group in groups if group.state == PageState.FETCHED)
+    n_redirects = sum(group.n_aliases for group in groups if group.state == PageState.FETCHED)
     return PageCounts(
         n_known=n_known,
         n_hosts=n_hosts,
@@ -159,9 +167,9 @@ def page_counts(database: DatabaseView, position: int, n_known: int, n_hosts: in
     )
 
 
-def _is_read(group: Group) -> bool:
+def _is_read(group: StateGroup) -> bool:
     return group.state == PageState.FETCHED and group.outcome == Outcome.OK
 
 
-def _outcomes(groups: list[Group], state: PageState) -> dict[str, int]:
+def _outcomes(groups: list[StateGroup], state: PageState) -> dict[str, int]:
     return {group.outcome: group.n_pages for group in groups if group.state == state}

@@ -1,7 +1,7 @@
-"""A certificate as a page: one HTML file that loads nothing, with its facts as data in it, to be printed on one sheet.
+"""The certificate page: one HTML file without external resources, with its facts as JSON, for one printed sheet.
 
-The page is made of the facts alone, and always the same of the same facts. So one can see whether somebody has changed
-what it shows. A change of the template or the style is a new LAYOUT; a test notices it.
+The page depends on the facts alone, so that a changed page is detected by rendering it again. A change of the template,
+its texts or the style needs a new LAYOUT; a test checks that.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
-from orienteer.answers.reading import read_page
+from orienteer.certificates.certificate_text import describe
 from orienteer.certificates.facts import Facts, facts_of
-from orienteer.certificates.in_words import in_words
 from orienteer.errors import InputError
+from orienteer.responses.reading import read_page
 from orienteer.wording import plain, size
 
-LAYOUT = 1
+LAYOUT = 2
 _MAX_BYTES = 64 << 20
 _TEMPLATES = Path(__file__).parent / "templates"
 _DATA = re.compile(r'<script type="application/json" id="orienteer-certificate">(.*?)</script>', re.DOTALL)
 
 
 class ReadCertificate(NamedTuple):
-    """`text` is the page as it was read; None where it is the data alone. `digest` is what it says of its facts."""
+    """`text` is the page as it was read; None where it is JSON only. `digest` is the one stored with the facts."""
 
     facts: Facts
     text: str | None
@@ -35,12 +35,12 @@ class ReadCertificate(NamedTuple):
 
 
 def certificate_page(facts: Facts) -> str:
-    """The whole page."""
+    """Render the whole page."""
     return _template("page.html").render(**_values(facts), style=style_sheet(), data=_as_data(facts))
 
 
 def certificate_body(facts: Facts) -> str:
-    """What it shows, for a page that has a style of its own; escaped."""
+    """Render the body of the page, escaped, for a page with its own style."""
     return _template("body.html").render(**_values(facts))
 
 
@@ -49,17 +49,17 @@ def style_sheet() -> str:
 
 
 def read_certificate(path: Path) -> ReadCertificate:
-    """The certificate in a file, HTML or JSON; InputError where it is none."""
+    """Read a certificate from an HTML or JSON file; an InputError if it is none."""
     text = _text_of(path)
-    found = _DATA.findall(text)
-    if len(found) > 1:
-        raise InputError(f"{path}: it holds the data of {len(found)} certificates")
+    blocks = _DATA.findall(text)
+    if len(blocks) > 1:
+        raise InputError(f"{path}: it holds the data of {len(blocks)} certificates")
     try:
-        data = json.loads(found[0] if found else text)
+        data = json.loads(blocks[0] if blocks else text)
     except (ValueError, RecursionError):
         raise InputError(f"{path}: this is no certificate of Orienteer") from None
     facts = facts_of(data, str(path))
-    return ReadCertificate(facts, text if found else None, str(data.get("sha256")))
+    return ReadCertificate(facts, text if blocks else None, str(data.get("sha256")))
 
 
 def _text_of(path: Path) -> str:
@@ -76,18 +76,18 @@ def _text_of(path: Path) -> str:
 
 
 def page_problem(text: str, facts: Facts) -> str:
-    """Where a page is not what its data make; "" where it is."""
+    """Return how a page differs from the one rendered from its data; "" where it does not."""
     if facts.layout != LAYOUT:
         return (
-            f"the page has layout {facts.layout}, this Orienteer makes {LAYOUT}: it cannot be told whether the page "
-            "shows what its data say"
+            f"the page has layout {facts.layout}, this Orienteer makes {LAYOUT}: whether the page agrees with its data "
+            "cannot be checked"
         )
-    right = certificate_page(facts)
-    if text.replace("\r\n", "\n").rstrip() == right.rstrip():
+    expected = certificate_page(facts)
+    if text.replace("\r\n", "\n").rstrip() == expected.rstrip():
         return ""
-    for shown, true in zip([*_lines(text), ""], [*_lines(right), ""], strict=False):
-        if shown != true:
-            return f"the page was changed: it shows '{plain(shown, 150)}' where its data say '{plain(true, 150)}'"
+    for line, right in zip([*_lines(text), ""], [*_lines(expected), ""], strict=False):
+        if line != right:
+            return f"the page was changed: it shows '{plain(line, 150)}' where its data say '{plain(right, 150)}'"
     return "the page was changed in its markup or style; its text is what its data say"
 
 
@@ -96,13 +96,13 @@ def _lines(page: str) -> list[str]:
 
 
 def _as_data(facts: Facts) -> str:
-    """JSON that ends no element, whatever it holds."""
+    """Return JSON that cannot close the script element, whatever it contains."""
     text = json.dumps(facts.as_json(), ensure_ascii=True, indent=1)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _values(facts: Facts) -> dict[str, object]:
-    return {"facts": facts, "words": in_words(facts), "size": size, "plain": plain}
+    return {"facts": facts, "words": describe(facts), "size": size, "plain": plain}
 
 
 @lru_cache(maxsize=2)

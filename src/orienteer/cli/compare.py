@@ -1,4 +1,4 @@
-"""`orienteer compare`: several policies on one graph."""
+"""`orienteer compare`: compare policies on one graph."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from orienteer.cli import display, trust_option
 from orienteer.cli.processes_option import PROCESSES
 from orienteer.cli.web_argument import loaded_web
 from orienteer.errors import InputError
+from orienteer.graph.defaults import DAMPING
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from orienteer.evaluate.compare import Comparison, PolicyResult
 
-    # A column: its heading, and what it says of a policy.
+    # A column: its heading, and its cell for a policy.
     Column = tuple[str, Callable[[PolicyResult], str]]
 
 _NEVER = "–"
@@ -27,53 +28,52 @@ _NEVER = "–"
 def compare(
     graph: Path = typer.Argument(help="Graph folder or file, or crawl folder; with --topic also WARC files."),
     policies: str | None = typer.Option(
-        None, help="Policies, such as rankmass,windowed-rankmass:window=0.05; all of them, if none is named."
+        None, help="Policies to compare, such as rankmass,windowed-rankmass:window=0.05; default: all."
     ),
     trust: str = typer.Option(trust_option.DEFAULT, help=trust_option.HELP),
-    damping: float = typer.Option(0.85, help="Chance that a surfer follows a link."),
+    damping: float = typer.Option(DAMPING, help="Probability that a surfer follows a link."),
     budget: int | None = typer.Option(None, help="Stop each policy after this many pages."),
-    levels: str = typer.Option("0.9,0.98,0.99", help="Shares of the rank to count the fetches until."),
-    whole: bool = typer.Option(False, "--whole", help="Go on after the highest level is proved; can be slow."),
-    uniform: bool = typer.Option(False, "--uniform", help="Count by uniform PageRank, too; see --whole."),
+    levels: str = typer.Option("0.9,0.98,0.99", help="Coverages at which to count the fetches."),
+    whole: bool = typer.Option(False, "--full-run", help="Continue after the highest level is proved; can be slow."),
+    uniform: bool = typer.Option(False, "--uniform", help="Also count by uniform PageRank; see --full-run."),
     confidence: float | None = typer.Option(
         None,
-        help="Count until the coverage is measured by random walks, too: how sure, such as 0.999. On large graphs it "
-        "takes its time.",
+        help="Also count until random walks have measured the coverage with this confidence, such as 0.999. Slow on "
+        "large graphs.",
     ),
-    rng: int = typer.Option(0, min=0, help="With --confidence: start of the random numbers of the walks."),
+    rng: int = typer.Option(0, min=0, help="With --confidence: random seed of the walks."),
     labels: Path | None = typer.Option(
-        None, help="Compare focused policies: a file of lines PAGE RELEVANCE (0 to 1; pages not named: 0)."
+        None, help="Compare focused policies: a file of lines PAGE RELEVANCE (0 to 1; other pages: 0)."
     ),
     topic: Path | None = typer.Option(
         None,
         metavar="FILE",
-        help="Compare focused policies: a topic file (see orienteer topic) says how relevant pages are. With --labels "
-        "the labels are the truth, and the policies hear the topic.",
+        help="Compare focused policies: a topic file (see orienteer topic) scores the pages. With --labels the labels "
+        "are the truth, and the policies see the scores of the topic.",
     ),
     model: list[Path] = typer.Option(
         [],
         metavar="FILE",
-        help="With --topic: what context-graph or apprentice has learned (orienteer topic train-policy); may be "
-        "repeated.",
+        help="With --topic: a trained context-graph or apprentice (orienteer topic train-policy); may be repeated.",
     ),
     start: str | None = typer.Option(
         None,
-        help="With --labels or --topic: the page to start from, an id or a URL; default: with --topic the seeds of the "
-        "crawl, or else the page with the most links.",
+        help="With --labels or --topic: the start page, an id or a URL; default: the seeds of the crawl (--topic), or "
+        "else the page with the most links.",
     ),
     plot: list[Path] = typer.Option(
         [],
-        help="Write NAME-coverage and NAME-guarantee (with --labels or --topic: NAME) for this NAME.png or NAME.svg; "
-        "may be repeated.",
+        help="NAME.png or NAME.svg: write plots NAME-coverage and NAME-guarantee (with --labels or --topic: NAME); may "
+        "be repeated.",
     ),
-    format: str | None = typer.Option(None, help="Format of GRAPH, if the name does not give it."),
+    format: str | None = typer.Option(None, help="Format of GRAPH, if not clear from its name."),
     processes: int | None = PROCESSES,
     json: bool = typer.Option(False, "--json", help="Print JSON, with the curves."),
 ) -> None:
     """Count the pages each policy fetches until a share of the rank is covered, and until that is proved.
 
     With --labels or --topic, count them until the relevant pages are found. With --topic on a crawl folder or a WARC
-    file the policies hear the words of pages and links, too; pages that were not fetched are left out.
+    file, the policies also see the words of pages and links; pages that were not fetched are left out.
 
     Example: [bold]orienteer compare web.npz --policies certified,rankmass,breadth-first --plot policies.png[/bold]
     """
@@ -82,19 +82,19 @@ def compare(
     from orienteer.evaluate import compare as comparing
     from orienteer.policies.policy_spec import PolicySpec, split_specs
 
-    # What can be wrong without looking at the graph is said before it is read.
+    # Check everything that does not need the graph before reading it.
     specs = [PolicySpec.parse(text) for text in split_specs(policies)] if policies is not None else []
     if policies is not None and not specs:
         raise InputError("--policies names no policy; write a,b,c")
     if start is not None and labels is None and topic is None:
-        raise InputError("--start is for --labels or --topic; trusted pages are named by --trust")
+        raise InputError("--start goes with --labels or --topic; --trust names the trusted pages")
     if model and topic is None:
-        raise InputError("--model is for --topic: without one, no policy hears of words")
+        raise InputError("--model goes with --topic: without a topic, policies see no words")
     if processes is not None and topic is None:
-        raise InputError("--processes is for --topic: without one, no page is read")
+        raise InputError("--processes goes with --topic: without a topic, no page is read")
     if labels is not None or topic is not None:
-        asked = compare_harvests.Asked(graph, labels, topic, start, format, processes)
-        compare_harvests.compare(asked, specs, model, plot, json)
+        task = compare_harvests.HarvestTask(graph, labels, topic, start, format, processes)
+        compare_harvests.compare(task, specs, model, plot, json)
         return
     shares = comparing.checked_levels(_numbers(levels))
     Goal(None, budget, confidence=confidence)
@@ -121,13 +121,13 @@ def compare(
 
 def _numbers(text: str) -> list[float]:
     try:
-        return [float(part) for part in text.split(",") if part.strip()]
+        return [float(level) for level in text.split(",") if level.strip()]
     except ValueError:
         raise InputError(f"--levels {text!r}: these must be numbers between 0 and 1, such as 0.9,0.98") from None
 
 
 def _print(found: Comparison) -> None:
-    """One table, or one for each level where that is too wide."""
+    """Print one table, or one per level if that is too wide."""
     out = display.console()
     groups = [_level_columns(found, k) for k in range(len(found.levels))]
     costs: list[Column] = [
@@ -154,7 +154,7 @@ def _print(found: Comparison) -> None:
 
 
 def _level_columns(found: Comparison, k: int) -> list[Column]:
-    """The columns of one level: what was counted by each measure."""
+    """Return the columns of one level, one per measure."""
 
     def column(measure: str) -> Column:
         heading = "cert." if measure == "certified" else measure
@@ -166,7 +166,7 @@ def _level_columns(found: Comparison, k: int) -> list[Column]:
 def _table(found: Comparison, columns: list[Column]) -> Table:
     table = display.columns_table(None, ("policy", False), *((heading, True) for heading, _ in columns))
     for result in found.results:
-        table.add_row(result.policy, *(tell(result) for _, tell in columns))
+        table.add_row(result.policy, *(cell(result) for _, cell in columns))
     return table
 
 

@@ -1,4 +1,4 @@
-"""`orienteer compare WEB --labels FILE` or `--topic FILE`: how soon focused policies find the relevant pages."""
+"""`orienteer compare GRAPH --labels FILE` or `--topic FILE`: how soon focused policies find relevant pages."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from orienteer.progress import Progress
 
 
-class Asked(NamedTuple):
-    """What to compare on: a web, and what is relevant there, by labels, by a topic, or by both."""
+class HarvestTask(NamedTuple):
+    """The graph to compare on, and its relevant pages by labels, by a topic, or by both."""
 
     web: Path
     labels: Path | None
     topic: Path | None
     start: str | None
     format: str | None
-    processes: int | None = None  # that read pages
+    processes: int | None = None  # to read pages in
 
 
-def compare(asked: Asked, specs: list[PolicySpec], models: list[Path], plots: list[Path], json: bool) -> None:
-    """Read, crawl, print."""
+def compare(options: HarvestTask, specs: list[PolicySpec], models: list[Path], plots: list[Path], json: bool) -> None:
+    """Load the task, run the policies, print the comparison."""
     from orienteer.evaluate import harvest, harvest_plot, report
 
     for path in plots:
@@ -39,11 +39,11 @@ def compare(asked: Asked, specs: list[PolicySpec], models: list[Path], plots: li
     trained = _trained(models, specs)
     with display.progress_bar() as progress:
         facts: dict[str, Any] = {}
-        if asked.topic is None:
-            task = _labelled_task(asked, progress)
+        if options.topic is None:
+            task = _labelled_task(options, progress)
         else:
             names = [spec.name for spec in specs] or harvest.harvest_policies()
-            task, facts = _topic_task(asked, asked.topic, names, progress)
+            task, facts = _topic_task(options, options.topic, names, progress)
         found = harvest.compare_harvests(task, specs, trained, progress=progress)
         written = [str(harvest_plot.write_harvest_plot(found, path)) for path in plots]
     if json:
@@ -55,7 +55,7 @@ def compare(asked: Asked, specs: list[PolicySpec], models: list[Path], plots: li
 
 
 def _trained(models: list[Path], specs: list[PolicySpec]) -> dict[str, Policy]:
-    """The policies in the model files, by the names under which they are compared."""
+    """Return the policies in the model files, by name."""
     from orienteer.policies.model_file import trained_policy
 
     trained: dict[str, Policy] = {}
@@ -69,21 +69,23 @@ def _trained(models: list[Path], specs: list[PolicySpec]) -> dict[str, Policy]:
     return trained
 
 
-def _labelled_task(asked: Asked, progress: Progress) -> Task:
-    """What is relevant, and what policies hear, is what the labels say."""
+def _labelled_task(options: HarvestTask, progress: Progress) -> Task:
+    """Return a task whose labels are both the truth and the relevance that policies see."""
     from orienteer.evaluate.harvest import Task
     from orienteer.graph.page_names import page_named
     from orienteer.seeds.value import values_in_file
 
-    assert asked.labels is not None
-    web = loaded_web(asked.web, asked.format, progress)
-    relevance = values_in_file(web, asked.labels, unnamed=0.0)
-    start = _most_linking(web) if asked.start is None else page_named(web, asked.start)
-    return Task.of(web, start, relevance, name=asked.labels.name)
+    assert options.labels is not None
+    web = loaded_web(options.web, options.format, progress)
+    relevance = values_in_file(web, options.labels, unnamed=0.0)
+    start = _most_linking(web) if options.start is None else page_named(web, options.start)
+    return Task.of(web, start, relevance, name=options.labels.name)
 
 
-def _topic_task(asked: Asked, path: Path, policies: list[str], progress: Progress) -> tuple[Task, dict[str, Any]]:
-    """Policies hear what the topic says, which is the truth unless there are labels; and what to tell of it."""
+def _topic_task(
+    options: HarvestTask, path: Path, policies: list[str], progress: Progress
+) -> tuple[Task, dict[str, Any]]:
+    """Return a task where policies see the scores of the topic, the truth unless there are labels; and facts."""
     from orienteer.evaluate.harvest import TARGET, Task
     from orienteer.focus.topic_web import topic_web
     from orienteer.ledger.topic_reading import LoadedTopic
@@ -92,21 +94,23 @@ def _topic_task(asked: Asked, path: Path, policies: list[str], progress: Progres
 
     kinds = [POLICIES.find(name) for name in policies]
     known = topic_web(
-        asked.web,
+        options.web,
         LoadedTopic(path),
-        format=asked.format,
+        format=options.format,
         reads_links=any(getattr(kind, "reads_links", False) for kind in kinds),
         reads_pages=any(getattr(kind, "reads_pages", False) for kind in kinds),
-        processes=asked.processes,
+        processes=options.processes,
         progress=progress,
     )
-    graph, heard, text = known.web
-    start = known.seeds.tolist() or [_most_linking(graph)] if asked.start is None else [known.page_named(asked.start)]
+    graph, scores, text = known.web
+    start = (
+        known.seeds.tolist() or [_most_linking(graph)] if options.start is None else [known.page_named(options.start)]
+    )
     facts: dict[str, Any] = {"n_left_out": known.n_left_out, "has_words": text is not None}
-    if asked.labels is None:
-        return Task.of(graph, start, known.relevance, heard, text, path.name, known.threshold), facts
-    truth = values_in_file(known.whole, asked.labels, unnamed=0.0)[known.pages]
-    task = Task.of(graph, start, truth, heard, text, asked.labels.name)
+    if options.labels is None:
+        return Task.of(graph, start, known.relevance, scores, text, path.name, known.threshold), facts
+    truth = values_in_file(known.whole, options.labels, unnamed=0.0)[known.pages]
+    task = Task.of(graph, start, truth, scores, text, options.labels.name)
     return task, facts | _quality(known, truth >= TARGET)
 
 
@@ -115,7 +119,7 @@ def _most_linking(web: LinkGraph) -> int:
 
 
 def _quality(known: TopicWeb, is_target: Any) -> dict[str, Any]:
-    """How well the topic tells the pages that are relevant by the labels."""
+    """Return precision and recall of the topic against the labels."""
     found = known.relevance >= known.threshold
     n_right, n_found, n_targets = int((found & is_target).sum()), int(found.sum()), int(is_target.sum())
     return {
@@ -144,19 +148,17 @@ def _print(found: HarvestComparison, facts: dict[str, Any]) -> None:
         f"{found.best_area:.3f}."
     )
     if any(result.is_untrained for result in found.results):
-        out.print(
-            "untrained: it has learned on no other site (see orienteer topic train-policy), and is breadth-first."
-        )
+        out.print("untrained: not trained on other sites (see orienteer topic train-policy), so it is breadth-first.")
 
 
 def _remarks(facts: dict[str, Any]) -> list[str]:
-    """What a topic adds to the figures."""
+    """Return lines about the topic: pages left out, missing texts, precision and recall."""
     lines = []
     if facts.get("n_left_out"):
-        lines.append(f"Left out: {counted(facts['n_left_out'], 'page')} that nobody has fetched.")
+        lines.append(f"Left out: {counted(facts['n_left_out'], 'page')} that were not fetched.")
     if facts.get("has_words") is False:
-        lines.append("There are no texts: the policies hear no words.")
+        lines.append("There are no texts, so the policies see no words.")
     if "precision" in facts:
-        shown = ["–" if facts[name] is None else f"{100 * facts[name]:.0f} %" for name in ("precision", "recall")]
-        lines.append(f"The policies hear the topic, whose precision is {shown[0]} and whose recall is {shown[1]}.")
+        percents = ["–" if facts[name] is None else f"{100 * facts[name]:.0f} %" for name in ("precision", "recall")]
+        lines.append(f"The policies see the topic, with precision {percents[0]} and recall {percents[1]}.")
     return lines

@@ -1,10 +1,10 @@
-"""`orienteer demo`: what Orienteer can do, end to end, on the web of a small town served on loopback."""
+"""`orienteer demo`: a tour from seeds to search, on the web of a small town served on loopback."""
 
 from __future__ import annotations
 
 import shlex
 import tempfile
-import threading
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -24,42 +24,44 @@ _PORT = 8642
 
 
 def demo(
-    serve: bool = typer.Option(False, "--serve", help="Then keep serving the town and the pages in the browser."),
-    keep: Path | None = typer.Option(None, metavar="DIR", help="Keep the crawl in this folder, which must be new."),
-    town: bool = typer.Option(False, "--town", help="Serve the town, and nothing else: to crawl it yourself."),
+    serve: bool = typer.Option(False, "--serve", help="Afterwards, serve the town and the crawl in the browser."),
+    output: Path | None = typer.Option(
+        None, "--output", "-o", metavar="DIR", help="Keep the crawl in this folder, which must be new or empty."
+    ),
+    serve_only: bool = typer.Option(False, "--serve-only", help="Only serve the town, for you to crawl."),
 ) -> None:
-    """Show everything on the web of a small town, served on loopback: seeds, crawl, refresh, rank, search.
+    """Take a tour of seeds, crawl, refresh, rank and search, on the web of a small town served on loopback.
 
-    Nothing leaves this machine. With --serve you can look at everything in the browser afterwards, until Ctrl-C. With
-    --town nothing is shown: the town is served until Ctrl-C, for commands that you type in another terminal.
+    Nothing leaves this machine. With --serve, the town and the crawl stay open in the browser until Ctrl-C. With
+    --serve-only, there is no tour: the town is served until Ctrl-C, to be crawled from another terminal.
 
     Example: [bold]orienteer demo --serve[/bold]
     """
-    if town and (serve or keep is not None):
-        raise InputError("--town serves the town alone; leave out --serve and --keep")
-    if keep is not None and keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
-        raise InputError(f"--keep {keep}: there is something already; name a new folder")
+    if serve_only and (serve or output is not None):
+        raise InputError("--serve-only serves only the town; leave out --serve and --output")
+    if output is not None and output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise InputError(f"--output {output}: not empty; name a new folder")
     from orienteer.cli.demo_stage import Stage
     from orienteer.fake_web.community.site import CommunitySite
 
     site = CommunitySite()
-    if town:
+    if serve_only:
         _serve_town(site)
         return
     with tempfile.TemporaryDirectory(prefix="orienteer-demo-") as scratch, _served(site) as web:
-        stage = Stage(site, web, Path(scratch), keep or Path(scratch) / "crawl")
+        stage = Stage(site, web, Path(scratch), output or Path(scratch) / "crawl")
         with display.ignore_broken_pipe():
-            _tell(stage)
-            _say_how_to_see_it(stage, keep, serve)
+            _run_tour(stage)
+            _print_next_steps(stage, output, serve)
         if serve:
-            from orienteer.cli.serve import Place, show
+            from orienteer.cli.serve import ServeAddress, show
 
-            show(stage.folder, Place())
+            show(stage.folder, ServeAddress())
 
 
 @contextmanager
 def _served(site: CommunitySite) -> Iterator[FakeWeb]:
-    """The town on a port of its own, so that a crawl that is kept finds it again; on any where that is taken."""
+    """Serve the town on a fixed port, so that a stored crawl finds it again; on any free port if it is in use."""
     from orienteer.fake_web.changing import ChangingSite
     from orienteer.fake_web.server import FakeWeb
 
@@ -73,28 +75,29 @@ def _served(site: CommunitySite) -> Iterator[FakeWeb]:
 
 
 def _serve_town(site: CommunitySite) -> None:
-    """The town until Ctrl-C, which is how one ends it: no goal is missed by that."""
+    """Serve the town until Ctrl-C, which is the normal end: exit code 0."""
     from orienteer.cli.interruption import Interrupted
     from orienteer.fake_web.community.addresses import HOME
-    from orienteer.fake_web.community.site import seen_at
+    from orienteer.fake_web.community.site import url_at_port
 
     with _served(site) as web:
-        home = seen_at(HOME, web.port)
+        home = url_at_port(HOME, web.port)
         print(f"Quillhaven, a town of {len(site.town_urls()):,} pages, is open at {home}")
         print("Crawl it from another terminal, with no need to wait between requests; Ctrl-C here closes it:")
         print(f"orienteer crawl {home} --scope site --until 0.98 -o town --allow-private --delay 0.01", flush=True)
         with suppress(Interrupted):
-            threading.Event().wait()
+            while True:
+                time.sleep(0.5)  # a signal that arrives just before the call must not wait for long
 
 
-def _tell(stage: Stage) -> None:
+def _run_tour(stage: Stage) -> None:
     from orienteer.cli import demo_crawl, demo_world
 
     _introduce(stage)
     start = demo_crawl.choose_seeds(stage)
     demo_crawl.crawl_and_compare(stage, start)
-    demo_crawl.look_again(stage)
-    demo_world.ask_the_world(stage)
+    demo_crawl.refresh_again(stage)
+    demo_world.estimate_global_rank(stage)
     demo_world.search_in_three_orders(stage)
 
 
@@ -106,13 +109,13 @@ def _introduce(stage: Stage) -> None:
     n_town = sum(is_town.values())
     stage.say(
         f"This is the web of Quillhaven, a town that does not exist: {n_town} hosts of its own (the town hall, the "
-        f"newspaper, library, school, market, museum and others), and {len(is_town) - n_town} elsewhere that write "
+        f"newspaper, library, school, market, museum and others), and {len(is_town) - n_town} other hosts that write "
         f"about it. It has {len(urls):,} pages, and a calendar that never ends. It is served on loopback; nothing "
         "leaves this machine."
     )
 
 
-def _say_how_to_see_it(stage: Stage, keep: Path | None, serve: bool) -> None:
+def _print_next_steps(stage: Stage, output: Path | None, serve: bool) -> None:
     from rich.markup import escape
 
     stage.begin("6. See it in the browser")
@@ -120,8 +123,8 @@ def _say_how_to_see_it(stage: Stage, keep: Path | None, serve: bool) -> None:
         stage.say(f"The town itself: {stage.home}   The crawl of it:")
         return
     commands = [("orienteer demo --serve", "the same, and the pages stay open")]
-    if keep is not None:
-        folder = shlex.quote(str(keep))
+    if output is not None:
+        folder = shlex.quote(str(output))
         commands = [
             (f"orienteer serve {folder}", "search this crawl, see its hosts"),
             (f"python -m orienteer.fake_web --community --port {stage.web.port}", "the town, so that results open"),

@@ -1,4 +1,4 @@
-"""The demo, parts 1 to 3: where to start, what to fetch and when to stop, and what is new a week later."""
+"""Chapters 1 to 3 of the demo: choosing seeds, crawling until the goal, and a refresh a week later."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from orienteer.cli.demo_stage import Stage, watching
 from orienteer.cli.wording import add_fact, counted, facts_grid, goal_share
 from orienteer.errors import OrienteerError
 from orienteer.graph.proved import percent
-from orienteer.inspect.status_in_words import certificate_in_words, ending
-from orienteer.inspect.surveyed import surveyed
+from orienteer.inspect.status_text import describe_certificate
+from orienteer.inspect.survey_progress import survey_of_figures
 from orienteer.pages.stop_reason import StopReason
 
 if TYPE_CHECKING:
@@ -26,15 +26,15 @@ GOAL = 0.98
 _FIRST_LOOK = 300  # pages
 _N_SEEDS, _HOPS = 5, 3
 _N_DRAWS = 20
-_AT_MOST = 8000  # pages: whoever cannot prove enough must not stay in the calendar for ever
-_KILLED_AFTER = 150  # pages: soon enough that it is not over by then
-_PATIENCE_S = 60.0  # for them
+_AT_MOST = 8000  # pages: a policy that cannot prove enough must not crawl the endless calendar for ever
+_KILLED_AFTER = 150  # pages: before the crawl can have finished
+_TIMEOUT_S = 60.0  # for them
 _CALENDAR = "/calendar/"
 _KNOWN_BY = {StopReason.COVERAGE: "proved", StopReason.MEASURED: "measured"}
 
 
 def choose_seeds(stage: Stage) -> StartPages:
-    """Part 1: a first look from the one page that everybody knows, and the pages from which the most is reached."""
+    """Chapter 1: crawl a few pages from the home page, and choose the seeds that reach the most."""
     from orienteer.live.start_pages import StartSettings, start_pages
 
     stage.begin("1. Where to start")
@@ -59,7 +59,7 @@ def choose_seeds(stage: Stage) -> StartPages:
 
 
 def _reached_by_chance(folder: Path) -> float:
-    """The share of the value that as many random pages reach, on average."""
+    """Return the mean share of the value that the same number of random pages reach."""
     from orienteer.inspect.snapshot import web_at
     from orienteer.live.page_values import paper_value_of_crawl
     from orienteer.seeds.select import seed_selection
@@ -71,7 +71,7 @@ def _reached_by_chance(folder: Path) -> float:
 
 
 def crawl_and_compare(stage: Stage, start: StartPages) -> None:
-    """Part 2: the crawl, killed and resumed; and the same in the simplest order."""
+    """Chapter 2: the crawl, killed and resumed; then the same breadth first."""
     stage.begin("2. What to fetch next, and when to stop")
     stage.say(
         f"A crawl from these seeds goes on until {goal_share(GOAL)} of what their surfer sees is fetched: measured by "
@@ -81,7 +81,7 @@ def crawl_and_compare(stage: Stage, start: StartPages) -> None:
     goal = {"until": GOAL, "budget": _AT_MOST}
     tables = stage.settings(trust=start.trust)
     ours = stage.crawl("crawling", stage.folder, start.seeds, settings=tables, **goal)
-    _tell_crawl(stage, ours, killed)
+    _print_crawl(stage, ours, killed)
     tables["crawl"] |= {"by_certificate": True, "archive": False, "near_duplicates": "off"}
     tables["politeness"]["delay_s"] = 0.0
     folder = stage.scratch / "breadth-first"
@@ -91,14 +91,14 @@ def crawl_and_compare(stage: Stage, start: StartPages) -> None:
 
 
 class _Killed(NamedTuple):
-    """What a killed crawl had acknowledged, and the number of requests until then."""
+    """The pages that a killed crawl had committed, and the number of requests before the kill."""
 
     urls: frozenset[str]
     n_requests: int
 
 
 def _killed(stage: Stage, start: StartPages) -> _Killed | None:
-    """Begin the crawl in a process of its own, and kill it; None where it was too quick for that."""
+    """Start the crawl in a separate process and kill it; None if it finished first."""
     from orienteer.ledger.plan import CrawlPlan
 
     crawl = {"seeds": start.seeds, "until": GOAL, "budget": _AT_MOST, "trust": start.trust}
@@ -118,10 +118,10 @@ def _killed(stage: Stage, start: StartPages) -> _Killed | None:
 
 
 def _wait_for(process: subprocess.Popen[bytes], stage: Stage) -> None:
-    """Until the crawl of the process has acknowledged some pages; or it has ended, or takes too long."""
-    patient_until = time.monotonic() + _PATIENCE_S
+    """Wait until the crawl has committed enough pages, has ended, or takes too long."""
+    deadline = time.monotonic() + _TIMEOUT_S
     with stage.working() as progress:
-        while process.poll() is None and time.monotonic() < patient_until:
+        while process.poll() is None and time.monotonic() < deadline:
             n_pages = len(_acknowledged(stage.folder))
             progress("crawling, until it is killed", n_pages, 0)
             if n_pages >= _KILLED_AFTER:
@@ -130,37 +130,36 @@ def _wait_for(process: subprocess.Popen[bytes], stage: Stage) -> None:
 
 
 def _acknowledged(folder: Path) -> frozenset[str]:
-    """The URLs of the pages that a crawl would still have after its end by force."""
+    """Return the URLs that the crawl has committed, which survive a kill."""
     from orienteer.store.database_view import DatabaseView
 
-    with suppress(OrienteerError), DatabaseView(folder / "crawl.db") as survey:  # OrienteerError: there is nothing yet
-        return frozenset(survey.urls([page for page, _, _ in survey.all_states()]))
+    with suppress(OrienteerError), DatabaseView(folder / "crawl.db") as database:  # OrienteerError: no database yet
+        return frozenset(database.urls([page for page, _, _ in database.all_states()]))
     return frozenset()
 
 
-def _tell_crawl(stage: Stage, report: Report, killed: _Killed | None) -> None:
+def _print_crawl(stage: Stage, report: Report, killed: _Killed | None) -> None:
     figures, proved = report.figures, report.figures.certificate
     n_calendar, n_waiting = _calendar_pages(stage.folder)
     rows = facts_grid()
     add_fact(rows, "killed", _after_the_kill(stage, killed))
     proof = f"at least {percent(proved.lower)}, at most {percent(proved.upper, up=True)} of what a surfer sees"
-    walked = surveyed(figures.as_dict())
-    why = ending(report.stopped_because, GOAL, _AT_MOST, walked=walked)
-    add_fact(rows, "goal", f"{why}, after asking for {counted(figures.n_done, 'page')}")
-    add_fact(rows, "", "" if walked is None or walked.measured is None else walked.in_words())
+    walked = survey_of_figures(figures.as_dict())
+    add_fact(rows, "result", f"{report.headline}, after asking for {counted(figures.n_done, 'page')}")
+    add_fact(rows, "", "" if walked is None or walked.measured is None else walked.describe())
     add_fact(rows, "", f"proved: {proof}")
     add_fact(rows, "left out", f"all that waits in the frontier can cost {percent(proved.frontier, up=True)} at most")
     trap = f"{n_calendar:,} pages of the calendar were fetched, {n_waiting:,} more wait, and they never end"
     add_fact(rows, "a trap", trap)
     pages = counted(figures.n_blocked, "page")
-    blocked = f"robots.txt forbids {pages}: up to {percent(proved.blocked, up=True)} is out of reach"
+    blocked = f"robots.txt forbids {pages}: up to {percent(proved.blocked, up=True)} is unreachable"
     add_fact(rows, "blocked", blocked if figures.n_blocked else "")
     add_fact(rows, "no pages", _failures(stage.folder))
     stage.show(rows)
 
 
 def _after_the_kill(stage: Stage, killed: _Killed | None) -> str:
-    """What a crawl that was killed had to do again, as the web has seen it; nothing where it could not be killed."""
+    """Describe what the resumed crawl fetched again, by the requests of the server; empty if it was not killed."""
     if killed is None:
         return ""
     asked = {f"http://{host}{target}" for _, host, target in stage.web.requests[killed.n_requests :]}
@@ -170,11 +169,11 @@ def _after_the_kill(stage: Stage, killed: _Killed | None) -> str:
 
 
 def _calendar_pages(folder: Path) -> tuple[int, int]:
-    """How many pages of the calendar a crawl has, and how many it knows besides."""
+    """Return the numbers of calendar pages that the crawl has fetched, and that it only knows."""
     from orienteer.store.database_view import DatabaseView
 
-    with DatabaseView(folder / "crawl.db") as survey:
-        n_known = sum(block.count(_CALENDAR.encode()) for block in survey.url_blocks())
+    with DatabaseView(folder / "crawl.db") as database:
+        n_known = sum(block.count(_CALENDAR.encode()) for block in database.url_blocks())
     n_fetched = sum(_CALENDAR in url for url in _acknowledged(folder))
     return n_fetched, n_known - n_fetched
 
@@ -222,9 +221,9 @@ def _compare(stage: Stage, ours: Report, simple: Report, simple_folder: Path) ->
     )
 
 
-def look_again(stage: Stage) -> None:
+def refresh_again(stage: Stage) -> None:
     """Part 3: the web has changed, and the crawl takes note."""
-    from orienteer.cli.epoch_display import kept_in_words, visits_in_words
+    from orienteer.cli.epoch_display import describe_unchanged, describe_visits
     from orienteer.ledger.revisiting import DAY_S
     from orienteer.live.session import refresh
 
@@ -248,8 +247,8 @@ def look_again(stage: Stage) -> None:
     n_new, n_edited, n_deleted = map(len, changes)
     changed = f"{n_new} pages are new, {n_edited} say something else, {n_deleted} are gone"
     add_fact(rows, "the web", changed)
-    add_fact(rows, "the refresh", visits_in_words(report.figures.visits))
-    add_fact(rows, "", kept_in_words(report.figures.visits, report.refresh))
-    add_fact(rows, "the crawl now", certificate_in_words(report.library))
+    add_fact(rows, "the refresh", describe_visits(report.figures.visits))
+    add_fact(rows, "", describe_unchanged(report.figures.visits, report.refresh))
+    add_fact(rows, "the crawl now", describe_certificate(report.library))
     stage.show(rows)
     stage.line("")

@@ -1,4 +1,4 @@
-"""What the parts of the demo share: the web, the folders, and how things are said."""
+"""What the chapters of the demo share: the web, the folders and the console."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
     from orienteer.fake_web.community.site import CommunitySite
     from orienteer.fake_web.server import FakeWeb
-    from orienteer.live.figures import Figures
+    from orienteer.live.figures import CrawlFigures
     from orienteer.live.session import Report
     from orienteer.progress import Progress
 
-_PATIENCE_S = 3.0
+_TIMEOUT_S = 3.0
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Where the demo takes place. `folder` is that of the crawl, `scratch` for what is not kept."""
+    """The web and the folders of the demo. `folder` is the crawl folder, `scratch` is temporary."""
 
     site: CommunitySite
     web: FakeWeb
@@ -36,19 +36,19 @@ class Stage:
 
     @property
     def home(self) -> str:
-        """The page that everybody knows."""
+        """The URL of the town's home page."""
         from orienteer.fake_web.community.addresses import HOME
-        from orienteer.fake_web.community.site import seen_at
+        from orienteer.fake_web.community.site import url_at_port
 
-        return seen_at(HOME, self.web.port)
+        return url_at_port(HOME, self.web.port)
 
     @property
     def fetch(self) -> dict[str, Any]:
-        """How this web is reached; said to every command, since not every user has a place where that can be kept."""
+        """Fetch settings that reach this web, passed to every command."""
         return {"connect_to": self.web.address}
 
     def settings(self, **crawl: Any) -> dict[str, dict[str, Any]]:
-        """A crawl of this web: quick, since it is ours, and written down often, since it will be killed."""
+        """Settings of a crawl of this web: fast, since it is ours, with frequent commits, since it will be killed."""
         return {
             "crawl": {"commit_every_s": 0.1, "log": False, **crawl},
             "politeness": {"delay_s": 0.004, "connections": 4},
@@ -56,18 +56,18 @@ class Stage:
         }
 
     def short(self, url: str) -> str:
-        """A URL as it is told: without what all of them share."""
+        """Shorten a URL for display: drop the scheme and the port."""
         return url.removeprefix("http://").replace(f":{self.web.port}/", "/", 1)
 
     def begin(self, heading: str) -> None:
         self.out.print(f"[bold]{heading}[/bold]\n")
 
     def say(self, text: str) -> None:
-        """A paragraph."""
+        """Print a paragraph."""
         self.out.print(text + "\n")
 
     def line(self, text: str) -> None:
-        """A line that is not broken: there is a command in it."""
+        """Print a line with a command, unwrapped."""
         self.out.print(text, soft_wrap=True)
 
     def show(self, table: RenderableType) -> None:
@@ -75,8 +75,8 @@ class Stage:
 
     @contextmanager
     def working(self) -> Iterator[Progress]:
-        """While something is done and nothing said: a bar; where the compiler keeps it waiting, a line that says so."""
-        timer = Timer(_PATIENCE_S, say, ["preparing…"])
+        """Show a progress bar during the block; print a line if compiling delays the first progress."""
+        timer = Timer(_TIMEOUT_S, say, ["preparing…"])
         timer.daemon = True
         timer.start()
         try:
@@ -91,17 +91,17 @@ class Stage:
             timer.cancel()
 
     def crawl(self, what: str, folder: Path, seeds: str | Sequence[str], **options: Any) -> Report:
-        """A crawl of the town's hosts."""
+        """Crawl the hosts of the town."""
         from orienteer.live.session import live_crawl
 
         with self.working() as progress:
             return live_crawl(seeds, folder, scope="site", watch=watching(progress, what), **options)
 
 
-def watching(progress: Progress, what: str) -> Callable[[Figures], None]:
-    """Shows how a crawl gets on."""
+def watching(progress: Progress, what: str) -> Callable[[CrawlFigures], None]:
+    """Return a callback that shows the progress of a crawl."""
 
-    def watch(figures: Figures) -> None:
+    def watch(figures: CrawlFigures) -> None:
         progress(what, figures.n_done, 0)
 
     return watch

@@ -1,4 +1,4 @@
-"""What commands put on the screen: progress on stderr, tables or JSON on stdout."""
+"""Output of commands: progress on stderr, tables or JSON on stdout."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +19,17 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-_PATIENCE_S = 0.7
-_FIRST_LINE_S, _LINE_EVERY_S, _LINE_SHARE = 10.0, 2.0, 0.05  # where there is no terminal
+JSON_VERSION = 2  # of the keys that commands print with --json; version 0.2 printed none
+_TIMEOUT_S = 0.7
+_FIRST_LINE_S, _LINE_EVERY_S, _LINE_SHARE = 10.0, 2.0, 0.05  # without a terminal
 _WIDE = 10_000
 
 
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
-    """A progress display that appears when work takes longer than a moment, and leaves nothing behind.
+    """Show a progress bar once the work takes longer than a moment, and remove it at the end.
 
-    Elsewhere than on a terminal it is a line now and then, for a log file and for whoever watches it.
+    Without a terminal, print a line from time to time instead, for log files.
     """
     started = time.monotonic()
     bars: Any = None
@@ -41,7 +42,7 @@ def progress_bar() -> Iterator[Progress]:
         if not sys.stderr.isatty():
             lines(stage, done, total)
             return
-        if time.monotonic() - started < _PATIENCE_S:
+        if time.monotonic() - started < _TIMEOUT_S:
             return
         if bars is None:
             bars = _new_bars()
@@ -57,7 +58,7 @@ def progress_bar() -> Iterator[Progress]:
 
 
 class ProgressLines:
-    """Progress in lines, `reading pages: 24 %`: the first after ten seconds, then each twentieth part or stage."""
+    """Progress as lines, `reading pages: 24 %`: the first after ten seconds, then every 5 % and at each new stage."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -70,7 +71,7 @@ class ProgressLines:
         if now < self._next or (stage == self._stage and not is_far):
             return
         self._next, self._stage, self._done = now + _LINE_EVERY_S, stage, done
-        with suppress(OSError):  # nobody need be there to read it
+        with suppress(OSError):  # stderr may be closed
             print(f"{stage}: {100 * done / total:.0f} %" if total else f"{stage}…", file=sys.stderr, flush=True)
 
 
@@ -92,7 +93,7 @@ def _new_bars() -> Any:
 
 @contextmanager
 def ignore_broken_pipe() -> Iterator[None]:
-    """What is printed inside need not be read to its end: a closed pipe (`| head`) or terminal is no error."""
+    """Ignore a closed pipe (`| head`) or terminal while printing."""
     try:
         yield
         sys.stdout.flush()
@@ -103,26 +104,26 @@ def ignore_broken_pipe() -> Iterator[None]:
 
 
 def silence_stdout() -> None:
-    """There is nobody to tell: what is printed from now on, and what is still to be written, goes nowhere."""
+    """Discard all further output, including what is still buffered."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def console() -> Console:
-    """Where tables are printed. In a pipe or a file lines are as long as they are: no URL is broken in two."""
+    """Return the console for tables. In a pipe or a file it does not wrap lines, so that URLs stay whole."""
     from rich.console import Console
 
     class LeavingConsole(Console):
         def on_broken_pipe(self) -> None:
-            """Rich would end the process with exit code 1."""
-            raise BrokenPipeError(errno.EPIPE, "nobody reads on")
+            """Raise, instead of the exit code 1 of rich."""
+            raise BrokenPipeError(errno.EPIPE, "the reader has closed the pipe")
 
-    # As wide as a terminal, or as COLUMNS says, which is asked for where there is none.
+    # Without a terminal, COLUMNS gives the width.
     width = None if sys.stdout.isatty() else shutil.get_terminal_size((_WIDE, 25)).columns
     return LeavingConsole(highlight=False, width=width)
 
 
 def facts_table(title: str | None = None) -> Table:
-    """A plain two-column table: a name, and a figure on the right."""
+    """Return a plain two-column table: a name, and a figure aligned to the right."""
     from rich.table import Table
 
     table = Table(title=title, title_justify="left", show_header=False, box=None, padding=(0, 2, 0, 0))
@@ -132,7 +133,7 @@ def facts_table(title: str | None = None) -> Table:
 
 
 def columns_table(title: str | None, *headings: tuple[str, bool]) -> Table:
-    """A table with headings; each is (text, whether the column holds figures)."""
+    """Return a table with headings; each is (text, whether the column holds figures)."""
     from rich import box
     from rich.table import Table
 
@@ -142,12 +143,12 @@ def columns_table(title: str | None, *headings: tuple[str, bool]) -> Table:
     return table
 
 
-def print_json(value: Any) -> None:
-    """One JSON document for machines."""
-    json.dump(value, sys.stdout, indent=2, ensure_ascii=False)
+def print_json(value: Mapping[str, Any]) -> None:
+    """Print one JSON document; `version` is that of its keys, unless it states its own."""
+    json.dump({"version": JSON_VERSION, **value}, sys.stdout, indent=2, ensure_ascii=False)
     print()
 
 
 def share(part: float, whole: float) -> str:
-    """`12.3 %`, or a dash where there is no whole."""
+    """Return `12.3 %`, or a dash if `whole` is 0."""
     return f"{100 * part / whole:.1f} %" if whole else "–"

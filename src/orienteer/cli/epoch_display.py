@@ -1,59 +1,72 @@
-"""How epochs are told: a refresh in one sentence, and all of them as a table."""
+"""Epochs as text: a refresh in one sentence, and all epochs as a table."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orienteer.cli import display
-from orienteer.cli.wording import counted, moment, size
-from orienteer.store.visits import ASKED, VisitKind
+from orienteer.cli.wording import counted, moment, plain, size
+from orienteer.store.visits import REQUESTED, VisitKind
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from orienteer.inspect.changes import MissingPage
     from orienteer.inspect.epoch_status import EpochStatus
     from orienteer.ledger.revisiting import RefreshSettings
 
 _SAME = (VisitKind.UNCHANGED, VisitKind.NOT_MODIFIED)
-_TOLD = (VisitKind.NEW, VisitKind.CHANGED)
-_TOLD_IF_ANY = (VisitKind.MISSING, VisitKind.GONE, VisitKind.OUT_OF_REACH, VisitKind.NOTHING)
+_ALWAYS = (VisitKind.NEW, VisitKind.CHANGED)
+_IF_ANY = (VisitKind.MISSING, VisitKind.GONE, VisitKind.UNREACHABLE, VisitKind.NOTHING)
+_MISSING_NAMED = 20
 _WORDS = {VisitKind.NOTHING: "new links lead to no page"}
 
 
-def visits_in_words(visits: Mapping[str, int]) -> str:
-    """`140 looked at: 5 new, 7 changed, 128 unchanged (101 of them not sent again); 4,020 not due`."""
+def describe_visits(visits: Mapping[str, int]) -> str:
+    """`140 checked: 5 new, 7 changed, 128 unchanged (101 of them not sent again); 4,020 not due`."""
     n = partial(_n, visits)
-    parts = [f"{n(kind):,} {kind.words}" for kind in _TOLD]
+    counts = [f"{n(kind):,} {kind.words}" for kind in _ALWAYS]
     unsent = n(VisitKind.NOT_MODIFIED)
     how = f" ({unsent:,} of them not sent again)" if unsent else ""
-    parts.append(f"{n(*_SAME):,} unchanged{how}")
-    parts += [f"{n(kind):,} {_WORDS.get(kind, kind.words)}" for kind in _TOLD_IF_ANY if n(kind)]
-    text = f"{n(*ASKED):,} looked at: {', '.join(parts)}"
+    counts.append(f"{n(*_SAME):,} unchanged{how}")
+    counts += [f"{n(kind):,} {_WORDS.get(kind, kind.words)}" for kind in _IF_ANY if n(kind)]
+    text = f"{n(*REQUESTED):,} checked: {', '.join(counts)}"
     if n(VisitKind.CARRIED):
         text += f"; {n(VisitKind.CARRIED):,} not due"
     if n(VisitKind.LEFT):
-        text += f"; {n(VisitKind.LEFT):,} left for later, too many links away"
+        text += f"; {n(VisitKind.LEFT):,} postponed, too many links away"
     return text
 
 
-def kept_in_words(visits: Mapping[str, int], settings: RefreshSettings) -> str:
-    """What becomes of pages that could not be had; nothing where there are none."""
-    n_kept = _n(visits, VisitKind.MISSING, VisitKind.OUT_OF_REACH)
-    if not n_kept:
+def describe_unchanged(visits: Mapping[str, int], settings: RefreshSettings) -> str:
+    """Describe what happens to pages that are missing or unreachable; empty if there are none."""
+    n_stored = _n(visits, VisitKind.MISSING, VisitKind.UNREACHABLE)
+    if not n_stored:
         return ""
-    pages = counted(n_kept, "page is", "pages are")
+    pages = counted(n_stored, "page is", "pages are")
     rule = f"{counted(settings.gone_after, 'refresh', 'refreshes')} over {settings.gone_after_days:g} days or more"
-    return f"{pages} kept as last seen; a page is forgotten when it is missing in {rule}"
+    return f"{pages} missing or unreachable; a last copy is stored until the page is missing in {rule}"
+
+
+def describe_missing(missing: Sequence[MissingPage], folder: Path) -> list[str]:
+    """Return a line for each page missing now, up to a limit."""
+    lines = [page.describe() for page in missing[:_MISSING_NAMED]]
+    if (n_more := len(missing) - len(lines)) > 0:
+        command = f"orienteer changes {shlex.quote(plain(str(folder)))} --kind missing"
+        lines.append(f"and {counted(n_more, 'more missing page')}: {command}")
+    return lines
 
 
 def epochs_table(epochs: Sequence[EpochStatus]) -> Table:
-    """A row for each epoch."""
+    """Return a table with a row per epoch."""
     columns = (
-        ("visits", ASKED), ("new", {VisitKind.NEW}), ("changed", {VisitKind.CHANGED}), ("same", _SAME),
+        ("visits", REQUESTED), ("new", {VisitKind.NEW}), ("changed", {VisitKind.CHANGED}), ("same", _SAME),
         ("not due", {VisitKind.CARRIED}), ("missing", {VisitKind.MISSING}), ("gone", {VisitKind.GONE}),
-        ("down", {VisitKind.OUT_OF_REACH}),
+        ("down", {VisitKind.UNREACHABLE}),
     )  # fmt: skip
     table = display.columns_table(None, ("epoch", True), ("began", False), *((name, True) for name, _ in columns))
     table.box, table.padding = None, (0, 2, 0, 0)
@@ -65,8 +78,8 @@ def epochs_table(epochs: Sequence[EpochStatus]) -> Table:
     return table
 
 
-def savings_in_words(epochs: Sequence[EpochStatus]) -> str:
-    """What servers did not have to send again; nothing where they had to."""
+def describe_savings(epochs: Sequence[EpochStatus]) -> str:
+    """Describe the bytes that conditional requests saved; empty if there are none."""
     n_same = sum(_n(epoch.visits, *_SAME) for epoch in epochs)
     n_unsent = sum(_n(epoch.visits, VisitKind.NOT_MODIFIED) for epoch in epochs)
     if not n_unsent:

@@ -1,4 +1,4 @@
-"""`orienteer estimate --graph`: the estimate on a graph that is known as a whole."""
+"""`orienteer estimate --graph`: the estimate on a complete graph, with its true error."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from orienteer.graph.estimate import Estimate
-    from orienteer.graph.estimation.outside import View
+    from orienteer.graph.estimation.neighborhood_view import NeighborhoodView
     from orienteer.graph.link_graph import LinkGraph
 
 
 def estimate_on_graph(
     path: Path, local: str | None, budget: str, given: dict[str, Any], out: Path | None, top: int, json: bool
 ) -> None:
-    from orienteer.around.rounds import EstimateSettings
     from orienteer.cli.estimate import pages_of_budget
     from orienteer.cli.estimate_display import write_ranks
     from orienteer.graph.estimate import estimate_global_rank
-    from orienteer.graph.estimation.outside import View
+    from orienteer.graph.estimation.neighborhood_view import NeighborhoodView
+    from orienteer.neighborhood.rounds import EstimateSettings
 
     if local is None:
-        raise InputError("--graph: which domain? --local names it: a file of pages, or host:NAME")
+        raise InputError("--graph needs --pages: a file with the pages of the domain, or host:NAME")
     settings = EstimateSettings(**given)
     with display.progress_bar() as progress:
         web = loaded_web(path, None, progress)
@@ -38,7 +38,7 @@ def estimate_on_graph(
             web, pages, pages_of_budget(budget, int(pages.sum())), settings.rounds, settings.select, settings.method,
             settle=settings.settle, truth=True, progress=progress,
         )  # fmt: skip
-        view = View.of(found.estimation, top)
+        view = NeighborhoodView.of(found.estimation, top)
     if out is not None:
         write_ranks(out, view, lambda page: url_of(web, page))
     if json:
@@ -48,20 +48,20 @@ def estimate_on_graph(
 
 
 def domain_named(web: LinkGraph, text: str) -> NDArray[np.bool_]:
-    """The pages of a host, or those that a file names."""
+    """Return the pages of a host, or those listed in a file."""
     from orienteer.graph.page_names import pages_in_file
 
     kind, colon, host = text.partition(":")
     if kind == "host" and colon:
         if web.hosts is None:
-            raise InputError(f"--local {text}: the graph knows no hosts")
+            raise InputError(f"--pages {text}: the graph has no hosts")
         is_local: NDArray[np.bool_] = web.hosts == _host_named(web, host)
         return is_local
     return pages_in_file(web, Path(text))
 
 
 def _host_named(web: LinkGraph, name: str) -> int:
-    """By its name where the graph has URLs, else by its number."""
+    """Find a host by name if the graph has URLs, else by number."""
     from orienteer.graph.page_names import is_number
 
     if web.urls is not None:
@@ -72,26 +72,26 @@ def _host_named(web: LinkGraph, name: str) -> int:
             page = int((numbers == names.index(name)).argmax())
             assert web.hosts is not None
             return int(web.hosts[page])
-        raise InputError(f"--local host:{name}: no page of the graph is on this host")
+        raise InputError(f"--pages host:{name}: no page of the graph is on this host")
     assert web.hosts is not None
     if not is_number(name) or not (web.hosts == int(name)).any():
-        raise InputError(f"--local host:{name}: the graph knows hosts by number, 0 to {int(web.hosts.max())}")
+        raise InputError(f"--pages host:{name}: hosts of this graph are numbers, 0 to {int(web.hosts.max())}")
     return int(name)
 
 
-def _facts(web: LinkGraph, found: Estimate, view: View, top: int) -> dict[str, Any]:
+def _facts(web: LinkGraph, found: Estimate, view: NeighborhoodView, top: int) -> dict[str, Any]:
     return {
         "n_local": len(found.local),
         "n_fetched": len(found.fetched),
         "select": found.select,
         "method": found.method,
         "history": [asdict(past) for past in found.history],
-        "outlook": asdict(found.outlook) | {"text": str(found.outlook)},
+        "outlook": asdict(found.forecast) | {"text": str(found.forecast)},
         **view.as_dict(lambda page: url_of(web, page), top),
     }
 
 
-def _print(web: LinkGraph, found: Estimate, view: View, top: int) -> None:
+def _print(web: LinkGraph, found: Estimate, view: NeighborhoodView, top: int) -> None:
     from orienteer.cli.estimate_display import print_view
     from orienteer.cli.wording import add_fact, counted, facts_grid
 
@@ -104,6 +104,6 @@ def _print(web: LinkGraph, found: Estimate, view: View, top: int) -> None:
         if errors is not None:
             true = f"L1 {errors.l1:.4f}, largest {errors.l_inf:.4f}, Kendall's tau {errors.tau:.4f}"
             add_fact(rows, when, true + (" (by the local links alone)" if when == "before" else ""))
-    add_fact(rows, "by experience", str(found.outlook))
+    add_fact(rows, "expected error", str(found.forecast))
     display.console().print(rows)
     print_view(view, lambda page: url_of(web, page), top)

@@ -1,4 +1,4 @@
-"""`orienteer explain`: what happened to a page, and why."""
+"""`orienteer explain`: the state of a page, and the reasons."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 def explain(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
-    url: str = typer.Argument(metavar="URL", help="The page."),
+    url: str = typer.Argument(metavar="URL", help="URL of the page."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Explain a page: whether it was fetched, why not, its place in the frontier, and who links to it.
+    """Explain the state of a page: whether it was fetched and why not, its place in the frontier, and its in-links.
 
-    The crawl may be running meanwhile.
+    The crawl may be running.
 
     Example: [bold]orienteer explain example.org-crawl https://example.org/about[/bold]
     """
@@ -37,16 +37,16 @@ def explain(
 
 
 def print_page(facts: PageFacts) -> None:
-    """One page of text about a page."""
+    """Print the facts about a page, and its in-links."""
     from rich.text import Text
 
     from orienteer.cli.wording import add_fact, counted, facts_grid, plain
-    from orienteer.inspect.page_in_words import page_in_words
+    from orienteer.inspect.page_text import describe_page
 
     out = display.console()
     out.print(Text(plain(facts.url, 3000), "bold"), soft_wrap=True)
     rows = facts_grid()
-    for name, fact in page_in_words(facts):
+    for name, fact in describe_page(facts):
         add_fact(rows, name, fact)
     out.print(rows)
     if facts.page is None:
@@ -57,7 +57,7 @@ def print_page(facts: PageFacts) -> None:
         return
     out.print(f"{counted(facts.n_sources, 'fetched page links', 'fetched pages link')} here:")
     for source in facts.sources:
-        note = Text("  (another name of this page)" if source.is_other_name else "", "dim")
+        note = Text("  (another name of this page)" if source.is_alias else "", "dim")
         out.print(Text("  " + plain(source.url, 3000)) + note, soft_wrap=True)
     if facts.n_sources > len(facts.sources):
         out.print(f"  and {facts.n_sources - len(facts.sources):,} more")

@@ -1,23 +1,24 @@
-"""`--until` and `--budget` of a crawl: a number, or `none`, which takes back what an earlier run was given."""
+"""`--until` and `--budget` of a crawl: a number, or `none`, which removes the goal of an earlier run."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 from orienteer.errors import InputError
+from orienteer.wording import SAME_ANSWERS
 
 UNTIL_HELP = (
-    "Stop at this coverage, such as 0.98, measured or proved. 1: fetch everything in reach; none: no such goal."
+    "Stop at this coverage, measured or proved, such as 0.98. 1: fetch everything reachable; none: no coverage goal."
 )
-OF_REACHABLE_HELP = "--until is of what is reachable: blocked pages, and what is behind them, do not count."
-CONFIDENCE_HELP = "Confidence of a measured coverage (0.999)."
-PROOF_HELP = "Do not measure: stop when the coverage is proved."
+OF_REACHABLE_HELP = "Apply --until to reachable pages only: blocked pages, and pages behind them, do not count."
+CONFIDENCE_HELP = f"Confidence of a measured coverage (0.999), if {SAME_ANSWERS}."
+PROOF_HELP = "Do not measure by random walks; stop when the coverage is proved."
 BUDGET_HELP = "Stop after this many pages; none: no limit."
 _NONE = "none"
 
 
 class GoalOptions(NamedTuple):
-    """What was asked for: None where nothing was said. `dropped` are goals of before that are taken back."""
+    """The goals on the command line, None where not given. `dropped` names the earlier goals to remove."""
 
     until: float | None
     budget: int | None
@@ -25,7 +26,7 @@ class GoalOptions(NamedTuple):
 
     @classmethod
     def of(cls, until: str | None, budget: str | None) -> GoalOptions:
-        """What was typed. Whoever asks for everything (`--until 1`) has no budget, unless one is given as well."""
+        """Parse both options. `--until 1` (everything) also removes the budget, unless one is given."""
         share, pages = _until(until), _budget(budget)
         dropped = {name for name, text in (("until", until), ("budget", budget)) if _is_none(text)}
         if share == 1:
@@ -33,8 +34,8 @@ class GoalOptions(NamedTuple):
             share = None
         return cls(share, pages, frozenset(dropped))
 
-    def kept(self, tables: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        """Settings of before, without the goals that are taken back."""
+    def remaining(self, tables: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        """Return earlier settings without the dropped goals."""
         crawl = {name: value for name, value in tables.get("crawl", {}).items() if name not in self.dropped}
         return tables | {"crawl": crawl}
 
@@ -57,6 +58,9 @@ def _budget(text: str | None) -> int | None:
     if text is None or _is_none(text):
         return None
     try:
-        return int(text.replace(",", ""))
+        n_pages = int(text.replace(",", ""))
     except ValueError:
         raise InputError(f"--budget is {text!r}; it must be a number of pages, or none") from None
+    if n_pages < 1:
+        raise InputError("--budget: 1 or more pages, or none")
+    return n_pages

@@ -1,4 +1,4 @@
-"""`orienteer graph convert`: from one graph format to another."""
+"""`orienteer graph convert`: convert between graph formats."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from orienteer.cli import display
 
 
 def convert(
-    source: Path = typer.Argument(help="Graph folder or file to read, or a crawl folder."),
-    target: Path = typer.Argument(help="What to write; the ending gives the format; without one, a graph folder."),
-    source_format: str = typer.Option(None, "--from", help="Format of SOURCE, if the name does not give it."),
-    target_format: str = typer.Option(None, "--to", help="Format of TARGET, if the name does not give it."),
+    source: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
+    target: Path = typer.Argument(help="File to write, in the format of its suffix; without a suffix, a graph folder."),
+    source_format: str = typer.Option(None, "--from", help="Format of SOURCE, if not clear from its name."),
+    target_format: str = typer.Option(None, "--to", help="Format of TARGET, if not clear from its name."),
     urls: bool = typer.Option(False, "--urls", help="Edge lists: write pairs of URLs instead of ids."),
-    hosts: bool = typer.Option(False, "--hosts", help="Number the hosts from the URLs, if the graph has none."),
+    hosts: bool = typer.Option(False, "--hosts", help="Derive hosts from the URLs, if the graph has none."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Convert a graph. An edge list may be larger than memory.
+    """Convert a graph to another format. An edge list may be larger than memory.
 
     Example: [bold]orienteer graph convert links.csv.gz web[/bold]
     """

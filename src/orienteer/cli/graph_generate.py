@@ -10,16 +10,16 @@ from orienteer.cli import display
 
 
 def generate(
-    target: Path = typer.Argument(help="What to write; the ending gives the format; without one, a graph folder."),
+    target: Path = typer.Argument(help="File to write, in the format of its suffix; without a suffix, a graph folder."),
     pages: int = typer.Option(100_000, "--pages", "-n", min=1, help="Number of pages."),
-    degree: float = typer.Option(23.0, help="Mean number of links of a page."),
-    inter_host: float = typer.Option(0.04, help="Share of links that lead to another host."),
+    degree: float = typer.Option(23.0, help="Mean number of links per page."),
+    inter_host: float = typer.Option(0.04, help="Share of links to other hosts."),
     dangling: float = typer.Option(0.1, help="Share of pages without links."),
-    rng: int = typer.Option(0, min=0, help="Start of the random numbers; the same one gives the same web."),
+    rng: int = typer.Option(0, min=0, help="Random seed; the same seed gives the same graph."),
     urls: bool = typer.Option(False, "--urls", help="Give the pages URLs."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Generate a web with hosts, navigation, hubs, deep pages and dangling pages.
+    """Generate a synthetic web graph with hosts, navigation, hubs, deep pages and dangling pages.
 
     Example: [bold]orienteer graph generate web --pages 1000000[/bold]
     """

@@ -1,4 +1,4 @@
-"""`orienteer graph info`: a graph in a few figures."""
+"""`orienteer graph info`: basic figures of a graph."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 def info(
     graph: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
-    format: str = typer.Option(None, help="Format, if the name does not give it."),
-    top: int = typer.Option(0, min=0, help="Also list this many pages of the highest PageRank."),
+    format: str = typer.Option(None, help="Format of GRAPH, if not clear from its name."),
+    top: int = typer.Option(0, min=0, help="Also list the N pages with the highest PageRank."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Print pages, links, hosts, components and degrees of a graph.
+    """Print the numbers of pages, links, hosts and components of a graph, and its degrees.
 
     Example: [bold]orienteer graph info web.npz --top 10[/bold]
     """
@@ -44,7 +44,7 @@ def info(
 
 
 def print_facts(facts: dict[str, Any]) -> None:
-    """The figures as people read them."""
+    """Print the figures as tables."""
     table = display.facts_table()
     n_pages, n_links = facts["n_pages"], facts["n_links"]
     rows = [
@@ -71,7 +71,7 @@ def print_facts(facts: dict[str, Any]) -> None:
 
 
 def print_top_pages(pages: list[dict[str, Any]]) -> None:
-    """The pages of the highest rank, as a table."""
+    """Print the pages with the highest rank as a table."""
     table = display.columns_table(None, ("rank", True), ("in-links", True), ("page", True), ("url", False))
     for page in pages:
         table.add_row(f"{page['rank']:.6f}", f"{page['in_links']:,}", str(page["page"]), page.get("url", ""))
@@ -79,7 +79,7 @@ def print_top_pages(pages: list[dict[str, Any]]) -> None:
 
 
 def top_pages(web: LinkGraph, rank: NDArray[np.float64], n: int) -> list[dict[str, Any]]:
-    """The n pages of the highest rank; ties by the lowest id."""
+    """Return the n pages with the highest rank; ties by the lowest id."""
     in_links = web.in_degrees()
     found = []
     for page in (-rank).argsort(kind="stable")[:n]:

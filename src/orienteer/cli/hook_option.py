@@ -1,4 +1,4 @@
-"""The option `--hook`, and what is told of hooks that failed."""
+"""The option `--hook`, and the report of hooks that failed."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 HOOK: Any = typer.Option(
     [],
     metavar="NAME|FILE.py",
-    help="Run this on each page: an installed page hook, or a file with a function on_page(page). May be repeated.",
+    help="Run this page hook on each page: an installed one, or a file with a function on_page(page). May be repeated.",
 )
 
 
-def failures_in_words(failures: Mapping[str, HookFailures]) -> list[str]:
-    """A line for each hook that failed."""
+def describe_failures(failures: Mapping[str, HookFailures]) -> list[str]:
+    """Return a line for each hook that failed."""
     return [
         f"{plain(name, 100)} on {counted(failed.n, 'page')} (it added nothing there); first {failed.first}"
         for name, failed in failures.items()

@@ -1,4 +1,4 @@
-"""`orienteer index`: make the pages of a crawl searchable."""
+"""`orienteer index`: build or update the search index of a crawl."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 def index(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
-    rebuild: bool = typer.Option(False, "--rebuild", help="Make the index anew, whatever is there."),
-    on_topic: bool = typer.Option(False, "--on-topic", help="Leave out pages that are off the crawl's topic."),
+    rebuild: bool = typer.Option(False, "--rebuild", help="Build the index from scratch."),
+    on_topic: bool = typer.Option(False, "--on-topic", help="Index only pages on the crawl's topic."),
     processes: int | None = PROCESSES,
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Make the pages of a crawl searchable, or bring the index up to date: only what has changed is read again.
+    """Build the search index of a crawl, or update it: only changed pages are read again.
 
-    The crawl may be running meanwhile. Pages that ask not to be indexed are left out.
+    The crawl may be running. Pages that ask not to be indexed are left out.
 
     Example: [bold]orienteer index example.org-crawl[/bold]
     """
@@ -38,12 +38,12 @@ def index(
 
 
 def print_report(report: IndexReport) -> None:
-    """What was done, in a few lines."""
+    """Print what was indexed, in a few lines."""
     from orienteer.cli.wording import add_fact, counted, duration, facts_grid, size
 
     out = display.console()
     changed = report.n_added or report.n_replaced or report.n_removed
-    out.print(f"{counted(report.n_pages, 'page')} can be searched." + ("" if changed else " Nothing had changed."))
+    out.print(f"{counted(report.n_pages, 'page')} can be searched." + ("" if changed else " Nothing has changed."))
     rows = facts_grid()
     if changed:
         kinds = (("added", report.n_added), ("replaced", report.n_replaced), ("removed", report.n_removed))

@@ -1,8 +1,8 @@
-"""Ctrl-C ends a command, and so does the system when it wants the process gone: what was begun is cleared away.
+"""Ctrl-C and SIGTERM end a command by an exception, so that temporary files are cleaned up.
 
-It is an exception of its own, since typer would take a KeyboardInterrupt for itself and end without a word. One that
-comes up in a callback of compiled code can be lost there; so it is remembered, and comes up again wherever work tells
-how far it is.
+It is an exception class of its own, since typer would catch a KeyboardInterrupt and exit silently. An exception raised
+in a callback of compiled code can be lost there; so the signal is remembered, and raised again at the next progress
+report.
 """
 
 from __future__ import annotations
@@ -13,32 +13,43 @@ from collections.abc import Callable
 
 
 class Interrupted(BaseException):
-    """Somebody wants the command to end."""
+    """The user or the system asked the command to end."""
 
 
-_is_wanted = False
+_signal = 0  # the first signal that asked the command to end
 
 
 def watch() -> None:
-    """From now on Ctrl-C is an Interrupted, and SIGTERM, too."""
-    global _is_wanted
-    _is_wanted = False
+    """From now on, raise Interrupted on SIGINT and SIGTERM."""
+    global _signal
+    _signal = 0
     _handle_by(_interrupt)
 
 
 def ignore() -> None:
-    """The command has ended, and only Python has to: there is nothing left to interrupt.
+    """Ignore signals from now on: the command has ended, only the interpreter has to shut down.
 
-    Until Python ends, a handler stands in for SIG_IGN, which processes that are started meanwhile would inherit.
+    Until then a no-op handler replaces SIG_IGN, which processes started meanwhile would inherit.
     """
     _handle_by(lambda *_: None)
     atexit.register(_handle_by, signal.SIG_IGN)
 
 
 def check() -> None:
-    """End here, if the command is to end."""
-    if _is_wanted:
+    """Raise Interrupted if a signal has arrived."""
+    if _signal:
         raise Interrupted
+
+
+def remember(number: int) -> None:
+    """Store the first signal; it determines the exit code."""
+    global _signal
+    _signal = _signal or number
+
+
+def exit_code() -> int:
+    """Return the exit code of an interrupted command, as in shells: 130 after Ctrl-C, 143 after SIGTERM."""
+    return 128 + (_signal or signal.SIGINT)
 
 
 def _handle_by(handler: Callable[..., None] | signal.Handlers) -> None:
@@ -46,7 +57,6 @@ def _handle_by(handler: Callable[..., None] | signal.Handlers) -> None:
     signal.signal(signal.SIGTERM, handler)
 
 
-def _interrupt(*_: object) -> None:
-    global _is_wanted
-    _is_wanted = True
+def _interrupt(number: int, _: object) -> None:
+    remember(number)
     raise Interrupted

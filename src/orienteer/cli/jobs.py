@@ -1,4 +1,4 @@
-"""`orienteer jobs`: what was started on the crawls of a library."""
+"""`orienteer jobs`: the jobs of a library, running and finished."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from orienteer.library.jobs import Job
 
 
-_SHOWN = 20
+_LISTED = 20
 
 
 def jobs(
     library: Path | None = LIBRARY,
-    stop: str | None = typer.Option(None, "--stop", metavar="ID", help="Stop this job, as Ctrl-C would."),
-    all_jobs: bool = typer.Option(False, "--all", help="Also those that ended longer ago."),
+    stop: str | None = typer.Option(None, "--stop", metavar="ID", help="Stop this job, as by Ctrl-C."),
+    all_jobs: bool = typer.Option(False, "--all", help="List all finished jobs, not only the latest."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """List what was started on the crawls of a library, in the browser or by a schedule: running and finished.
+    """List the jobs of a library, running and finished, which were started in the browser or by a schedule.
 
-    A job is an ordinary command with a process of its own. It goes on when the server ends, and is found again.
+    A job is an ordinary command in a separate process. It continues when the server ends.
 
     Example: [bold]orienteer jobs[/bold]
     """
@@ -47,12 +47,12 @@ def jobs(
     elif not listed:
         print(f"no jobs in {found.library.path}")
     else:
-        _print_table(listed if all_jobs else listed[:_SHOWN])
-        if len(listed) > _SHOWN and not all_jobs:
-            print(f"and {len(listed) - _SHOWN:,} more (--all)")
+        _print_table(listed if all_jobs else listed[:_LISTED])
+        if len(listed) > _LISTED and not all_jobs:
+            print(f"and {len(listed) - _LISTED:,} more (--all)")
     damaged = found.library.job_folder.damaged()
     for path in damaged:
-        say(f"orienteer: {path}: damaged; nothing is known of this job, and the file can be deleted")
+        say(f"orienteer: {path}: damaged job file; it can be deleted")
     if damaged:
         raise typer.Exit(2)
 
@@ -64,7 +64,7 @@ def _print_table(listed: list[Job]) -> None:
 
     headings = (("job", False), ("crawl", False), ("", False), ("state", False), ("", True), ("began", False))
     table = display.columns_table(None, *headings, ("", False))
-    table.columns[0].no_wrap = True  # it is there to be copied
+    table.columns[0].no_wrap = True  # so that it can be copied
     for job in listed:
         share = "" if job.share is None or not job.is_alive else f"{100 * job.share:.0f} %"
         cells = (job.id, job.crawl, job.kind, job.state, share, moment(job.began), plain(job.line, 120))

@@ -1,4 +1,4 @@
-"""`--library`: the folder of crawls that a command is about."""
+"""`--library`: the folder of crawls that a command works on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LIBRARY = typer.Option(
 
 
 def chosen_library(path: Path | None, may_be_new: bool = False) -> Library:
-    """The one that was named, or that of the user. One that was named is there, unless it `may_be_new`."""
+    """Return the library at `path`, or the user's default. A given path must exist, unless `may_be_new`."""
     from orienteer.errors import InputError
     from orienteer.library.library import Library, default_library
 

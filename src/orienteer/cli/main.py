@@ -1,7 +1,7 @@
-"""The command `orienteer`. One file of this folder is one command; this one puts them together.
+"""The command `orienteer`. Each command is a module of this package; this one assembles them.
 
-Exit codes: 0 the goal was reached, 2 bad usage or bad input (one line on stderr), 3 stopped for another reason,
-130 interrupted. Heavy imports happen inside the commands, so that `--help` answers at once.
+Exit codes: 0 success, 2 bad usage or bad input (one line on stderr), 3 the command ended without reaching its goal,
+130 Ctrl-C, 143 SIGTERM. Heavy imports happen inside the commands, so that `--help` is fast.
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ import warnings
 import typer
 
 from orienteer.cli import display, interruption
-from orienteer.cli.plugin_names import Command, Group
+from orienteer.cli.plugin_names import Command, CommandGroup
 from orienteer.errors import OrienteerError
 
 _ABOUT = "A web crawler that proves how much of what matters it has fetched, and a local search engine."
 _MORE = """
-Exit codes: 0, the goal was reached; 2, bad usage or bad input, said in one line; 3, it ended without reaching its goal;
-130, interrupted. With --json a command prints one JSON document on stdout, and nothing else.
+Exit codes: 0, success; 2, bad usage or bad input, explained in one line; 3, goal not reached; 130, interrupted by
+Ctrl-C; 143, by SIGTERM (serve and mcp, which only end that way, exit with 0). With --json a command prints one JSON
+document on stdout, and nothing else.
 
-Orienteer has no environment variables of its own, but for _ORIENTEER_COMPLETE, by which shells ask for completions
-(orienteer --install-completion).
+The only environment variable is _ORIENTEER_COMPLETE, which shells set for completion (orienteer
+--install-completion).
 """
 
-# By what one types: the module of this folder, and its function.
+# Command as typed: module of this package and function.
 _COMMANDS = {
     "demo": "demo:demo",
     "crawl": "crawl:crawl",
@@ -63,44 +64,44 @@ _COMMANDS = {
     "topic test": "topic_test:examine",
 }
 _GROUPS = {
-    "graph": "Look at link graphs, convert them, generate them.",
+    "graph": "Inspect, convert and generate link graphs.",
     "topic": "Describe a topic, train it on examples, and test how well it classifies pages.",
 }
 
 
 def paragraphs(text: str | None) -> str:
-    """A text whose lines are as long as the terminal is wide: only empty lines end one."""
-    parts = inspect.cleandoc(text or "").split("\n\n")
-    return "\n\n".join(" ".join(part.split()) for part in parts)
+    """Join the lines of each paragraph, so that the text wraps at the width of the terminal."""
+    blocks = inspect.cleandoc(text or "").split("\n\n")
+    return "\n\n".join(" ".join(block.split()) for block in blocks)
 
 
 def command_line(only: str | None = None) -> typer.Typer:
-    """All commands; or only one, or one group, whose modules are then the only ones that are imported."""
+    """Build the application; with `only`, import the module of that command or group alone."""
     app = typer.Typer(
         name="orienteer",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
-        cls=Group,
+        cls=CommandGroup,
     )
     app.callback(help=_ABOUT, epilog=paragraphs(_MORE))(_main)
     groups = {"": app}
-    for typed, place in _COMMANDS.items():
+    for typed, target in _COMMANDS.items():
         first, _, second = typed.partition(" ")
         if only not in (None, first):
             continue
         if second and first not in groups:
-            groups[first] = typer.Typer(help=_GROUPS[first], no_args_is_help=True, cls=Group)
+            groups[first] = typer.Typer(help=_GROUPS[first], no_args_is_help=True, cls=CommandGroup)
             app.add_typer(groups[first], name=first)
-        module, _, function = place.partition(":")
+        module, _, function = target.partition(":")
         command = getattr(importlib.import_module(f"orienteer.cli.{module}"), function)
         group = groups[first if second else ""]
         group.command(second or first, cls=Command, help=paragraphs(command.__doc__))(command)
     return app
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_requested: bool) -> None:
+    if is_requested:
         from orienteer import __version__
 
         print(f"orienteer {__version__}")
@@ -110,11 +111,11 @@ def _print_version(wanted: bool) -> None:
 def _main(
     version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version."),
 ) -> None:
-    """What stands before any command."""
+    """Parse the options before any command."""
 
 
 def run(command: typer.Typer | None = None, name: str = "orienteer") -> None:
-    """Run a command line; what a user can cause ends in one line, never in a traceback."""
+    """Run a command line. Errors that a user can cause print one line, never a traceback."""
     interruption.watch()
     try:
         _run(command, name)
@@ -133,11 +134,11 @@ def _run(command: typer.Typer | None, name: str) -> None:
     except OrienteerError as error:
         _end(name, str(error), 2)
     except interruption.Interrupted:
-        _end(name, "interrupted", 130)
+        _end(name, "interrupted", interruption.exit_code())
     except BrokenPipeError:
         display.silence_stdout()
         sys.exit(0)
-    except OSError as error:  # whatever the disk refuses, such as room for compiled kernels
+    except OSError as error:  # such as a full disk while kernels are compiled
         _end(name, f"{error.filename}: {error.strerror}" if error.filename else str(error), 2)
     except MemoryError:
         _end(name, "not enough memory", 2)
@@ -147,7 +148,7 @@ def _run(command: typer.Typer | None, name: str) -> None:
 
 
 def _end_if_usage(name: str, error: Exception) -> None:
-    """What typer says of an option or an argument, as one line. Its versions have no name in common for such errors."""
+    """Print a usage error of typer in one line; its versions share no base class for them, hence duck typing."""
     if not hasattr(error, "format_message"):
         return
     if type(error).__name__ == "NoArgsIsHelpError":
@@ -159,7 +160,7 @@ def _end_if_usage(name: str, error: Exception) -> None:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """A warning in one line, as errors are told, without the line of code it comes from."""
+    """Print a warning in one line, like errors, without its source line."""
     _say("orienteer", f"warning: {message}")
 
 

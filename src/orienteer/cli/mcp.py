@@ -1,4 +1,4 @@
-"""`orienteer mcp`: crawls for agents, by the Model Context Protocol."""
+"""`orienteer mcp`: serve crawls to agents by the Model Context Protocol."""
 
 from __future__ import annotations
 
@@ -19,19 +19,21 @@ if TYPE_CHECKING:
 def mcp(
     folders: list[Path] = typer.Argument(metavar="DIR...", help="Crawl folders."),
     http: str | None = typer.Option(
-        None, "--http", metavar="HOST:PORT", help="Serve over HTTP there, such as 127.0.0.1:8766; default: stdio."
+        None,
+        "--http",
+        metavar="HOST:PORT",
+        help="Serve over HTTP at this address, such as 127.0.0.1:8766; default: stdio.",
     ),
     token: str | None = typer.Option(
-        None, "--token", help="With --http: what clients must send (Authorization: Bearer); auto generates one."
+        None, "--token", help="With --http: token that clients must send (Authorization: Bearer); auto generates one."
     ),
     json: bool = typer.Option(False, "--json", help="With --http: print the address as JSON, then serve."),
 ) -> None:
-    """Let agents search and read crawls: a server of the Model Context Protocol (MCP).
+    """Let agents search and read crawls, as a server of the Model Context Protocol (MCP).
 
-    Tools: search, read a page as Markdown by parts, who links to it, coverage, the site report, and the crawls there
-    are. Everything is read, nothing is fetched or written. What pages say is marked as untrusted. Without --http the
-    agent's program starts this command itself and speaks with it by stdin and stdout. It needs
-    pip install 'orienteer\\[mcp]'.
+    Tools: search, read a page as Markdown in sections, its in-links, coverage, the site report, and the list of crawls.
+    The server only reads; it fetches and writes nothing. Text of pages is marked as untrusted. Without --http, the
+    agent's program starts this command and communicates by stdin and stdout. It needs pip install 'orienteer\\[mcp]'.
 
     Example: [bold]orienteer mcp example.org-crawl[/bold]
     """
@@ -43,7 +45,7 @@ def mcp(
     from orienteer.agents.server import agent_server
 
     if http is None and (token is not None or json):
-        raise InputError("--token and --json are for --http; by stdio nobody else can connect, and all is JSON")
+        raise InputError("--token and --json go with --http; stdio has no other clients, and is JSON anyway")
     crawls = AgentCrawls(folders)
     try:
         server = agent_server(crawls)
@@ -60,24 +62,24 @@ def _serve(server: AgentServer, http: str, token: str | None, json: bool) -> Non
     from orienteer.web.security import is_loopback
     from orienteer.web.server import listening
 
-    host, port = _place(http)
+    host, port = _address_of(http)
     only_this_machine = is_loopback(host)
     known = token_of(token, f"--http {http}", only_this_machine)
-    with listening(host, port, "--http", n_tried=1) as listener:  # clients are told the port beforehand
+    with listening(host, port, "--http") as listener:  # no other port: clients are configured with this one
         app = agent_app(server, known, only_this_machine)
         name = f"[{host}]" if ":" in host else host
         address = f"http://{name}:{listener.getsockname()[1]}{PATH}"
         if json:
             display.print_json({"address": address, "token": known})
         else:
-            told = f"Token: {known}\n" if token == "auto" else ""
-            print(f"MCP is served at {address}\n{told}Ctrl-C ends it.")
+            token_line = f"Token: {known}\n" if token == "auto" else ""
+            print(f"MCP is served at {address}\n{token_line}Ctrl-C ends it.")
         sys.stdout.flush()
         AgentHttpServer(app).serve_on(listener)
 
 
-def _place(http: str) -> tuple[str, int]:
-    """`127.0.0.1:8766`, `[::1]:8766`, or a port alone, on this machine."""
+def _address_of(http: str) -> tuple[str, int]:
+    """Parse `127.0.0.1:8766`, `[::1]:8766`, or only a port, on this machine."""
     from orienteer.errors import InputError
 
     host, _, port = http.rpartition(":")

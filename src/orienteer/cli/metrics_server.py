@@ -1,6 +1,6 @@
-"""A crawl's figures for Prometheus: GET /metrics on a port of this machine, with prometheus_client (extra `metrics`).
+"""Metrics of a crawl for Prometheus: GET /metrics on a local port, with prometheus_client (extra `metrics`).
 
-The crawl only hands over its latest figures; they become text when somebody asks, in a thread of the server.
+The crawl only publishes its latest figures; a thread of the server formats them on request.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from orienteer.errors import InputError, MissingExtraError
 if TYPE_CHECKING:
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-    from orienteer.live.figures import Figures
+    from orienteer.live.figures import CrawlFigures
 
     Kind = type[CounterMetricFamily] | type[GaugeMetricFamily]
 
@@ -26,22 +26,22 @@ _CLIENT_TIMEOUT_S = 5.0
 
 
 class Published:
-    """What Prometheus is told: the figures that were published last. `port` is None where nothing is served."""
+    """The latest figures, as a collector of prometheus_client. `port` is None if nothing is served."""
 
     def __init__(self) -> None:
         self.port: int | None = None
-        self._figures: Figures | None = None
+        self._figures: CrawlFigures | None = None
 
-    def __call__(self, figures: Figures) -> None:
+    def __call__(self, figures: CrawlFigures) -> None:
         self._figures = figures
 
     def collect(self) -> Iterator[Metric]:
-        """What a registry of prometheus_client asks for."""
+        """Return the metrics, for a registry of prometheus_client."""
         return iter(()) if self._figures is None else metrics(self._figures)
 
 
 def check_metrics(port: int | None) -> None:
-    """Refuse what is no port (None is: nothing will be served), and a missing extra."""
+    """Refuse an invalid port (None is valid: no server), and a missing extra."""
     if port is None:
         return
     if not 0 <= port <= _MAX_PORT:
@@ -54,7 +54,7 @@ def check_metrics(port: int | None) -> None:
 
 @contextmanager
 def serving(port: int | None) -> Iterator[Published]:
-    """Serve what is published for as long as the `with` statement lasts, on a port that was checked.
+    """Serve the published figures during the `with` block, on a checked port.
 
     0 is any free port, None serves nothing.
     """
@@ -73,13 +73,13 @@ def serving(port: int | None) -> Iterator[Published]:
             thread.join()
 
 
-def metrics(figures: Figures) -> Iterator[Metric]:
-    """The figures as prometheus_client writes them."""
+def metrics(figures: CrawlFigures) -> Iterator[Metric]:
+    """Yield the figures as metrics of prometheus_client."""
     from prometheus_client.core import CounterMetricFamily as Counter
     from prometheus_client.core import GaugeMetricFamily as Gauge
 
     proved = figures.certificate
-    n_other_hosts = figures.n_hosts - figures.n_hosts_resting - figures.n_hosts_given_up
+    n_other_hosts = figures.n_hosts - figures.n_hosts_resting - figures.n_hosts_abandoned
     by_state = {
         "fetched": figures.n_fetched,
         "redirect": figures.n_redirects,
@@ -87,66 +87,66 @@ def metrics(figures: Figures) -> Iterator[Metric]:
         "failed": figures.n_failed,
         "blocked": figures.n_blocked,
     }
-    hosts = {"resting": figures.n_hosts_resting, "given_up": figures.n_hosts_given_up, "other": n_other_hosts}
-    yield _family(Counter, "pages_total", "Pages that are done, by what happened to them.", "state", by_state)
-    yield _single(Gauge, "frontier_pages", "Known pages that wait to be fetched.", figures.n_frontier)
-    yield _single(Gauge, "known_urls", "URLs seen, inside and outside the scope.", figures.n_known)
-    yield _single(Gauge, "fetches_in_flight", "Requests in flight.", figures.n_under_way)
-    yield _family(Gauge, "hosts", "Hosts of the URLs seen, by how they are.", "state", hosts)
+    hosts = {"backing_off": figures.n_hosts_resting, "abandoned": figures.n_hosts_abandoned, "other": n_other_hosts}
+    yield _family(Counter, "pages_total", "Pages done, by state.", "state", by_state)
+    yield _single(Gauge, "frontier_pages", "Known pages waiting to be fetched.", figures.n_frontier)
+    yield _single(Gauge, "known_urls", "URLs known inside the scope.", figures.n_known)
+    yield _single(Gauge, "fetches_in_flight", "Requests in flight.", figures.n_in_flight)
+    yield _family(Gauge, "hosts", "Hosts of known URLs, by state.", "state", hosts)
     yield _single(Counter, "received_bytes_total", "Bytes received in this run.", figures.n_bytes)
-    yield _single(Gauge, "coverage_lower", "Share of all rank proved to be on fetched pages.", proved.lower)
-    yield _single(Gauge, "coverage_upper", "Share of all rank that fetched pages can have at most.", proved.upper)
-    yield _single(Gauge, "blocked_mass", "Mass that waits on pages that cannot be fetched.", proved.blocked)
-    yield _single(Gauge, "unknown_mass", "Mass behind links that are not known.", proved.unknown)
-    about = "Share of the reachable rank proved to be on fetched pages."
+    yield _single(Gauge, "coverage_lower", "Proved share of all rank on fetched pages.", proved.lower)
+    yield _single(Gauge, "coverage_upper", "Upper bound of the share of all rank on fetched pages.", proved.upper)
+    yield _single(Gauge, "blocked_mass", "Mass on pages that cannot be fetched.", proved.blocked)
+    yield _single(Gauge, "unknown_mass", "Mass behind unknown links.", proved.unknown)
+    about = "Proved share of the reachable rank on fetched pages."
     yield _single(Gauge, "coverage_of_reachable", about, proved.of_reachable)
     yield from _survey(figures)
-    about = "1 where the coverage that is asked for can never be proved, 0 elsewhere."
+    about = "1 if the requested coverage can never be proved, else 0."
     yield _single(Gauge, "goal_is_impossible", about, float(figures.goal_is_impossible))
-    yield _family(Counter, "outcomes_total", "Answers in this run, by outcome.", "outcome", figures.outcomes)
+    yield _family(Counter, "outcomes_total", "Responses in this run, by outcome.", "outcome", figures.outcomes)
     yield _single(Gauge, "epoch", "Number of the epoch; 0 is the first crawl.", figures.epoch)
-    yield _family(Counter, "visits_total", "Pages in a refresh, by what was found.", "kind", figures.visits)
+    yield _family(Counter, "visits_total", "Pages in a refresh, by result.", "kind", figures.visits)
     yield from _workers(figures)
     yield _single(Gauge, "elapsed_seconds", "Time since this run began.", figures.elapsed_s)
 
 
-def _workers(figures: Figures) -> Iterator[Metric]:
-    """Those who fetch and read, each by its machine and process."""
+def _workers(figures: CrawlFigures) -> Iterator[Metric]:
+    """Yield the metrics of the workers, labelled with machine and process."""
     from prometheus_client.core import CounterMetricFamily as Counter
     from prometheus_client.core import GaugeMetricFamily as Gauge
 
     by_name = {f"{worker.where}/{worker.process}": worker for worker in figures.workers}
-    answers = {name: worker.n_answers for name, worker in by_name.items()}
-    in_hand = {name: worker.n_in_hand for name, worker in by_name.items()}
+    responses = {name: worker.n_answers for name, worker in by_name.items()}
+    in_flight = {name: worker.n_in_hand for name, worker in by_name.items()}
     busy = {name: worker.busy for name, worker in by_name.items() if worker.busy is not None}
     yield _single(Gauge, "workers", "Processes that fetch and read pages.", len(by_name))
-    yield _single(Counter, "workers_died_total", "Workers that ended before their time.", figures.n_workers_died)
-    yield _family(Counter, "worker_answers_total", "Answers of each worker.", "worker", answers)
-    yield _family(Gauge, "worker_requests", "Requests that each worker has in hand.", "worker", in_hand)
-    yield _family(Gauge, "worker_busy", "Share of a core that each worker uses.", "worker", busy)
+    yield _single(Counter, "workers_crashed_total", "Workers that crashed.", figures.n_workers_died)
+    yield _family(Counter, "worker_responses_total", "Responses of each worker.", "worker", responses)
+    yield _family(Gauge, "worker_requests", "Requests in flight of each worker.", "worker", in_flight)
+    yield _family(Gauge, "worker_busy", "Share of a CPU core that each worker uses.", "worker", busy)
 
 
-def _survey(figures: Figures) -> Iterator[Metric]:
-    """What random walks say. The lower and the upper bound are claimed with the confidence once the evidence is 1."""
+def _survey(figures: CrawlFigures) -> Iterator[Metric]:
+    """Yield the results of the random walks; their bounds hold with the confidence once the evidence is 1."""
     from prometheus_client.core import CounterMetricFamily as Counter
     from prometheus_client.core import GaugeMetricFamily as Gauge
 
     measured = figures.measured
     if figures.evidence is None:
         return
-    about = "How far the random walks are towards the goal; at 1 it is reached."
+    about = "Progress of the random walks towards the goal; at 1 it is reached."
     yield _single(Gauge, "measured_evidence", about, figures.evidence)
     if measured is None:
         return
-    yield _single(Gauge, "measured_coverage", "Coverage as random walks estimate it.", measured.estimate)
-    about = "The goal once the walks have reached it, what is proved until then."
+    yield _single(Gauge, "measured_coverage", "Coverage estimated by random walks.", measured.estimate)
+    about = "The goal once the walks have reached it; the proved bound until then."
     yield _single(Gauge, "measured_coverage_lower", about, measured.lower)
-    about = "Coverage that fetched pages can have at most."
+    about = "Upper bound of the coverage."
     yield _single(Gauge, "measured_coverage_upper", about, measured.upper)
     about = "Confidence with which the goal is reached once the evidence is 1."
     yield _single(Gauge, "measured_confidence", about, measured.confidence)
-    yield _single(Counter, "walks_total", "Random walks that have ended.", measured.n_walks)
-    yield _single(Counter, "probes_total", "Pages that random walks have needed.", measured.n_probes)
+    yield _single(Counter, "walks_total", "Finished random walks.", measured.n_walks)
+    yield _single(Counter, "probes_total", "Pages fetched for random walks.", measured.n_probes)
 
 
 def _single(kind: Kind, name: str, about: str, value: float) -> Metric:
@@ -161,13 +161,13 @@ def _family(kind: Kind, name: str, about: str, label: str, values: Mapping[str, 
 
 
 class _Server(ThreadingTCPServer):
-    """Not http.server's own: that looks up the name of the machine, which may take long without a network."""
+    """A server without the reverse DNS lookup of http.server, which may take long without a network."""
 
     allow_reuse_address = True
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up early is no news, and the display owns the terminal."""
+        """Ignore clients that disconnect early; the terminal belongs to the display."""
 
 
 def _listening(port: int, published: Published) -> _Server:

@@ -1,4 +1,4 @@
-"""Help texts that name the plug-ins of other packages. These are looked for only when somebody asks for help."""
+"""Help texts that name installed plug-ins, which are only looked up when help is requested."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from orienteer.registry import OURS, Registry, entry_points_of
 
-# By the group of entry points: where the registry is that loads them. All that other packages can add to.
+# Group of entry points: the registry that loads it. These are all extension points.
 REGISTRIES = {
     "orienteer.policies": "orienteer.policies.policy:POLICIES",
     "orienteer.seed_methods": "orienteer.seeds.seed_method:METHODS",
@@ -21,7 +21,7 @@ REGISTRIES = {
 }
 _POLICIES, _METHODS, _, _EXPORTS, _GRAPHS, _FETCHERS, _HOOKS = REGISTRIES
 
-# By command and option: the group whose names can be chosen.
+# Command, option: the group whose names the option accepts.
 _CHOSEN: dict[str, dict[str, str]] = {
     "crawl": {"--policy": _POLICIES, "--seed-method": _METHODS, "--fetcher": _FETCHERS, "--hook": _HOOKS},
     "import": {"--hook": _HOOKS},
@@ -36,13 +36,13 @@ _CHOSEN: dict[str, dict[str, str]] = {
 
 
 def registry_of(group: str) -> Registry[Any]:
-    """The registry of a group; this imports what it is for."""
+    """Return the registry of a group; this imports its package."""
     registry: Registry[Any] = pkgutil.resolve_name(REGISTRIES[group])
     return registry
 
 
 class Command(TyperCommand):
-    """A command whose help names what is installed, and does not call a flag a <bool>."""
+    """A command whose help names installed plug-ins, and shows no type for flags."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         return without_types_of_flags(super().get_params(ctx))
@@ -57,15 +57,15 @@ class Command(TyperCommand):
         super().format_help(ctx, formatter)
 
 
-class Group(TyperGroup):
-    """Commands that belong together; of their flags the same holds."""
+class CommandGroup(TyperGroup):
+    """A group of commands, whose help shows no type for flags either."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         return without_types_of_flags(super().get_params(ctx))
 
 
 def without_types_of_flags(parameters: list[Any]) -> list[Any]:
-    """Options, where those that are flags show no type in the help."""
+    """Remove the type of flags from the help."""
     for parameter in parameters:
         if getattr(parameter, "is_flag", False):
             parameter.metavar = ""
@@ -73,7 +73,7 @@ def without_types_of_flags(parameters: list[Any]) -> list[Any]:
 
 
 def _plugins(group: str) -> list[str]:
-    """The names that other packages add; what is heavy is imported only where there are any."""
+    """Return the names that other packages add; import the registry only if there are any."""
     try:
         if not entry_points_of(group):
             return []

@@ -1,4 +1,4 @@
-"""`orienteer plugins`: what other packages add."""
+"""`orienteer plugins`: the plug-ins of other packages."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def plugins(
-    all_names: bool = typer.Option(False, "--all", help="Also list what is built in."),
+    all_names: bool = typer.Option(False, "--all", help="Also list the built-in ones."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """List the policies, seed methods, topics, formats, fetchers and page hooks that other packages add.
+    """List installed plug-ins: policies, seed methods, topics, formats, fetchers and page hooks.
 
-    Each is listed with the package it is from. A plug-in that cannot be loaded is named on stderr, with the reason, and
-    nothing else fails because of it: the exit code is 0 all the same.
+    Each is listed with its package. A plug-in that cannot be loaded is reported on stderr, with the reason; the exit
+    code is still 0.
 
     Example: [bold]orienteer plugins --all[/bold]
     """
@@ -38,7 +38,7 @@ def plugins(
     if found:
         _print_table(found)
     else:
-        print("no plug-ins are installed (--all also lists what is built in)")
+        print("no plug-ins are installed (--all also lists the built-in ones)")
     for problem in problems:
         print(f"cannot be loaded: {problem}", file=sys.stderr)
 
@@ -60,7 +60,7 @@ def _rows(registry: Registry[Any], all_names: bool) -> list[dict[str, Any]]:
 
 
 def _about(thing: Any) -> str:
-    """One line about it: what it says itself, or the first line of its docstring."""
+    """Return a line about a plug-in: its `about`, or the first line of its docstring."""
     text = getattr(thing, "about", None) or thing.__doc__ or ""
     return str(text).strip().partition("\n")[0]
 

@@ -11,6 +11,6 @@ PROCESSES: Any = typer.Option(
     "--processes",
     min=1,
     metavar="N",
-    help="Read pages by N processes; default: one for each core, at most 8, and none besides this one for few pages.",
+    help="Read pages in N processes; default: one per core, at most 8, and no extra process for few pages.",
     show_default=False,
 )

@@ -1,4 +1,4 @@
-"""`orienteer repair`: make the best of a damaged crawl folder."""
+"""`orienteer repair`: repair a damaged crawl folder."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from orienteer.cli import display
 if TYPE_CHECKING:
     from orienteer.repair.repair import RepairReport
 
-_MAX_SHOWN = 10
+_MAX_LISTED = 10
 
 
 def repair(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Make the best of a damaged crawl folder: files that are missing, cut off or garbled, a database that is too old.
+    """Repair a damaged crawl folder: missing, truncated or corrupt files, or an outdated database.
 
-    What is whole stays, pages that are in the archive alone are taken in, and pages that are lost go back to the
-    frontier: the crawl fetches them when it goes on. What is changed is kept in before-repair-N, and what is lost is
-    listed in repair.json, both in the folder. A folder that is whole stays as it is.
+    Intact data stays as it is, pages found only in the archive are added to the database, and lost pages return to the
+    frontier, to be fetched when the crawl is resumed. Changed files are backed up in before-repair-N, and losses are
+    listed in repair.json, both in the folder. An intact folder is not changed.
 
     Example: [bold]orienteer repair example.org-crawl[/bold]
     """
@@ -38,27 +38,33 @@ def repair(
 
 
 def print_report(report: RepairReport) -> None:
-    """What was found and done, in a few lines."""
+    """Print the damage and the repairs, in a few lines."""
     from orienteer.cli.wording import add_fact, counted, facts_grid, plain
     from orienteer.repair.repair import REPORT
 
     out = display.console()
+    if report.n_digests:
+        out.print(f"{counted(report.n_digests, 'record')} of rendered pages: the payload digest is corrected.")
+    if report.n_digests_left:
+        where = "in object storage, or larger when corrected"
+        out.print(f"{counted(report.n_digests_left, 'record')} with a wrong payload digest left as before: {where}.")
     if not report.was_damaged:
-        out.print("Nothing is wrong with this folder: it stays as it is.")
+        if not report.n_digests:
+            out.print("This folder is intact; nothing was changed.")
         return
     rows = facts_grid()
-    add_fact(rows, "pages", f"{counted(report.n_pages, 'page')} known and whole")
-    if report.n_taken:
-        add_fact(rows, "taken in", f"{counted(report.n_taken, 'page')} from the archive, unknown to the database")
+    add_fact(rows, "pages", f"{counted(report.n_pages, 'page')} intact")
+    if report.n_added:
+        add_fact(rows, "added", f"{counted(report.n_added, 'page')} from the archive, missing in the database")
     if report.lost:
         add_fact(rows, "lost", f"{counted(len(report.lost), 'page')}, to be fetched again (see {REPORT})")
     if report.n_urls_lost:
         add_fact(rows, "URLs lost", f"{report.n_urls_lost:,}")
-    for damage in report.damage[:_MAX_SHOWN]:
+    for damage in report.damage[:_MAX_LISTED]:
         add_fact(rows, "damaged", plain(damage))
-    if report.set_aside:
-        add_fact(rows, "set aside", ", ".join(report.set_aside))
+    if report.moved:
+        add_fact(rows, "moved to backup", ", ".join(report.moved))
     if report.backup is not None:
-        add_fact(rows, "kept", plain(str(report.backup)))
+        add_fact(rows, "backup", plain(str(report.backup)))
     out.print(rows)
     out.print(f"Continue with: orienteer crawl {report.folder}", markup=False, soft_wrap=True)

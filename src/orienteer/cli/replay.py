@@ -1,4 +1,4 @@
-"""`orienteer replay`: an archived crawl over again, with another policy."""
+"""`orienteer replay`: crawl an archive with another policy."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from orienteer.pages.stop_reason import StopReason
 
 def replay(
     source: Path = typer.Argument(help="A crawl folder, a WARC or WACZ file, or a folder of them."),
-    policy: str | None = typer.Option(None, "--policy", "-p", help="What to fetch next; default: as in the crawl."),
+    policy: str | None = typer.Option(None, "--policy", "-p", help="Crawl policy; default: as in the crawl."),
     until: float | None = typer.Option(None, help="Stop when this coverage is proved, such as 0.98."),
     budget: int | None = typer.Option(None, help="Stop after this many pages."),
     by_certificate: bool = typer.Option(
-        False, "--by-certificate", help="Stop by the certificate, whatever the policy."
+        False, "--by-certificate", help="Stop by the certificate, not by the policy's own proof."
     ),
     of_reachable: bool = typer.Option(False, "--of-reachable", help=OF_REACHABLE_HELP),
     confidence: float | None = typer.Option(
         None,
-        help="Also measure by random walks, with this confidence, such as 0.999; stop by what comes first.",
+        help="Also measure by random walks with this confidence, such as 0.999; stop at the first of the two.",
     ),
-    rng: int = typer.Option(0, min=0, help="With --confidence: start of the random numbers of the walks."),
-    seed: list[str] = typer.Option([], help="Where to start, for archives that are not of a crawl folder."),
+    rng: int = typer.Option(0, min=0, help="With --confidence: random seed of the walks."),
+    seed: list[str] = typer.Option([], help="Start URL, for archives without a crawl folder; may be repeated."),
     order_out: Path | None = typer.Option(None, help=order_file.HELP),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Crawl an archive again without the network, and see what another policy would have fetched.
+    """Replay a crawl from its archive, without network access, to see what another policy would have fetched.
 
-    Pages that the archive does not have are passed over, and count as not fetched.
+    Pages that are missing in the archive are skipped, and count as not fetched.
 
-    Exit code 0: the goal was reached; 3: it was not.
+    Exit code 0: the goal is reached; 3: the replay ended before the coverage was reached.
 
     Example: [bold]orienteer replay example-crawl --policy fractional --until 0.95[/bold]
     """
     from orienteer.inspect.replay import replay as replayed
-    from orienteer.inspect.surveyed import measured_in_words
+    from orienteer.inspect.survey_progress import describe_measured
 
     order_file.check_place(order_out)
     with display.progress_bar() as progress:
@@ -55,7 +55,8 @@ def replay(
         "n_missing": result.n_missing,
         "n_blocked": result.n_blocked,
         "stopped_because": result.stopped_because,
-        "goal_reached": result.goal_reached,
+        "ending": result.ending,
+        "goal_reached": result.ending.goal_reached,
         "certificate": result.certificate.as_dict(),
         "measured": None if result.measured is None else result.measured.as_dict(),
     }
@@ -67,10 +68,11 @@ def replay(
         table.add_row("pages done", f"{len(result.order):,}")
         table.add_row("never fetched", f"{result.n_missing - result.n_blocked:,}")
         table.add_row("blocked in the crawl", f"{result.n_blocked:,}")
-        table.add_row("stopped because", result.stopped_because + ("" if result.goal_reached else ", before its goal"))
+        before = "" if result.ending.is_success else ", before its goal"
+        table.add_row("stopped because", result.stopped_because + before)
         table.add_row("certificate", str(result.certificate))
         if until is not None and result.measured is not None and result.stopped_because == StopReason.MEASURED:
-            table.add_row("measured", measured_in_words(result.measured, goal_share(until)))
+            table.add_row("measured", describe_measured(result.measured, goal_share(until)))
         display.console().print(table)
-    if not result.goal_reached:
+    if not result.ending.is_success:
         raise typer.Exit(3)

@@ -1,4 +1,4 @@
-"""`orienteer report`: what is wrong with a site, for who owns it."""
+"""`orienteer report`: the problems of a site, for its owner."""
 
 from __future__ import annotations
 
@@ -18,31 +18,35 @@ KINDS = (
     "broken|hosts|chains|redirects|blocked|mixed|scripts|slow|deep|untitled|titles|undescribed|duplicates|orphans|"
     "sitemap, several with commas; or any"
 )
-_SHOWN = 3  # findings of a kind
+_LISTED = 3  # findings of a kind
 
 
 def report(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     format: str | None = typer.Option(
-        None, "--format", "-f", metavar="FORMAT", help="html|csv|json; or by the name of -o."
+        None, "--format", "-f", metavar="FORMAT", help="html|csv|json; default: by the suffix of -o."
     ),
-    out: Path | None = typer.Option(None, "--out", "-o", help="What to write; without it, the report is printed."),
+    out: Path | None = typer.Option(None, "--output", "-o", help="File to write; default: print the report."),
     fail_on: str | None = typer.Option(
-        None, "--fail-on", metavar="KINDS", help=f"Exit code 3 where there is any: {KINDS}."
+        None, "--fail-on", metavar="KINDS", help=f"Exit code 3 if there are findings of these kinds: {KINDS}."
     ),
-    host: list[str] = typer.Option([], "--host", help="Only pages of this host; may be repeated."),
-    places: int = typer.Option(20, "--places", metavar="N", help="Places listed for each finding; 0: all of them."),
-    deep: int = typer.Option(5, "--deep", metavar="N", help="Links from the start, beyond which a page is deep."),
-    slow: float = typer.Option(3.0, "--slow", metavar="S", help="Seconds, beyond which a page is slow."),
-    force: bool = typer.Option(False, "--force", help="Replace what is there already."),
+    host: list[str] = typer.Option([], "--host", help="Report only on pages of this host; may be repeated."),
+    places: int = typer.Option(20, "--max-places", metavar="N", help="Places to list for each finding; 0: all."),
+    deep: int = typer.Option(
+        5, "--deep-after", metavar="N", help="A page is deep if it is more than N links from the start."
+    ),
+    slow: float = typer.Option(
+        3.0, "--slow-after", metavar="S", help="A page is slow if it takes more than S seconds."
+    ),
+    force: bool = typer.Option(False, "--force", help="Overwrite an existing file."),
     processes: int | None = PROCESSES,
-    json: bool = typer.Option(False, "--json", help="Print JSON; with -o, all but the findings."),
+    json: bool = typer.Option(False, "--json", help="Print JSON; with -o, without the findings."),
 ) -> None:
-    """Report what is wrong with a crawled site: broken links with their words and where they are, redirect chains,
-    old addresses, pages nothing links to, shared or missing titles, and more. What costs visitors most comes first.
+    """Report the problems of a crawled site: broken links with their text and pages, redirect chains, old addresses,
+    orphan pages, duplicate or missing titles, and more. The most costly for visitors come first.
 
-    The crawl may be running meanwhile. Only links inside its scope are checked. Exit code 0: the report was made; 3: it
-    has what --fail-on names.
+    The crawl may be running. Only links inside its scope are checked. Exit code 0: the report was written; 3: it has
+    findings of the kinds in --fail-on.
 
     Example: [bold]orienteer report example.org-crawl -o report.html --fail-on broken,chains[/bold]
     """
@@ -59,7 +63,7 @@ def report(
         expect_free(out, folder, force)
     with display.progress_bar() as progress:
         found = site_report(
-            folder, hosts=host, deep=deep, slow_s=slow, most_places=places or None, processes=processes,
+            folder, hosts=host, deep=deep, slow_s=slow, max_places=places or None, processes=processes,
             progress=progress,
         )  # fmt: skip
     if out is not None and chosen is not None:
@@ -77,16 +81,16 @@ def report(
 
 
 def end(found: SiteReport, faults: tuple[str, ...]) -> None:
-    """Exit code 3 where the report has one of these kinds, with a line that says which."""
+    """Exit with code 3 if the report has findings of these kinds, with a line that lists them."""
     there = {kind: found.counts[kind] for kind in faults if found.counts[kind]}
     if there:
-        said = ", ".join(f"{n:,} {kind}" for kind, n in there.items())
-        print(f"orienteer: the report has {said} (--fail-on)", file=sys.stderr)
+        counts = ", ".join(f"{n:,} {kind}" for kind, n in there.items())
+        print(f"orienteer: the report has {counts} (--fail-on)", file=sys.stderr)
         raise typer.Exit(3)
 
 
 def print_summary(found: SiteReport, out: Path | None) -> None:
-    """The report in a few lines: the counts, and where it is; without a file, the costliest findings, too."""
+    """Print the counts and the file of the report; without a file, also the costliest findings."""
     from rich.text import Text
 
     from orienteer.report.html_file import headline
@@ -97,7 +101,7 @@ def print_summary(found: SiteReport, out: Path | None) -> None:
     console.print(Text(headline(found), "bold"), soft_wrap=True)
     table = display.columns_table(None, ("found", True), ("", False), ("the costliest", False))
     for kind, findings in found.findings.items():
-        for place, one in enumerate(findings[: _SHOWN if out is None else 1]):
+        for place, one in enumerate(findings[: _LISTED if out is None else 1]):
             share = f"{share_text(one.cost)} of {'clicks' if KINDS[kind].cost == CLICKS else 'visits'}"
             words = f"{share}  {plain(one.url, 110)}  {plain(one.why, 60)}".rstrip()
             first = place == 0

@@ -1,4 +1,4 @@
-"""What commands that fetch have in common: how they are waited for, and how they are stopped."""
+"""Signals and waiting messages of commands that fetch."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from orienteer.cli import interruption
+
 if TYPE_CHECKING:
     from orienteer.live.live_crawl import LiveCrawl
 
-_PATIENCE_S = 2.0
+_TIMEOUT_S = 2.0
 
 
 @contextmanager
 def stoppable(live: LiveCrawl) -> Iterator[None]:
-    """Ctrl-C asks the crawl to end, twice to end at once; so does the system when it wants us gone."""
+    """Stop the crawl on SIGINT, SIGTERM or SIGHUP; a second signal stops it at once."""
 
-    def stop(*_: object) -> None:
-        # Only a flag: an exception out of a callback of libcurl would be lost.
-        live.stop_wanted += 1
+    def stop(number: int, _: object) -> None:
+        # Only set a flag: an exception raised in a callback of libcurl would be lost.
+        interruption.remember(number)
+        live.stop_level += 1
 
     numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # nohup
@@ -38,28 +41,29 @@ def stoppable(live: LiveCrawl) -> Iterator[None]:
 
 @contextmanager
 def waiting(folder: Path, quiet: bool) -> Iterator[None]:
-    """Say why nothing is to be seen yet, if it takes long; Ctrl-C ends the wait."""
+    """Print a line if the preparation takes long; Ctrl-C and SIGTERM exit at once."""
 
-    def leave(*_: object) -> None:
-        # At once, since an exception could come up in a callback of the compiler, and would be lost. Nothing else is:
-        # files are only written in one piece here.
+    def leave(number: int, _: object) -> None:
+        # Exit at once, since an exception raised in a callback of the compiler would be lost. This is safe: files are
+        # replaced atomically here.
         say("orienteer: interrupted")
-        os._exit(130)
+        os._exit(128 + number)
 
     why = " (reading the crawl so far)" if (folder / "crawl.db").exists() else ""
-    timer = threading.Timer(_PATIENCE_S, say, [f"preparing{why}…"])
+    timer = threading.Timer(_TIMEOUT_S, say, [f"preparing{why}…"])
     timer.daemon = True
     if not quiet:
         timer.start()
-    before = signal.signal(signal.SIGINT, leave)
+    before = {number: signal.signal(number, leave) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
         timer.cancel()
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def say(line: str) -> None:
-    """A line on stderr; nobody need be there to read it."""
+    """Print a line to stderr, which may be closed."""
     with suppress(OSError):
         print(line, file=sys.stderr, flush=True)

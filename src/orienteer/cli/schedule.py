@@ -1,4 +1,4 @@
-"""`orienteer schedule`: when the crawls of a library are refreshed."""
+"""`orienteer schedule`: list and set the refresh schedules of a library."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def schedule(
     name: str = typer.Argument(None, metavar="[NAME]", help="A crawl of the library; default: list all of them."),
     library: Path | None = LIBRARY,
     every: str | None = typer.Option(
-        None, "--every", metavar="day|week|pays|never", help="How often it is refreshed; never: remove the schedule."
+        None,
+        "--every",
+        metavar="day|week|pays|never",
+        help="How often to refresh the crawl; never: remove the schedule.",
     ),
     at: str | None = AT,
     on: str | None = ON,
@@ -35,10 +38,10 @@ def schedule(
     feed: str | None = FEED,
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Say when the crawls of a library are refreshed, or set it for one of them.
+    """List the refresh schedules of a library, or set the schedule of one crawl.
 
-    The server follows the schedules while it runs. Without it, let cron run orienteer refresh --library DIR --due.
-    A webhook is signed with a secret of its own, which is printed when it is set.
+    A running server (orienteer serve) follows the schedules. Without one, let cron run orienteer refresh --library DIR
+    --due. Each webhook has its own signing secret, which is printed when it is set.
 
     Example: [bold]orienteer schedule example.org --every week --on sunday[/bold]
     """
@@ -48,13 +51,13 @@ def schedule(
     given = (every, at, on, threshold, webhook, feed)
     if any(value is not None for value in given):
         if name is None:
-            raise InputError("which crawl? Name one of the library to set its schedule")
+            raise InputError("no crawl given; name one of the library to set its schedule")
         _set(schedules, name, every, at, on, threshold, webhook, feed, webhook_private)
     rows, n_damaged = [], 0
     for one in [name] if name else schedules.names():
         try:
-            rows.append(_told(schedules, one))
-        except OrienteerError as error:  # the others may be all right
+            rows.append(_row(schedules, one))
+        except OrienteerError as error:  # continue with the others
             if name:
                 raise
             n_damaged += 1
@@ -88,33 +91,34 @@ def _set(
     feed: str | None,
     allow_private: bool,
 ) -> None:
-    """What is not said stays as it was."""
+    """Set the schedule; options that are not given stay unchanged."""
     if every == _OFF:
         schedules.remove(name)
         return
     before = schedules.get(name)
     new = schedule_of(every, at, on, threshold, webhook, feed, allow_private)
     if before is not None:
-        said = {"every": every, "at": at, "on": on, "threshold": threshold, "webhook": webhook, "feed": feed}
-        changes = {key: getattr(new, key) for key, value in said.items() if value is not None}
+        options = {"every": every, "at": at, "on": on, "threshold": threshold, "webhook": webhook, "feed": feed}
+        changes = {key: getattr(new, key) for key, value in options.items() if value is not None}
         new = replace(before, **changes, allow_private=allow_private or before.allow_private)
     schedules.set(name, new)
 
 
-def _told(schedules: Schedules, name: str) -> dict[str, Any]:
-    from orienteer.library.schedule import due_at, due_in_words
+def _row(schedules: Schedules, name: str) -> dict[str, Any]:
+    from orienteer.library.schedule import describe_due, due_at
 
     found = schedules.get(name)
     if found is None:
         return {"crawl": name, "line": "no schedule", "webhook": "", "secret": "", "schedule": None, "due": None}
     try:
-        standing = schedules.standing(name)
-        when, due = due_in_words(found, standing, time.time()), due_at(found, standing)
+        now = time.time()
+        state = schedules.state(name).at(now)
+        when, due = describe_due(found, state, now), due_at(found, state)
     except OrienteerError as error:
         when, due = str(error), None
     return {
         "crawl": name,
-        "line": f"{found.in_words()}; {when}",
+        "line": f"{found.describe()}; {when}",
         "webhook": found.webhook,
         "secret": schedules.secret(name) if found.webhook else "",
         "schedule": asdict(found),

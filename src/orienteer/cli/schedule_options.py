@@ -1,4 +1,4 @@
-"""What `refresh` and `schedule` have in common: when a crawl is due, and who is told."""
+"""Options that `refresh` and `schedule` share: when a crawl is due, and its webhook."""
 
 from __future__ import annotations
 
@@ -9,33 +9,37 @@ import typer
 if TYPE_CHECKING:
     from orienteer.library.schedule import Schedule
 
-_WHEN, _TOLD = "When", "Webhook"
+_WHEN, _WEBHOOK = "When", "Webhook"
 
-EVERY_HELP = "Only if it is due: once a day, once a week, or when a refresh pays, by how often the pages change."
-AT = typer.Option(None, "--at", metavar="HH:MM", help="The time of day (03:00).", rich_help_panel=_WHEN)
-ON = typer.Option(None, "--on", metavar="DAY", help="With week: the day (monday).", rich_help_panel=_WHEN)
+EVERY_HELP = "Refresh only if due: once a day, once a week, or when enough pages have probably changed (pays)."
+AT = typer.Option(None, "--at", metavar="HH:MM", help="Time of day (03:00).", rich_help_panel=_WHEN)
+ON = typer.Option(None, "--on", metavar="DAY", help="With week: day of the week (monday).", rich_help_panel=_WHEN)
 THRESHOLD = typer.Option(
     None,
     "--threshold",
     metavar="SHARE",
-    help="With pays: the share of a surfer's time on pages that have probably changed (0.1).",
+    help="With pays: refresh when pages with this share of a surfer's time have probably changed (0.1).",
     rich_help_panel=_WHEN,
 )
 WEBHOOK = typer.Option(
-    None, "--webhook", metavar="URL", help="Send what a refresh has found there, as JSON.", rich_help_panel=_TOLD
+    None,
+    "--webhook",
+    metavar="URL",
+    help="Send the result of each refresh to this URL, as JSON.",
+    rich_help_panel=_WEBHOOK,
 )
 SECRET = typer.Option(
     None,
     "--webhook-secret",
     metavar="FILE",
-    help="A file that nobody else can read: messages are signed with what is in it (HMAC-SHA256).",
-    rich_help_panel=_TOLD,
+    help="File with the key that signs messages (HMAC-SHA256); it must be readable by you only.",
+    rich_help_panel=_WEBHOOK,
 )
 PRIVATE = typer.Option(
-    False, "--webhook-private", help="The webhook may be at a private address.", rich_help_panel=_TOLD
+    False, "--webhook-allow-private", help="Allow a webhook at a private address.", rich_help_panel=_WEBHOOK
 )
 FEED = typer.Option(
-    None, "--feed", metavar="URL", help="The URL of the feed of the crawl, to be sent along.", rich_help_panel=_TOLD
+    None, "--feed-url", metavar="URL", help="URL of the crawl's feed, to include in messages.", rich_help_panel=_WEBHOOK
 )
 
 
@@ -48,7 +52,7 @@ def schedule_of(
     feed: str | None,
     allow_private: bool,
 ) -> Schedule:
-    """The schedule that the options say, with the defaults where they say nothing."""
+    """Return the schedule that the options describe, with defaults for those not given."""
     from orienteer.library.schedule import Schedule
 
     given: dict[str, Any] = {

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from orienteer.evaluate.cost import Cost
-    from orienteer.evaluate.seed_compare import SeedComparison, Series
+    from orienteer.evaluate.seed_compare import SeedComparison, SeedSeries
     from orienteer.graph.link_graph import LinkGraph
     from orienteer.live.page_values import PaperValues
     from orienteer.progress import Progress
@@ -30,63 +30,65 @@ _NONE = "–"
 
 def seeds(
     graph: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
-    k: int = typer.Option(10, "--seeds", "-k", help="How many to choose."),
-    hops: int = typer.Option(5, help="How many links a crawl will go from a seed."),
+    k: int = typer.Option(10, "--n-seeds", "-k", help="Number of seeds to choose."),
+    hops: int = typer.Option(5, help="Choose pages that reach the most within this many links."),
     method: str = typer.Option(
         "greedy",
-        help="greedy (covers the most; exact up to 500,000 pages), sketched-greedy, max-weight, max-scc, root-scc, "
-        "max-out, out-degree, pagerank, random, or one of a plug-in (orienteer plugins).",
+        help="Seed method: greedy (covers the most; exact up to 500,000 pages), sketched-greedy, max-weight, max-scc, "
+        "root-scc, max-out, out-degree, pagerank, random, or a plug-in (orienteer plugins).",
     ),
-    depth: int = typer.Option(2, help="How far max-weight, max-scc and root-scc look; at most the hops count."),
-    per: str | None = typer.Option(
-        None, help="host or site: split the graph, and share the seeds out by the value of the parts."
+    depth: int = typer.Option(
+        2, help="For max-weight, max-scc and root-scc: number of links that they follow, at most the hops."
     ),
+    per: str | None = typer.Option(None, help="host or site: split the graph, and allot seeds by the value of each."),
     per_site: bool = typer.Option(False, "--per-site", help="The same as --per site."),
     value: str | None = typer.Option(
         None,
         metavar="FILE|paper",
-        help="What pages are worth: a FILE of numbers, one a page; or of lines `page value`, the others worth 1. Or "
-        "the word paper: 1, spam -10, clicked 10, and up to 1 for each link to a page that was not crawled, less on "
-        "sites with duplicates; in a graph that is not a crawl folder all pages count as crawled.",
+        help="Value of pages: a FILE of numbers, one per page, or of lines `page value` (other pages: 1). Or the word "
+        "paper, for published values: 1, spam -10, clicked 10, and up to 1 for each link to a page that was not "
+        "crawled, less on sites with duplicates; without a crawl folder all pages count as crawled.",
     ),
-    spam: Path | None = typer.Option(None, help="With --value paper: a FILE of pages that are spam, one a line."),
-    clicked: Path | None = typer.Option(None, help="With --value paper: a FILE of pages that were clicked."),
-    rng: int = typer.Option(0, help="For random and sketched-greedy: start of the random numbers."),
-    compare: bool = typer.Option(False, "--compare", help="All methods, for 1 to SEEDS seeds and 1 to HOPS hops."),
+    spam: Path | None = typer.Option(None, help="With --value paper: FILE of spam pages, one per line."),
+    clicked: Path | None = typer.Option(None, help="With --value paper: FILE of clicked pages, one per line."),
+    rng: int = typer.Option(0, help="For random and sketched-greedy: random seed."),
+    compare: bool = typer.Option(
+        False, "--compare", help="Compare all methods, for 1 to N_SEEDS seeds and 1 to HOPS hops."
+    ),
     plot: Path | None = typer.Option(None, help="With --compare: write the curves to this .png or .svg."),
-    out: Path | None = typer.Option(
-        None, help="Write the seeds to this file, one a line: URLs, or else ids; --trust reads it."
+    output: Path | None = typer.Option(
+        None, "--output", "-o", help="Write the seeds to this file, one URL (or id) per line, as --trust reads it."
     ),
-    format: str | None = typer.Option(None, help="Format of GRAPH, if the name does not give it."),
+    format: str | None = typer.Option(None, help="Format of GRAPH, if not clear from its name."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Choose the pages to start from: those that reach the most value within a few links.
+    """Choose start pages that reach the most value within a few links.
 
-    Exit code 0: as many seeds as asked for, or all that add anything.
+    Exit code 0: N seeds were chosen, or fewer if no other page adds value.
 
-    Example: [bold]orienteer seeds web.npz -k 10 --hops 5 --method greedy --out seeds.txt[/bold]
+    Example: [bold]orienteer seeds web.npz -k 10 --hops 5 --method greedy --output seeds.txt[/bold]
     """
     from orienteer.seeds import make_method
     from orienteer.seeds.seed_method import checked_depth
     from orienteer.seeds.select import check_numbers
 
-    # What can be wrong without looking at the graph is said before it is read.
+    # Check everything that does not need the graph before reading it.
     check_numbers(k, hops)
     checked_depth(depth)
     make_method(method)
-    order_file.check_place(out)
+    order_file.check_place(output)
     per = _division(per, per_site)
     worth = _Worth(value, spam, clicked)
     if compare:
-        _refuse(out, "--out")
+        _refuse(output, "--output")
         _compare(graph, format, (k, hops, depth), per, worth, plot, json)
         return
     _refuse(plot, "--plot without --compare")
     with display.progress_bar() as progress:
         web, values = worth.of(graph, format, progress)
         found, cost = _measured(web, (k, hops, method, values, depth, per, rng), progress)
-        if out is not None:
-            _write(out, web, found)
+        if output is not None:
+            _write(output, web, found)
     if json:
         facts = found.as_dict()
         for entry in facts["seeds"]:
@@ -97,7 +99,7 @@ def seeds(
 
 
 class _Worth:
-    """`--value`, `--spam` and `--clicked`: what the pages are worth."""
+    """`--value`, `--spam` and `--clicked`: the values of pages."""
 
     def __init__(self, value: str | None, spam: Path | None, clicked: Path | None) -> None:
         from orienteer.seeds.value import PAPER
@@ -110,7 +112,7 @@ class _Worth:
                 raise InputError(f"{name} {path}: goes with --value {PAPER} only")
 
     def of(self, graph: Path, format: str | None, progress: Progress) -> tuple[LinkGraph, Value]:
-        """The graph, and the values of its pages."""
+        """Load the graph; return it with the values of its pages."""
         if not self.is_paper:
             return loaded_web(graph, format, progress), self.value
         from orienteer.inspect.snapshot import web_at
@@ -121,7 +123,7 @@ class _Worth:
         return hosted(web.graph), self.by_paper.values
 
     def facts(self) -> dict[str, int]:
-        """What the paper's rule found, if it was asked for."""
+        """Return counts of the published values, if they are used."""
         if self.by_paper is None:
             return {}
         return {name: n for name, n in self.by_paper._asdict().items() if name != "values"}
@@ -130,11 +132,11 @@ class _Worth:
         if self.by_paper is None:
             return ""
         _, n_spam, n_clicked, n_links = self.by_paper
-        parts = ["1 a page"]
-        parts += [f"-10 for {counted(n_spam, 'spam page')}"] * (n_spam > 0)
-        parts += [f"10 for {counted(n_clicked, 'clicked page')}"] * (n_clicked > 0)
-        parts += [f"at most 1 more for each of {counted(n_links, 'link')} to pages not crawled"] * (n_links > 0)
-        return f"Value by the paper: {', '.join(parts)}."
+        rules = ["1 per page"]
+        rules += [f"-10 for {counted(n_spam, 'spam page')}"] * (n_spam > 0)
+        rules += [f"10 for {counted(n_clicked, 'clicked page')}"] * (n_clicked > 0)
+        rules += [f"at most 1 more for each of {counted(n_links, 'link')} to pages not crawled"] * (n_links > 0)
+        return f"Value by the paper: {', '.join(rules)}."
 
 
 def _division(per: str | None, per_site: bool) -> str | None:
@@ -142,7 +144,7 @@ def _division(per: str | None, per_site: bool) -> str | None:
         raise InputError(f"--per-site and --per {per} contradict each other")
     if per is not None:
         from orienteer.errors import unknown_name
-        from orienteer.seeds.parts import PER
+        from orienteer.seeds.page_groups import PER
 
         if per not in PER:
             raise unknown_name("division of the graph", per, PER)
@@ -154,13 +156,13 @@ def _refuse(path: Path | None, what: str) -> None:
         raise InputError(f"{what} {path}: a comparison has plots, a selection has seeds to write")
 
 
-def _measured(web: LinkGraph, wanted: tuple[Any, ...], progress: Progress) -> tuple[SeedSelection, Cost]:
-    """Choose, and measure what it cost, without compiling."""
+def _measured(web: LinkGraph, options: tuple[Any, ...], progress: Progress) -> tuple[SeedSelection, Cost]:
+    """Choose seeds, and measure the cost without compilation."""
     from orienteer.evaluate.cost import measured
     from orienteer.graph.link_graph import LinkGraph
     from orienteer.seeds.select import seed_selection
 
-    k, hops, method, value, depth, per, rng = wanted
+    k, hops, method, value, depth, per, rng = options
     small = LinkGraph.from_links(3, [0, 1], [1, 2], hosts=[0, 0, 1])
     seed_selection(small, 2, 2, method, rng=rng, per="host" if per else None)
     with measured() as cost:
@@ -172,21 +174,21 @@ def _print(web: LinkGraph, found: SeedSelection, worth: _Worth, cost: Cost) -> N
     from rich.markup import escape
 
     out = display.console()
-    # Where every page is worth 1, value is pages; where there are URLs, they tell the host.
+    # If every page has the value 1, the value is the number of pages; URLs already contain the host.
     with_value = any(seed.value != seed.n_pages for seed in found.seeds)
-    with_part = found.per is not None and web.urls is None
+    with_group = found.per is not None and web.urls is None
     names = [("", True), ("page", True), ("adds pages", True), ("value", True), ("share", True)]
     names = names if with_value else [name for name in names if name[0] != "value"]
-    names += [(found.per or "", False)] * with_part + [("url", False)] * (web.urls is not None)
+    names += [(found.per or "", False)] * with_group + [("url", False)] * (web.urls is not None)
     table = display.columns_table(None, *names)
     for place, seed in enumerate(found.seeds, 1):
         row = [str(place), str(seed.page), f"{seed.n_pages:,}"]
         row += [_amount(seed.value)] * with_value + [display.share(seed.value, found.total_value)]
-        row += [found.part_name(seed) or ""] * with_part
+        row += [found.group_name(seed) or ""] * with_group
         row += [] if web.urls is None else [escape(plain(web.urls[seed.page], _URL_CHARS))]
         table.add_row(*row)
-    looked = f", looking {counted(found.depth, 'link')} far" if found.depth is not None else ""
-    out.print(f"{counted(len(found.seeds), 'seed')} by {found.method}{looked}; {counted(found.hops, 'hop')}.")
+    depth = f", following {counted(found.depth, 'link')}" if found.depth is not None else ""
+    out.print(f"{counted(len(found.seeds), 'seed')} by {found.method}{depth}; {counted(found.hops, 'hop')}.")
     if str(worth):
         out.print(str(worth))
     out.print(table)
@@ -197,7 +199,7 @@ def _print(web: LinkGraph, found: SeedSelection, worth: _Worth, cost: Cost) -> N
         f"{cost.cpu_s:.2f} s of CPU."
     )
     if len(found.seeds) < found.k:
-        out.print(f"{found.k} were asked for; no further page that {found.method} names would add anything.")
+        out.print(f"{found.k} were requested; no further page that {found.method} proposes would add value.")
     if found.approximation is not None:
         out.print(f"This is {found.approximation}.")
 
@@ -207,7 +209,7 @@ def _amount(value: float) -> str:
 
 
 def _write(path: Path, web: LinkGraph, found: SeedSelection) -> None:
-    """One seed a line, by a name that `--trust` reads: its URL, or its id where a URL would not be taken for one."""
+    """Write one seed per line, as `--trust` reads it: its URL, or its id if the URL would be misread."""
     order_file.write_lines(path, (_name(web, page) for page in found.pages.tolist()))
 
 
@@ -224,7 +226,7 @@ def _compare(
     graph: Path, format: str | None, sizes: tuple[int, int, int], per: str | None, worth: _Worth,
     plot: Path | None, json: bool,
 ) -> None:  # fmt: skip
-    """The comparison of all methods, as tables, as JSON, as a plot."""
+    """Compare all methods; print tables or JSON, and write the plot."""
     from orienteer.evaluate.seed_compare import compare_seeds
 
     if plot is not None:
@@ -258,13 +260,13 @@ def _print_comparison(found: SeedComparison, worth: _Worth) -> None:
         title = f"{measure} covered, {counted(found.fixed_seeds, 'seed')}, by hops"
         out.print(_comparison_table(found, found.by_hops, measure, title))
     out.print(
-        "random: the share that it covers itself. of greedy: of what the exact greedy covers, at the end. "
+        "random: the share that it covers. of greedy: final value relative to the exact greedy method. "
         f"{_NONE}: random covers nothing of value."
     )
 
 
-def _comparison_table(found: SeedComparison, series: dict[str, Series], measure: str, title: str) -> Table:
-    """A row for each method, the best at the end first; random is told by what it covers."""
+def _comparison_table(found: SeedComparison, series: dict[str, SeedSeries], measure: str, title: str) -> Table:
+    """Return a row per method, best final value first; the row of random has its own coverage."""
     from orienteer.evaluate.seed_compare import RANDOM
 
     n_places = len(series[RANDOM].pages)
@@ -274,11 +276,11 @@ def _comparison_table(found: SeedComparison, series: dict[str, Series], measure:
         if name == RANDOM:
             shares = [display.share(float(one), 1) for one in series[name].of(measure)]
         else:
-            shares = [_over(float(one)) for one in found.improvement(series, name, measure)]
-        last = float(found.of_yardstick(series, name, measure)[-1])
+            shares = [_difference_text(float(one)) for one in found.improvement(series, name, measure)]
+        last = float(found.of_reference(series, name, measure)[-1])
         table.add_row(name, *shares, _NONE if math.isnan(last) else f"{last:.3f}")
     return table
 
 
-def _over(share: float) -> str:
+def _difference_text(share: float) -> str:
     return _NONE if math.isnan(share) else f"{100 * share:+,.0f} %"

@@ -1,4 +1,4 @@
-"""`--seeds-from` of `orienteer crawl`: start pages chosen on what is known of the web already."""
+"""`--seeds-from` of `orienteer crawl`: choose start pages from an earlier crawl or a graph."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _OPTIONS = {
     "hops": "--seed-hops",
     "method": "--seed-method",
     "value": "--seed-value",
-    "trust_by": "--trust-by",
+    "trust_by": "--seed-trust",
 }
 
 
 class SeedsFrom:
-    """Where to choose seeds, and how: options that were not given are None. What is wrong with them is said at once."""
+    """Where and how to choose seeds. Options not given are None; invalid ones are refused at once."""
 
     def __init__(self, path: Path, given: dict[str, Any], say: Say | None) -> None:
         from orienteer.live.start_pages import StartSettings
@@ -38,29 +38,32 @@ class SeedsFrom:
         self._say = say
 
     def chosen(self, named: Sequence[str]) -> StartPages:
-        """The seeds, behind those that were named; says in one line which they are and what they cover."""
+        """Choose the seeds, after the named ones; report them and their coverage in one line."""
         from orienteer.live.start_pages import start_pages
 
         with display.progress_bar() as progress:
             start = start_pages(self.path, self.settings, progress if self._say else silent)
         if self._say:
-            self._say(self._told(start))
+            self._say(self._describe(start))
         return start.behind(named)
 
     def continued(self, folder: Path, text: str, named: Sequence[str]) -> None:
-        """The folder has a crawl already, with these settings: it goes on, if it starts with the pages named."""
+        """Check that an existing crawl with these settings starts with the named pages, and report its seeds."""
         from orienteer.ledger.plan import CrawlPlan
 
         seeds = CrawlPlan.parse(text, str(folder / "crawl.toml")).crawl.seeds
         first = seeds[: len(named)]
         if first != tuple(named):
-            raise InputError(f"{folder}: this crawl was begun with seeds {', '.join(first)}, not {', '.join(named)}")
+            raise InputError(
+                f"{folder}: this crawl was begun with seeds {', '.join(first)}, not {', '.join(named)}; choose another "
+                "-o for a new crawl"
+            )
         if self._say:
             self._say(
-                f"{folder} holds a crawl: it is resumed from its {counted(len(seeds), 'seed')}, none is chosen anew"
+                f"{folder} holds a crawl: it is resumed from its {counted(len(seeds), 'seed')}, none is chosen again"
             )
 
-    def _told(self, start: StartPages) -> str:
+    def _describe(self, start: StartPages) -> str:
         found = start.selection
         urls = [plain(url, _URL_CHARS) for url in start.seeds]
         n_more = len(urls) - _NAMED
@@ -73,11 +76,11 @@ class SeedsFrom:
 
 
 def seeds_from(path: Path | None, given: dict[str, Any], say: Say | None) -> SeedsFrom | None:
-    """What the options ask for; None where no seeds are to be chosen. `say` writes a line, where one is wanted."""
+    """Return how to choose seeds; None if they are not to be chosen. `say`, if given, prints a line."""
     if path is not None:
         return SeedsFrom(path, given, say)
     for name in _stated(given):
-        raise InputError(f"{_OPTIONS[name]} goes with --seeds-from only, which says where to choose seeds")
+        raise InputError(f"{_OPTIONS[name]} goes with --seeds-from only")
     return None
 
 

@@ -1,4 +1,4 @@
-"""`orienteer serve`: crawls in the browser; one folder, or a library of them."""
+"""`orienteer serve`: show one crawl folder, or a library of crawls, in the browser."""
 
 from __future__ import annotations
 
@@ -20,73 +20,75 @@ if TYPE_CHECKING:
 
 
 def serve(
-    folder: Path | None = typer.Argument(None, metavar="[DIR]", help="Crawl folder; without it, a library of crawls."),
+    folder: Path | None = typer.Argument(None, metavar="[DIR]", help="Crawl folder; default: a library of crawls."),
     library: Path | None = LIBRARY,
-    host: str = typer.Option("127.0.0.1", "--host", help="Address to listen on; one others can reach needs --token."),
-    port: int = typer.Option(8765, "--port", help="Port; the next free one if it is taken, 0 for any."),
-    token: str | None = typer.Option(None, "--token", help="Password for the pages; auto generates one."),
+    host: str = typer.Option(
+        "127.0.0.1", "--host", help="Address to listen on; one that other machines can reach needs --token."
+    ),
+    port: int | None = typer.Option(None, "--port", help="Port, 0 for any; default: 8765, or the next free one."),
+    token: str | None = typer.Option(None, "--token", help="Password of the pages; auto generates one."),
     compare: list[Path] = typer.Option(
         [],
-        "--compare",
+        "--comparison",
         metavar="FILE",
-        help="Show this comparison, too: what `compare --json` printed; may be repeated. With DIR only.",
+        help="Also show this comparison, a file that `compare --json` printed; may be repeated. With DIR only.",
     ),
     archived_at: str | None = typer.Option(
         None,
-        "--archived-at",
+        "--archive-origin",
         metavar="ORIGIN",
-        help="Where browsers find archived pages, if a web server is in front: an origin of its own.",
+        help="Behind a web server: the separate origin at which browsers find archived pages.",
     ),
     allow_private: bool = typer.Option(
         False,
         "--allow-private",
-        help="Let crawls be started at private and loopback addresses: on your own machine only.",
+        help="Allow crawls of private and loopback addresses; only on your own machine.",
     ),
     open_browser: bool = typer.Option(False, "--open", help="Open the pages in the browser."),
     json: bool = typer.Option(False, "--json", help="Print the addresses as JSON, then serve."),
 ) -> None:
-    """Show crawls in the browser: start them, search them, watch them, see a map of their hosts.
+    """Show crawls in the browser: start, watch and search them, and see a map of their hosts.
 
-    Without DIR a library is shown: a folder of crawls, where new ones are started by pasting a URL, and old ones are
-    refreshed, indexed, exported, renamed and deleted. With DIR, that one crawl.
+    Without DIR, show a library: a folder of crawls, where you start new crawls, and refresh, index, export, rename and
+    delete them. With DIR, show that crawl.
 
-    The pages are for this machine only, and work without a network. Ctrl-C ends it; what was started in the browser
-    keeps running, and is stopped there, or with orienteer stop DIR. Comparisons are those in
-    DIR/compare, as `orienteer compare GRAPH --json > DIR/compare/NAME.json` puts them there, and those of --compare.
+    By default only this machine can connect; no network is needed. Ctrl-C ends the server; jobs that were started in
+    the browser keep running until they are stopped there, or by orienteer stop DIR. Comparisons are the files of
+    --comparison and DIR/compare/NAME.json, written by `orienteer compare GRAPH --json`.
 
     Example: [bold]orienteer serve --open[/bold], or [bold]orienteer serve example.org-crawl[/bold]
     """
-    place = Place.of(host, port, token, archived_at, open_browser, json)
+    place = ServeAddress.of(host, port, token, archived_at, open_browser, json)
     if folder is not None:
         if library is not None or allow_private:
-            raise InputError("--library and --allow-private are for a library of crawls: leave out DIR, or them")
+            raise InputError("give either DIR, or --library and --allow-private")
         show(folder, place, compare)
     else:
         if compare:
-            raise InputError("--compare needs the crawl folder beside which it is shown: orienteer serve DIR")
+            raise InputError("--comparison needs a crawl folder: orienteer serve DIR")
         show_library(library, place, allow_private)
 
 
-class Place(NamedTuple):
-    """Where pages are served, and to whom."""
+class ServeAddress(NamedTuple):
+    """Where pages are served, and the token of clients."""
 
     host: str = "127.0.0.1"
-    port: int = 8765
+    port: int | None = None
     token: str | None = None
     archived_at: str | None = None
     open_browser: bool = False
     json: bool = False
 
     @classmethod
-    def of(cls, host: str, port: int, token: str | None, *rest: Any) -> Place:
-        """What was asked for, with a token where one is to be generated; others are served with one only."""
+    def of(cls, host: str, port: int | None, token: str | None, *rest: Any) -> ServeAddress:
+        """Return the address, with the token checked or generated; other machines always need one."""
         from orienteer.web.security import is_loopback
 
         return cls(host, port, token_of(token, f"--host {host}", is_loopback(host)), *rest)
 
     @property
     def guarding(self) -> dict[str, Any]:
-        """What an application is made with."""
+        """Return the security arguments of an application."""
         from orienteer.web.security import is_loopback
 
         return {
@@ -96,38 +98,40 @@ class Place(NamedTuple):
         }
 
     def serve(self, app: FastAPI, folder: Path) -> None:
-        """Serve an application until Ctrl-C; what it shows is in the folder."""
+        """Serve an application until Ctrl-C; `folder` is the one it shows."""
         from urllib.parse import quote
 
-        from orienteer.web.server import PageServer, listening, listening_beside
+        from orienteer.web.server import DEFAULT_PORT, PORTS_TRIED, PageServer, listening, next_listener
 
-        with listening(self.host, self.port) as listener, listening_beside(listener) as beside:
+        n_tried = PORTS_TRIED if self.port is None else 1
+        port = DEFAULT_PORT if self.port is None else self.port
+        with listening(self.host, port, n_tried=n_tried) as listener, next_listener(listener) as archive_listener:
             name = f"[{self.host}]" if ":" in self.host else self.host
             port = listener.getsockname()[1]
             address = f"http://{name}:{port}/" + (f"?token={quote(self.token, safe='')}" if self.token else "")
             if self.json:
-                ports = {"port": port, "archived_port": beside.getsockname()[1]}
+                ports = {"port": port, "archived_port": archive_listener.getsockname()[1]}
                 display.print_json({"folder": str(folder), "address": address, **ports})
             else:
-                print(f"{folder} is shown at {address}\nCtrl-C ends it.")
+                print(f"{folder} is served at {address}\nCtrl-C ends it.")
             sys.stdout.flush()
             if self.open_browser:
                 import webbrowser
 
                 webbrowser.open(address)
             try:
-                PageServer(app).serve_on(listener, beside)
+                PageServer(app).serve_on(listener, archive_listener)
             finally:
                 app.state.served.close()
 
 
-def show(folder: Path, place: Place, comparisons: Sequence[Path] = ()) -> None:
+def show(folder: Path, place: ServeAddress, comparisons: Sequence[Path] = ()) -> None:
     """Serve the pages of a crawl folder until Ctrl-C."""
     from orienteer.store.folder_view import FolderView
     from orienteer.web.app import create_app
     from orienteer.web.comparisons import read_comparison
 
-    FolderView.open(folder).close()  # says in one line where there is none
+    FolderView.open(folder).close()  # fail early if it is not one
     for path in comparisons:
         read_comparison(path)
     app = create_app(folder, comparisons=comparisons, **place.guarding)
@@ -137,9 +141,9 @@ def show(folder: Path, place: Place, comparisons: Sequence[Path] = ()) -> None:
         say(f"The crawl is still running (process {process}). To stop it: orienteer stop {folder}")
 
 
-def show_library(path: Path | None, place: Place, allow_private: bool = False) -> None:
+def show_library(path: Path | None, place: ServeAddress, allow_private: bool = False) -> None:
     """Serve a library of crawls until Ctrl-C."""
-    from orienteer.library.scheduler import Scheduler, following
+    from orienteer.library.scheduler import RefreshScheduler, running_scheduler
     from orienteer.web.library_app import create_library_app
     from orienteer.wording import counted
 
@@ -147,9 +151,9 @@ def show_library(path: Path | None, place: Place, allow_private: bool = False) -
     chosen.make()
     folder = chosen.path.absolute()
     app = create_library_app(folder, allow_private=allow_private, **place.guarding)
-    with following(Scheduler(app.state.here.jobs)):
+    with running_scheduler(RefreshScheduler(app.state.library_state.jobs)):
         place.serve(app, folder)
-    alive = [job for job in app.state.here.jobs.all() if job.is_alive]
+    alive = [job for job in app.state.library_state.jobs.all() if job.is_alive]
     if alive:
         where = "" if path is None else f" --library {path}"
         say(f"{counted(len(alive), 'job is', 'jobs are')} still running. To see them: orienteer jobs{where}")

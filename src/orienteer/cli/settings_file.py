@@ -1,4 +1,4 @@
-"""The settings file that is named on the command line."""
+"""The TOML file of `--settings`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def tables_in(path: Path | None) -> dict[str, dict[str, Any]]:
-    """Its tables, as crawl.toml has them; none where no file is named."""
+    """Return its tables, as in crawl.toml; empty if no file is given."""
     from orienteer.ledger.plan import tables_of
 
     return {} if path is None else tables_of(_text_of(path), str(path))

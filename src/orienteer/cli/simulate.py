@@ -1,4 +1,4 @@
-"""`orienteer simulate`: a crawl of a graph that is known."""
+"""`orienteer simulate`: simulate a crawl of a known graph."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 from orienteer.cli import display, order_file, trust_option
 from orienteer.cli.web_argument import loaded_web, url_of
 from orienteer.errors import InputError
+from orienteer.graph.defaults import DAMPING, POLICY
 from orienteer.graph.page_names import page_named
 
 if TYPE_CHECKING:
@@ -25,38 +26,36 @@ if TYPE_CHECKING:
     from orienteer.policies.policy import Policy
     from orienteer.progress import Progress
 
-_SOURCES_SHOWN = 10
+_SOURCES_LISTED = 10
 
 
 def simulate(
     graph: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
-    policy: str = typer.Option(
-        "certified", "--policy", "-p", help="What to fetch next, such as windowed-rankmass:window=0.05."
-    ),
-    settings: list[str] = typer.Option([], "--set", help="A setting of the policy, as name=value; may be repeated."),
+    policy: str = typer.Option(POLICY, "--policy", "-p", help="Crawl policy, such as windowed-rankmass:window=0.05."),
+    settings: list[str] = typer.Option([], "--set", help="Setting of the policy, as name=value; may be repeated."),
     until: float | None = typer.Option(None, help="Stop when this coverage is proved, such as 0.98."),
     confidence: float | None = typer.Option(
         None,
-        help="Also measure by random walks, with this confidence, such as 0.999; stop by what comes first.",
+        help="Also measure by random walks with this confidence, such as 0.999; stop at the first of the two.",
     ),
-    rng: int = typer.Option(0, min=0, help="With --confidence: start of the random numbers of the walks."),
+    rng: int = typer.Option(0, min=0, help="With --confidence: random seed of the walks."),
     budget: int | None = typer.Option(None, help="Stop after this many pages."),
     by_certificate: bool = typer.Option(
-        False, "--by-certificate", help="Stop by the certificate, whatever the policy."
+        False, "--by-certificate", help="Stop by the certificate, not by the policy's own proof."
     ),
     trust: str = typer.Option(trust_option.DEFAULT, help=trust_option.HELP),
-    damping: float = typer.Option(0.85, help="Chance that a surfer follows a link."),
-    workers: int = typer.Option(1, help="Requests in flight at once."),
-    delay: float | None = typer.Option(None, help="Pause of a host between two fetches, in virtual seconds."),
+    damping: float = typer.Option(DAMPING, help="Probability that a surfer follows a link."),
+    workers: int = typer.Option(1, help="Concurrent requests."),
+    delay: float | None = typer.Option(None, help="Delay between two requests to a host, in virtual seconds."),
     latency: float = typer.Option(0.0, help="Duration of a fetch, in virtual seconds."),
     order_out: Path | None = typer.Option(None, help=order_file.HELP),
-    explain: str | None = typer.Option(None, help="Say why this page (id or URL) came when it did."),
-    format: str | None = typer.Option(None, help="Format of GRAPH, if the name does not give it."),
+    explain: str | None = typer.Option(None, help="Explain the position of this page (id or URL) in the crawl order."),
+    format: str | None = typer.Option(None, help="Format of GRAPH, if not clear from its name."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Crawl a graph with a policy, and say what was proved and what is true.
+    """Simulate a crawl of a graph with a policy; compare the proved coverage with the true one.
 
-    Exit code 0: the goal was reached (the coverage, or else the budget, or else all there is); 3: it was not.
+    Exit code 0: the goal is reached (the coverage; without one, the budget, or all pages); 3: it is not.
 
     Example: [bold]orienteer simulate web.npz --policy certified --until 0.98[/bold]
     """
@@ -66,7 +65,7 @@ def simulate(
     from orienteer.policies.focused import FocusedPolicy
     from orienteer.policies.policy_spec import PolicySpec
 
-    # What can be wrong without looking at the graph is said before it is read.
+    # Check everything that does not need the graph before reading it.
     name, _, in_name = policy.partition(":")
     spec = PolicySpec.of_texts(name, [*(part for part in in_name.split(",") if part.strip()), *settings])
     goal = Goal(until, budget, by_certificate, confidence=confidence)
@@ -94,17 +93,18 @@ def simulate(
             _print_explanation(web, explanation, trace.n_fetched)
         if isinstance(chosen, FocusedPolicy):
             display.console().print(
-                f"{spec.name} looks for a topic, and hears of none here: see orienteer compare --topic.", style="dim"
+                f"{spec.name} is a focused policy, and this simulation has no topic: see orienteer compare --topic.",
+                style="dim",
             )
-    if not facts["goal_reached"]:
+    if not facts["ending"].is_success:
         raise typer.Exit(3)
 
 
 def _check_time(workers: int, latency: float) -> None:
     if workers < 1:
-        raise InputError(f"--workers is {workers}; a crawl needs at least one")
+        raise InputError("--workers: 1 or more")
     if not 0 <= latency < float("inf"):
-        raise InputError(f"--latency is {latency}; it must be 0 or more seconds")
+        raise InputError("--latency: 0 or more seconds")
 
 
 def _run(
@@ -116,7 +116,7 @@ def _run(
     rng: int,
     progress: Progress,
 ) -> tuple[Trace, Cost]:
-    """Simulate, and measure what it cost."""
+    """Simulate the crawl, and measure its cost."""
     from orienteer.crawl.simulate import simulate as simulated
     from orienteer.evaluate.cost import measured
 
@@ -130,11 +130,11 @@ def _run(
 
 
 def _facts(trace: Trace, goal: Goal, proves: bool, trust: NDArray[np.float64], progress: Progress) -> dict[str, Any]:
-    """What is told of a crawl; the truth beside it is computed here."""
+    """Return the facts about a crawl, with the true coverage, computed here."""
     from orienteer.graph.pagerank import pagerank
 
     rank = pagerank(trace.graph, trust, trace.damping, 1e-9, progress=progress)
-    bounds = trace.certificate
+    bounds, ending = trace.certificate, goal.ending(trace.stopped_because)
     facts = {
         "n_pages": trace.graph.n_pages,
         "n_links": trace.graph.n_links,
@@ -144,7 +144,8 @@ def _facts(trace: Trace, goal: Goal, proves: bool, trust: NDArray[np.float64], p
         "budget": goal.budget,
         "n_fetched": trace.n_fetched,
         "stopped_because": trace.stopped_because,
-        "goal_reached": goal.is_reached(trace.stopped_because, trace.n_fetched),
+        "ending": ending,
+        "goal_reached": ending.goal_reached,
         "own_guarantee": _own_guarantee(trace, proves, goal),
         "certificate": {"lower": bounds.lower, "upper": bounds.upper, "text": str(bounds)},
         "measured": None if trace.measured is None else trace.measured.as_dict(),
@@ -162,16 +163,16 @@ def _own_guarantee(trace: Trace, proves: bool, goal: Goal) -> float | None:
         return None
     if trace.guarantees is not None:
         return float(trace.guarantees[-1])
-    # Step by step only the guarantee that the crawl was stopped by is kept.
+    # A step-by-step crawl stores only the guarantee that it was stopped by.
     return None if goal.by_certificate else trace.proved
 
 
 def _print_facts(facts: dict[str, Any], measured: Measured | None) -> None:
-    """The figures as people read them."""
+    """Print the figures as a table."""
     from rich.table import Table
 
     from orienteer.graph.proved import percent
-    from orienteer.inspect.surveyed import measured_in_words
+    from orienteer.inspect.survey_progress import describe_measured
     from orienteer.pages.stop_reason import StopReason
     from orienteer.wording import goal_share
 
@@ -183,10 +184,10 @@ def _print_facts(facts: dict[str, Any], measured: Measured | None) -> None:
         "policy": facts["policy"],
         "trusted pages": f"{facts['n_trusted']:,}",
         "pages fetched": f"{facts['n_fetched']:,} ({share} of the graph)",
-        "stopped because": facts["stopped_because"] + ("" if facts["goal_reached"] else ", before its goal"),
+        "stopped because": facts["stopped_because"] + ("" if facts["ending"].is_success else ", before its goal"),
         "policy's own proof": "" if own is None else f"at least {percent(own)}, while it crawled",
         "certificate": f"{facts['certificate']['text']} of all rank: the best that the links prove",
-        "measured": "" if measured is None else measured_in_words(measured, claimed),
+        "measured": "" if measured is None else describe_measured(measured, claimed),
         "true coverage": f"{100 * facts['true_coverage']:.2f} % (known in a simulation only)",
         "pushes": f"{facts['n_pushes']:,}, which read {facts['n_links_read']:,} links" if facts["n_pushes"] else "",
         "CPU time": f"{facts['cpu_s']:.2f} s",
@@ -200,38 +201,40 @@ def _print_facts(facts: dict[str, Any], measured: Measured | None) -> None:
     display.console().print(table)
 
 
-def _as_dict(web: LinkGraph, told: Explanation) -> dict[str, Any]:
+def _as_dict(web: LinkGraph, explanation: Explanation) -> dict[str, Any]:
     return {
-        "page": told.page,
-        "url": url_of(web, told.page),
-        "position": told.position,
-        "frontier_position": told.frontier_position,
-        "trust": told.trust,
-        "mass": told.mass,
-        "sources": [{"page": page, "url": url_of(web, page), "share": share} for page, share in told.sources],
+        "page": explanation.page,
+        "url": url_of(web, explanation.page),
+        "position": explanation.position,
+        "frontier_position": explanation.frontier_position,
+        "trust": explanation.trust,
+        "mass": explanation.mass,
+        "sources": [{"page": page, "url": url_of(web, page), "share": share} for page, share in explanation.sources],
     }
 
 
-def _print_explanation(web: LinkGraph, told: Explanation, n_fetched: int) -> None:
+def _print_explanation(web: LinkGraph, explanation: Explanation, n_fetched: int) -> None:
     out = display.console()
-    url = url_of(web, told.page)
-    out.print(f"\n[bold]Page {told.page}[/bold]", end="")
+    url = url_of(web, explanation.page)
+    out.print(f"\n[bold]Page {explanation.page}[/bold]", end="")
     out.print(f" {url}" if url else "", markup=False)
-    if told.position is not None:
-        out.print(f"It was fetched as number {told.position + 1:,} of {n_fetched:,}.")
-    elif told.frontier_position is not None:
-        out.print(f"It was not fetched: by mass {told.frontier_position:,} pages of the frontier come before it.")
+    if explanation.position is not None:
+        out.print(f"It was fetched as number {explanation.position + 1:,} of {n_fetched:,}.")
+    elif explanation.frontier_position is not None:
+        out.print(
+            f"It was not fetched: by mass {explanation.frontier_position:,} pages of the frontier come before it."
+        )
     else:
         out.print("It was not fetched: no fetched page links to it.")
-    when = "when it was fetched" if told.position is not None else "when the crawl ended"
-    out.print(f"Its mass {when}: {told.mass:.3g}, of which {told.trust:.3g} is its own trust.")
-    if told.sources:
+    when = "when it was fetched" if explanation.position is not None else "when the crawl ended"
+    out.print(f"Its mass {when}: {explanation.mass:.3g}, of which {explanation.trust:.3g} is its own trust.")
+    if explanation.sources:
         table = display.columns_table(None, ("share of its mass", True), ("from page", True), ("url", False))
-        for page, share in told.sources[:_SOURCES_SHOWN]:
+        for page, share in explanation.sources[:_SOURCES_LISTED]:
             table.add_row(display.share(share, 1.0), str(page), _plain(url_of(web, page)))
         out.print(table)
-        if len(told.sources) > _SOURCES_SHOWN:
-            out.print(f"and {len(told.sources) - _SOURCES_SHOWN:,} more fetched pages that link to it")
+        if len(explanation.sources) > _SOURCES_LISTED:
+            out.print(f"and {len(explanation.sources) - _SOURCES_LISTED:,} more fetched pages that link to it")
 
 
 def _plain(url: str | None) -> str:

@@ -1,4 +1,4 @@
-"""`orienteer status`: how a crawl stands."""
+"""`orienteer status`: the state of a crawl."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
     from orienteer.inspect.folder_status import FolderStatus
 
-_SEEDS_SHOWN = 3
-_OUTCOMES_SHOWN = 8
+_SEEDS_LISTED = 3
+_OUTCOMES_LISTED = 8
 
 
 def status(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Show the state of a crawl: what was asked for, what is proved, what happened to the pages, host by host.
+    """Show the state of a crawl: its goal, the coverage, the outcomes of pages, and its hosts.
 
-    The crawl may be running meanwhile.
+    The crawl may be running.
 
     Example: [bold]orienteer status example.org-crawl[/bold]
     """
@@ -40,7 +40,7 @@ def status(
 
 
 def print_status(found: FolderStatus) -> None:
-    """The status as people read it."""
+    """Print the status as text."""
     from rich.text import Text
 
     from orienteer.cli.wording import add_fact, facts_grid, plain
@@ -48,28 +48,28 @@ def print_status(found: FolderStatus) -> None:
     out = display.console()
     out.print(Text.assemble((plain(str(found.folder)), "bold"), ": " + _running(found)), soft_wrap=True)
     rows = facts_grid()
-    for name, fact in (*settings_in_words(found), *progress_in_words(found)):
+    for name, fact in (*describe_settings(found), *describe_progress(found)):
         add_fact(rows, name, fact)
     out.print(rows)
     if found.epochs:
-        from orienteer.cli.epoch_display import epochs_table, savings_in_words
+        from orienteer.cli.epoch_display import describe_savings, epochs_table
 
         out.print()
         out.print(epochs_table(found.epochs))
-        out.print(savings_in_words(found.epochs))
+        out.print(describe_savings(found.epochs))
     if found.hosts:
         out.print(_hosts_table(found))
         out.print(_other_hosts(found))
 
 
-def settings_in_words(found: FolderStatus) -> list[tuple[str, str]]:
-    """What the crawl was asked to do."""
+def describe_settings(found: FolderStatus) -> list[tuple[str, str]]:
+    """Return the settings of the crawl, as (name, text)."""
     from orienteer.cli.wording import counted, plain
-    from orienteer.inspect.status_in_words import goal_in_words
+    from orienteer.inspect.status_text import describe_goal
 
     crawl, scope = found.plan.crawl, found.plan.scope
-    seeds = ", ".join(plain(seed, 200) for seed in crawl.seeds[:_SEEDS_SHOWN])
-    more = len(crawl.seeds) - _SEEDS_SHOWN
+    seeds = ", ".join(plain(seed, 200) for seed in crawl.seeds[:_SEEDS_LISTED])
+    more = len(crawl.seeds) - _SEEDS_LISTED
     limits = [
         scope.kind,
         f"only {', '.join(map(plain, scope.allow))}" if scope.allow else "",
@@ -78,7 +78,7 @@ def settings_in_words(found: FolderStatus) -> list[tuple[str, str]]:
     ]
     return [
         ("seeds", f"{seeds} and {more:,} more" if more > 0 else seeds),
-        ("goal", goal_in_words(crawl)),
+        ("goal", describe_goal(crawl)),
         ("policy", f"{plain(crawl.policy)}, damping {crawl.damping:g}"),
         ("topic", "as in topic.toml" if crawl.topic else ""),
         ("scope", "; ".join(limit for limit in limits if limit)),
@@ -86,28 +86,28 @@ def settings_in_words(found: FolderStatus) -> list[tuple[str, str]]:
     ]
 
 
-def progress_in_words(found: FolderStatus) -> list[tuple[str, str]]:
-    """What has become of it so far."""
+def describe_progress(found: FolderStatus) -> list[tuple[str, str]]:
+    """Return the progress of the crawl, as (name, text)."""
     from orienteer.cli.wording import counted, moment, size
-    from orienteer.inspect.status_in_words import (
-        coverage_in_words,
-        coverage_of_epoch_in_words,
-        impossible_goal_in_words,
-        measured_in_words,
-        of_reachable_in_words,
-        parts_in_words,
-        rendered_in_words,
-        stopped_in_words,
+    from orienteer.inspect.status_text import (
+        describe_assets,
+        describe_coverage,
+        describe_epoch_coverage,
+        describe_impossible_goal,
+        describe_measured,
+        describe_reachable,
+        describe_rendered,
+        describe_stopped,
+        describe_suspect,
+        describe_unarchived,
         supposed,
-        suspect_in_words,
-        unarchived_in_words,
     )
     from orienteer.pages.states import PageState
 
     first, last = found.first_time, found.last_time
-    proved = found.library if found.epochs else found.certificate
-    impossible = impossible_goal_in_words(found)
-    wants_reachable = not found.epochs and (impossible or found.plan.crawl.of_reachable)
+    proved = found.proved
+    impossible = describe_impossible_goal(found)
+    has_reachable_goal = not found.epochs and (impossible or found.plan.crawl.of_reachable)
     waiting = (found.figures or {}).get("n_frontier") if found.figures_are_current else None
     frontier = f"{waiting:,} wait in the frontier; " if isinstance(waiting, int) else ""
     duplicates = [
@@ -115,15 +115,15 @@ def progress_in_words(found: FolderStatus) -> list[tuple[str, str]]:
         f"{found.n_near_duplicates:,} nearly" if found.n_near_duplicates else "",
     ]
     return [
-        ("began", moment(first) if first is not None else "nothing has come in yet"),
+        ("began", moment(first) if first is not None else "no response yet"),
         ("last page", moment(last) if last is not None else ""),
-        ("stopped", stopped_in_words(found)),
-        ("out of reach", impossible),
-        ("coverage", coverage_in_words(found)),
-        ("", "" if proved is None or not wants_reachable else of_reachable_in_words(proved)),
-        ("" if not found.epochs else "in this epoch", measured_in_words(found)),
+        ("result", describe_stopped(found)),
+        ("unreachable", impossible),
+        ("coverage", describe_coverage(found)),
+        ("", "" if proved is None or not has_reachable_goal else describe_reachable(proved)),
+        ("" if not found.epochs else "in this epoch", describe_measured(found)),
         ("assumed", "" if proved is None else supposed(proved)),
-        ("in this epoch", coverage_of_epoch_in_words(found)),
+        ("in this epoch", describe_epoch_coverage(found)),
         ("fetched", counted(found.n_fetched, "page")),
         ("redirects", f"{found.n_redirects:,}" if found.n_redirects else ""),
         (
@@ -132,18 +132,25 @@ def progress_in_words(found: FolderStatus) -> list[tuple[str, str]]:
         ),
         ("failed", _pages(found, PageState.FAILED, found.n_failed)),
         ("blocked", _pages(found, PageState.BLOCKED, found.n_blocked)),
-        ("rendered", rendered_in_words(found.rendered)),
-        ("suspect", suspect_in_words(found.n_suspect)),
-        ("not kept", unarchived_in_words(found.n_unarchived)),
-        ("shown with", parts_in_words(found.parts)),
+        ("rendered", describe_rendered(found.rendered)),
+        ("suspect", describe_suspect(found.n_suspect)),
+        ("not archived", describe_unarchived(found.n_unarchived)),
+        ("assets", describe_assets(found.assets)),
         ("on topic", "" if found.n_on_topic is None else counted(found.n_on_topic, "page")),
-        ("known", f"{frontier}{found.n_urls:,} URLs seen, inside the scope and outside"),
-        ("duplicates", ", ".join(part for part in duplicates if part)),
+        ("known", frontier + _known(found)),
+        ("duplicates", ", ".join(filter(None, duplicates))),
         ("fetching", _fetching(found)),
         ("workers", _workers(found)),
-        ("archive", "" if found.stored is None else found.stored.in_words()),
+        ("archive", "" if found.stored is None else found.stored.describe()),
         ("on disk", f"archive {size(found.archive_bytes)}, database {size(found.database_bytes)}"),
     ]
+
+
+def _known(found: FolderStatus) -> str:
+    from orienteer.cli.wording import counted
+
+    outside = f"; {counted(found.n_urls_outside, 'URL')} outside" if found.n_urls_outside else ""
+    return f"{counted(found.n_urls, 'URL')} in scope{outside}"
 
 
 def _running(found: FolderStatus) -> str:
@@ -153,19 +160,19 @@ def _running(found: FolderStatus) -> str:
 
 
 def _fetching(found: FolderStatus) -> str:
-    """What is being asked for now, while it is running."""
-    from orienteer.inspect.fetching import fetching_in_words, fetching_of
+    """Describe the requests in flight, while the crawl runs."""
+    from orienteer.inspect.fetching import describe_fetching, fetching_of
 
     figures = found.figures or {}
-    return "" if found.holder is None else fetching_in_words(fetching_of(figures), int(figures.get("n_under_way", 0)))
+    return "" if found.holder is None else describe_fetching(fetching_of(figures), int(figures.get("n_in_flight", 0)))
 
 
 def _workers(found: FolderStatus) -> str:
-    """While it is running."""
-    from orienteer.inspect.workers_in_words import workers_in_words, workers_of
+    """Describe the workers, while the crawl runs."""
+    from orienteer.inspect.workers_text import describe_workers, workers_of
 
     figures = found.figures or {}
-    return "" if found.holder is None else workers_in_words(workers_of(figures), int(figures.get("n_workers_died", 0)))
+    return "" if found.holder is None else describe_workers(workers_of(figures), int(figures.get("n_workers_died", 0)))
 
 
 def _pages(found: FolderStatus, state: int, n_pages: int) -> str:
@@ -174,7 +181,7 @@ def _pages(found: FolderStatus, state: int, n_pages: int) -> str:
 
     outcomes = found.outcomes(PageState(state))
     pages = counted(n_pages, "page")
-    return f"{pages}: {tally(outcomes, _OUTCOMES_SHOWN)}" if outcomes else pages
+    return f"{pages}: {tally(outcomes, _OUTCOMES_LISTED)}" if outcomes else pages
 
 
 def _other_hosts(found: FolderStatus) -> str:
@@ -183,7 +190,7 @@ def _other_hosts(found: FolderStatus) -> str:
     n_more, n_known = found.n_hosts - len(found.hosts), found.n_hosts_known - found.n_hosts
     more = f"and {counted(n_more, 'more host')} with pages" if n_more else ""
     known = f"{counted(n_known, 'host is', 'hosts are')} known by links only" if n_known else ""
-    return "; ".join(part for part in (more, known) if part)
+    return "; ".join(filter(None, (more, known)))
 
 
 def _hosts_table(found: FolderStatus) -> Table:

@@ -1,4 +1,4 @@
-"""`orienteer survey --graph`: the survey of pages of a graph that is known as a whole."""
+"""`orienteer survey --graph`: the survey of pages of a complete graph."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def survey_on_graph(
     from orienteer.graph.page_names import pages_in_file
 
     if fetched is None:
-        raise InputError("--graph: which pages? --fetched names a file of them, an id or a URL a line")
+        raise InputError("--graph needs --fetched: a file of pages, an id or a URL per line")
     with display.progress_bar() as progress:
         web = loaded_web(path, None, progress)
         pages = pages_in_file(web, fetched)

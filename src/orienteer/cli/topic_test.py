@@ -1,4 +1,4 @@
-"""`orienteer topic test`: how well a topic tells pages."""
+"""`orienteer topic test`: how well a topic classifies pages."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _NONE = "–"
 
 
 def examine(
-    topic: Path = typer.Argument(help="Topic file (TOML): its kind, its settings, and where the examples are."),
-    folds: int = typer.Option(5, help="Parts of the examples; each is scored by a topic trained on the others."),
-    by_site: bool = typer.Option(False, "--by-site", help="Whole sites in each part: as on sites it has never seen."),
-    rng: int = typer.Option(0, help="Start of the random numbers; another one gives other parts."),
+    topic: Path = typer.Argument(help="Topic file (TOML): kind of the topic, its settings and examples."),
+    folds: int = typer.Option(5, help="Number of folds; each is scored by a topic trained on the others."),
+    by_site: bool = typer.Option(False, "--by-site", help="Keep each site within one fold, to test on new sites."),
+    rng: int = typer.Option(0, help="Random seed of the folds."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Say how well a topic tells its examples: precision, recall, F1 and average precision, by cross-validation.
+    """Test how well a topic classifies its examples: precision, recall, F1 and average precision, cross-validated.
 
-    A topic that needs no training (keywords, url-pattern, labels) scores all examples as it is.
+    A topic that needs no training (keywords, url-pattern, labels) scores all examples directly.
 
     Example: [bold]orienteer topic test courses.toml --folds 5[/bold]
     """
@@ -70,8 +70,8 @@ def _print(file: TopicFile, found: TopicTest, n_folds: int, by_site: bool) -> No
     table = facts_grid()
     add_fact(table, "topic", f"{plain(str(file.path))} ({file.kind})")
     add_fact(table, "examples", f"{n_on:,} on topic, {counted(len(found.is_on_topic) - n_on, 'other')}")
-    add_fact(table, "tested", _way(n_folds, by_site))
-    add_fact(table, "precision", f"{_figure(used.precision)} of the pages taken for on topic are")
+    add_fact(table, "tested", _method_text(n_folds, by_site))
+    add_fact(table, "precision", f"{_figure(used.precision)} of the pages classified as on topic are")
     add_fact(table, "recall", f"{_figure(used.recall)} of the pages on topic are found")
     add_fact(table, "F1", _figure(used.f1) + _spread(found, file.threshold, n_folds))
     add_fact(table, "average precision", _figure(found.average_precision()))
@@ -90,9 +90,9 @@ def _thresholds(file: TopicFile) -> list[float]:
     return sorted({*_THRESHOLDS, file.threshold})
 
 
-def _way(n_folds: int, by_site: bool) -> str:
+def _method_text(n_folds: int, by_site: bool) -> str:
     if n_folds == 1:
-        return "on all examples, as it is (it learns nothing from them)"
+        return "on all examples, without training"
     return f"{n_folds} folds" + (", each of whole sites" if by_site else "")
 
 
@@ -117,5 +117,5 @@ def _as_dict(quality: Quality) -> dict[str, Any]:
 
 
 def _number(value: float) -> float | None:
-    """As JSON knows it."""
+    """Return None instead of NaN, which JSON lacks."""
     return None if math.isnan(value) else value

@@ -1,4 +1,4 @@
-"""`orienteer topic train-policy`: a policy learns on other sites how to find the pages of a topic."""
+"""`orienteer topic train-policy`: train a focused policy on other sites."""
 
 from __future__ import annotations
 
@@ -13,25 +13,23 @@ from orienteer.errors import InputError
 
 
 def train_policy(
-    policy: str = typer.Argument(help="context-graph or apprentice, with settings as in apprentice:discount=0.4."),
+    policy: str = typer.Argument(help="context-graph or apprentice, with settings such as apprentice:discount=0.4."),
     sites: list[Path] = typer.Argument(
-        metavar="SITE...", help="Crawl folders, or WARC files, of other sites with pages on topic."
+        metavar="SITE...", help="Crawl folders or WARC files of other sites with pages on topic."
     ),
-    topic: Path | None = typer.Option(
-        None, metavar="FILE", help="Topic file: what is on topic there; default: the topic of each crawl."
-    ),
+    topic: Path | None = typer.Option(None, metavar="FILE", help="Topic file; default: the topic of each crawl."),
     out: Path | None = typer.Option(
         None,
         "--output",
         "-o",
-        help="Write what was learned to this .npz; default: TOPIC-POLICY.npz beside the topic file, or POLICY.npz.",
+        help="The .npz file to write; default: TOPIC-POLICY.npz next to the topic file, or POLICY.npz.",
     ),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Let a policy learn on other sites what leads to pages on topic, and keep what it has learned.
+    """Train a focused policy on other sites, and store the model.
 
-    A context-graph learns from what pages say, how many links they are away from a page on topic; an apprentice learns
-    from the words of links, what following them is worth. Untrained, they cannot lead a crawl.
+    A context-graph learns to estimate from the text of a page its distance in links to a page on topic; an apprentice
+    learns the value of a link from its words. Without training they cannot guide a crawl.
 
     Example: [bold]orienteer topic train-policy apprentice other-crawl --topic courses.toml -o apprentice.npz[/bold]
 
@@ -41,13 +39,13 @@ def train_policy(
     from orienteer.policies.model_file import write_model
 
     spec = checked_spec(policy)
-    place = out or (Path(f"{spec.name}.npz") if topic is None else topic.with_name(f"{topic.stem}-{spec.name}.npz"))
-    if not place.parent.is_dir():
-        raise InputError(f"{place}: the folder {place.parent} does not exist")
+    path = out or (Path(f"{spec.name}.npz") if topic is None else topic.with_name(f"{topic.stem}-{spec.name}.npz"))
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: the folder {path.parent} does not exist")
     started = time.monotonic()
     with display.progress_bar() as progress:
         trained, learned_from = policy_trained_on(spec, sites, topic, progress)
-    write_model(place, trained)
+    write_model(path, trained)
     train_s = time.monotonic() - started
     if json:
         facts = [
@@ -55,16 +53,16 @@ def train_policy(
         ]
         display.print_json(
             {"policy": str(spec), "topic": None if topic is None else str(topic), "sites": facts,
-             "threshold": trained.threshold, "model": str(place), "train_s": round(train_s, 3)}
+             "threshold": trained.threshold, "model": str(path), "train_s": round(train_s, 3)}
         )  # fmt: skip
         return
     table = facts_grid()
     add_fact(table, "policy", str(spec))
-    add_fact(table, "topic", "that of each crawl" if topic is None else plain(str(topic)))
+    add_fact(table, "topic", "the topic of each crawl" if topic is None else plain(str(topic)))
     for site in learned_from:
-        told = f"{plain(str(site.path))}: {counted(site.n_pages, 'page')}, {site.n_on_topic:,} on topic"
-        add_fact(table, "site", told)
+        line = f"{plain(str(site.path))}: {counted(site.n_pages, 'page')}, {site.n_on_topic:,} on topic"
+        add_fact(table, "site", line)
     add_fact(table, "time", f"{train_s:.1f} s")
-    add_fact(table, "model", f"{plain(str(place))} ({size(place.stat().st_size)})")
-    add_fact(table, "to use it", f"--policy {spec.with_model(plain(str(place)))}")
+    add_fact(table, "model", f"{plain(str(path))} ({size(path.stat().st_size)})")
+    add_fact(table, "to use it", f"--policy {spec.with_model(plain(str(path)))}")
     display.console().print(table)

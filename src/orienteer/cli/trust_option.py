@@ -1,4 +1,4 @@
-"""`--trust`: the pages a crawl starts from, as a person names them."""
+"""`--trust`: the trusted pages of a surfer, as named on the command line."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orienteer.errors import InputError, OrienteerError
+from orienteer.graph.defaults import N_TRUSTED
 from orienteer.graph.page_names import is_number, page_named
 
 if TYPE_CHECKING:
@@ -22,14 +23,15 @@ HELP = (
     "Trusted pages: top:K (highest PageRank), host-homes, uniform, ids:1,2,3, or a FILE of lines `page \\[weight]`, "
     "where a page is an id or a URL."
 )
-DEFAULT = "top:160"  # what the papers trusted
+DEFAULT = f"top:{N_TRUSTED}"  # as in Python: see graph.pagerank.crawl_trust
 
 _WAYS = "top:K, host-homes, uniform, ids:1,2,3, or a file"
 _HOME_URL = re.compile(r"https?://[^/?#]+/?", re.IGNORECASE)
 
 
 def trust_named(web: LinkGraph, text: str, progress: Progress) -> NDArray[np.float64]:
-    """The trust that `text` stands for; one number a page, summing to 1."""
+    """Return the trust vector that `text` describes: one number per page, summing to 1."""
+    from orienteer.graph.pagerank import highest_ranked
     from orienteer.graph.trust import trust_vector
 
     kind, colon, rest = text.partition(":")
@@ -38,22 +40,14 @@ def trust_named(web: LinkGraph, text: str, progress: Progress) -> NDArray[np.flo
     if text == "host-homes":
         return trust_vector(web.n_pages, host_homes(web))
     if kind == "top" and colon:
-        return trust_vector(web.n_pages, top_pages(web, _whole_number(rest), progress))
+        return trust_vector(web.n_pages, highest_ranked(web, _whole_number(rest), progress))
     if kind == "ids" and colon:
         return trust_vector(web.n_pages, _listed(web, rest))
     return trust_vector(web.n_pages, _in_file(web, Path(text)))
 
 
-def top_pages(web: LinkGraph, n: int, progress: Progress) -> NDArray[np.int64]:
-    """The n pages of the highest uniform PageRank (all, if there are fewer); ties by the lowest id."""
-    from orienteer.graph.pagerank import pagerank
-
-    rank = pagerank(web, tolerance=1e-9, progress=progress)
-    return (-rank).argsort(kind="stable")[:n]
-
-
 def host_homes(web: LinkGraph) -> NDArray[np.int64]:
-    """A page for each host: the first whose URL has the path "/", or else the one that most pages link to."""
+    """Return one page per host: the first whose URL has the path "/", else the page with the most in-links."""
     import numpy as np
 
     if web.hosts is None:
@@ -61,7 +55,7 @@ def host_homes(web: LinkGraph) -> NDArray[np.int64]:
     is_home = np.zeros(web.n_pages, np.bool_)
     if web.urls is not None:
         is_home = np.fromiter((_HOME_URL.fullmatch(url) is not None for url in web.urls), np.bool_, web.n_pages)
-    # Among home pages the first is wanted, so their in-links are not looked at.
+    # Among home pages the first one wins, so their in-links are ignored.
     in_links = np.where(is_home, 0, web.in_degrees())
     best_first = np.lexsort((np.arange(web.n_pages), -in_links, ~is_home, web.hosts))
     return best_first[np.unique(web.hosts[best_first], return_index=True)[1]]
@@ -103,7 +97,7 @@ def _in_file(web: LinkGraph, path: Path) -> dict[int, float]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines that say something, with their numbers."""
+    """Yield the lines that are neither empty nor comments, with their numbers."""
     from orienteer.files.compressed import text_of
 
     text = text_of(path, f"--trust {path}", f"no such file (trusted pages are {_WAYS})")
@@ -113,7 +107,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _page_and_weight(web: LinkGraph, line: str) -> tuple[int, float]:
-    # A name in the place of a URL may hold spaces, so only what follows the last one, or a tab, can be a weight.
+    # Page names that are not URLs may contain spaces: only text after the last space, or a tab, is a weight.
     name, tab, rest = line.partition("\t")
     if not tab:
         if web.urls is not None and web.urls.find(line) is not None:

@@ -1,4 +1,4 @@
-"""`orienteer upload`: send the archive of a crawl to an object store."""
+"""`orienteer upload`: upload the archive of a crawl to an object store."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from orienteer.cli import display
+from orienteer.cli import display, interruption
 from orienteer.cli.running import say
 from orienteer.cli.settings_file import tables_in
 
@@ -15,22 +15,22 @@ from orienteer.cli.settings_file import tables_in
 def upload(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     archive_to: str | None = typer.Option(
-        None, metavar="URL", help="Where to, such as s3://bucket/prefix; default: as in crawl.toml."
+        None, metavar="URL", help="Destination, such as s3://bucket/prefix; default: as in crawl.toml."
     ),
     drop_local: bool | None = typer.Option(
-        None, "--drop-local/--keep-local", help="Delete files here once their upload is confirmed."
+        None, "--drop-local/--keep-local", help="Delete local files once their upload is confirmed."
     ),
-    settings: Path | None = typer.Option(None, help="A TOML file with settings, as in crawl.toml: [store]."),
+    settings: Path | None = typer.Option(None, help="TOML file with settings, as in the table store of crawl.toml."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Send the archive of a crawl to an object store, or what of it is not there yet (extra: storage).
+    """Upload the archive files of a crawl that are not in the object store yet (extra: storage).
 
-    A crawl with --archive-to does this by itself; this command is for what could not be sent, and for crawls that were
-    made without. It also allows to read an archive from the place that is named, for a folder that somebody else made.
+    A crawl with --archive-to uploads by itself; this command is for failed uploads, and for crawls without it. It also
+    permits reading the archive from --archive-to, for a folder made by another user.
 
     Credentials come from the environment (AWS_ACCESS_KEY_ID and so on) or from the files of AWS.
 
-    Exit code 0: all of it is there; 3: it is not.
+    Exit code 0: all files are uploaded; 3: some are not; 130: interrupted.
 
     Example: [bold]orienteer upload example.org-crawl --archive-to s3://bucket/example.org[/bold]
     """
@@ -38,8 +38,9 @@ def upload(
 
     stopped = False
 
-    def stop(*_: object) -> None:
+    def stop(number: int, _: object) -> None:
         nonlocal stopped
+        interruption.remember(number)
         stopped = True
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -49,7 +50,7 @@ def upload(
             archive_to=archive_to,
             drop_local=drop_local,
             settings=tables_in(settings),
-            tell=None if json else say,
+            notify=None if json else say,
             is_stopped=lambda: stopped,
         )
     finally:
@@ -61,7 +62,7 @@ def upload(
         from orienteer.cli.wording import counted, plain
 
         done = f"{counted(report.n_files, 'file')}, {report.n_stored:,} in {plain(report.archive_to, 200)}"
-        rest = f", {report.n_waiting:,} not uploaded" if report.n_waiting else ""
-        display.console().print(f"{done}{rest}", soft_wrap=True)
+        waiting = f", {report.n_waiting:,} not uploaded" if report.n_waiting else ""
+        display.console().print(f"{done}{waiting}", soft_wrap=True)
     if report.n_waiting:
-        raise typer.Exit(3)
+        raise typer.Exit(interruption.exit_code() if stopped else 3)

@@ -1,4 +1,4 @@
-"""`orienteer verify`: whether what a crawl folder claims, or a certificate of it, follows from what it holds."""
+"""`orienteer verify`: check the coverage of a crawl folder, or a certificate of it, against its data."""
 
 from __future__ import annotations
 
@@ -9,32 +9,33 @@ import typer
 
 from orienteer.cli import display
 
-_DOES_NOT_HOLD = 3
+_HAS_DIFFERENCES = 3
 
 
 def verify(
     paths: list[Path] = typer.Argument(
-        metavar="[CERTIFICATE] DIR", help="A crawl folder; before it, a certificate to be compared with it."
+        metavar="[CERTIFICATE] DIR", help="Crawl folder; before it, optionally, a certificate to compare with it."
     ),
-    quick: bool = typer.Option(False, "--quick", help="With a certificate: do not read every archived page again."),
-    read_stored: bool = typer.Option(
-        False, "--read-stored", help="With a certificate: read what is in object storage again."
-    ),
+    quick: bool = typer.Option(False, "--quick", help="Trust crawl.db; do not read the archived pages."),
+    read_stored: bool = typer.Option(False, "--read-remote", help="Also read archive files in object storage."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Check that the coverage a crawl claims follows from its folder: the certificate, and the survey's walks.
+    """Verify the coverage of a crawl from its folder: the proved bounds, and the random walks.
 
-    Everything is recomputed from the pages and the seed of the walks; no page is fetched, and nothing is written. With
-    a certificate that somebody made (orienteer certificate), that is compared with the folder: its figures, the digests
-    of the archive, what the archived pages say, and whether the page shows what its data say. Where the crawl has gone
-    on since, it is checked for the moment that it is of.
+    Every archived page is read again and compared with crawl.db, and the coverage is recomputed from the pages and the
+    random seed of the walks; nothing is fetched or written. If the archive does not confirm some fetched pages, the
+    bounds without them come first. A certificate (orienteer certificate) is compared with the folder: its figures, the
+    digests of the archive, and the text of the page with its data. If the crawl has continued since, it is checked for
+    the time of the certificate.
 
-    Exit code 0: all is as it says; 3: it is not, and each difference is a line; 2: it cannot be read.
+    Exit code 0: verified; 3: there are differences, one line each; 2: the folder or the certificate cannot be read.
 
     Example: [bold]orienteer verify example.org.html example.org-crawl[/bold]
     """
     from orienteer.errors import InputError
     from orienteer.inspect.verify import verify as verified
+    from orienteer.store.folder_view import FolderView
+    from orienteer.store.wrong_digests import n_wrong_digests
 
     if len(paths) > 2:
         raise InputError("verify takes a crawl folder, or a certificate and a crawl folder")
@@ -43,17 +44,18 @@ def verify(
             raise InputError(f"{paths[0]} is a folder; the certificate comes first: orienteer verify CERTIFICATE DIR")
         return _verify_certificate(paths[0], paths[1], quick, read_stored, json)
     if paths[0].is_file():
-        raise InputError(f"{paths[0]} is a file; to compare a certificate, name the crawl folder, too")
-    if quick or read_stored:
-        raise InputError("--quick and --read-stored are for comparing a certificate with a folder")
+        raise InputError(f"{paths[0]} is a file; to check a certificate, add the crawl folder")
     with display.progress_bar() as progress:
-        found = verified(paths[0], progress)
+        found = verified(paths[0], progress, quick, read_stored)
+    with FolderView.open(paths[0]) as folder:
+        n_wrong = n_wrong_digests(folder)
     if json:
-        display.print_json(found.as_dict())
+        display.print_json(found.as_dict() | {"n_wrong_digests": n_wrong})
     else:
-        _say(found.problems or (str(found),))
+        notes = [*found.notes, *([_on_digests(n_wrong, paths[0])] if n_wrong else [])]
+        _print((*(found.problems or (str(found),)), *(f"note: {note}" for note in notes)))
     if not found.holds:
-        raise typer.Exit(_DOES_NOT_HOLD)
+        raise typer.Exit(_HAS_DIFFERENCES)
 
 
 def _verify_certificate(certificate: Path, folder: Path, quick: bool, read_stored: bool, json: bool) -> None:
@@ -64,12 +66,23 @@ def _verify_certificate(certificate: Path, folder: Path, quick: bool, read_store
     if json:
         display.print_json(found.as_dict())
     else:
-        _say((*(found.problems or (str(found),)), *(f"note: {note}" for note in found.notes)))
+        _print((*(found.problems or (str(found),)), *(f"note: {note}" for note in found.notes)))
     if not found.holds:
-        raise typer.Exit(_DOES_NOT_HOLD)
+        raise typer.Exit(_HAS_DIFFERENCES)
 
 
-def _say(lines: Iterable[str]) -> None:
+def _on_digests(n_wrong: int, folder: Path) -> str:
+    """Describe records with a wrong digest, which do not affect the coverage."""
+    from orienteer.wording import counted
+
+    records = counted(n_wrong, "WARC record states", "WARC records state")
+    return (
+        f"{records} the payload digest of the rendered page, as version 0.2.0 wrote them; `orienteer repair {folder}` "
+        "corrects them"
+    )
+
+
+def _print(lines: Iterable[str]) -> None:
     for line in lines:
         text = line[:1].upper() + line[1:].removesuffix(".") + "."
         display.console().print(text, soft_wrap=True, markup=False, highlight=False)

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def loaded_web(path: Path, format: str | None, progress: Progress) -> LinkGraph:
-    """The graph of a file, a folder or a crawl, with the hosts that its URLs tell where it has none of its own."""
+    """Load the graph of a file, a folder or a crawl; hosts come from its URLs if it has none of its own."""
     from orienteer.graph.link_graph import LinkGraph
 
     return hosted(LinkGraph.load(path, format, progress=progress))
 
 
 def hosted(web: LinkGraph) -> LinkGraph:
-    """The same graph, with the hosts that its URLs tell where it has none of its own."""
+    """Return the graph with hosts from its URLs, if it has none of its own."""
     from orienteer.graph.hosts import with_hosts
 
     return with_hosts(web) if web.hosts is None and web.urls is not None else web

@@ -1,4 +1,4 @@
-"""Lists of facts on the screen, and the words for them (see orienteer.wording)."""
+"""Two-column lists of facts on the screen; formatting is in orienteer.wording."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 
 def facts_grid() -> Table:
-    """A plain two-column list: a name, and what there is to say of it, which may run over several lines."""
+    """Return an empty two-column list: a name, and a text that may wrap."""
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2, 0, 0))
@@ -35,7 +35,7 @@ def facts_grid() -> Table:
 
 
 def add_fact(table: Table, name: str, fact: str | RenderableType) -> None:
-    """One fact of a list; an empty one is left out. Markup in it is taken for text."""
+    """Add a fact to a list, unless it is empty. Markup in it is printed as text."""
     from rich.text import Text
 
     if fact:

@@ -1,7 +1,7 @@
-"""A crawl of a graph that is known: what would be fetched, in which order, and when it could stop.
+"""Simulate a crawl of a known graph: what would be fetched, in which order, and when it could stop.
 
-Without politeness the policy runs in bulk over the graph. With it, or when asked to go step by step, the same Crawl
-that fetches real pages is driven here with virtual time; without delays and with one worker both give the same order.
+Without politeness the policy runs in bulk over the graph. With it, or with `step_by_step`, virtual time drives the same
+Crawl that fetches real pages; without delays and with one worker both give the same order.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ from orienteer.crawl.trace import Trace
 from orienteer.errors import InputError
 from orienteer.frontier.politeness import ANY_TIME, Politeness
 from orienteer.graph.coverage import Coverage
+from orienteer.graph.defaults import POLICY
 from orienteer.graph.link_graph import LinkGraph, expect_graph
-from orienteer.graph.push import Links
-from orienteer.graph.survey.crawl_survey import SurveyStart
-from orienteer.graph.trust import Trust, trust_vector
+from orienteer.graph.pagerank import crawl_trust
+from orienteer.graph.push import LinkRows
+from orienteer.graph.survey.crawl_survey import SurveyStart, survey_seed
+from orienteer.graph.trust import Trust
 from orienteer.pages.stop_reason import StopReason
 from orienteer.policies import make_policy
-from orienteer.policies.focused import FocusedPolicy, LabelledWeb, WebText, heard_relevance
+from orienteer.policies.focused import FocusedPolicy, LabelledWeb, WebText, checked_partial_relevance
 from orienteer.policies.policy import Policy, Run, TrustedPages
 from orienteer.policies.policy_state import check_policy
 from orienteer.progress import Progress, silent
@@ -37,7 +39,7 @@ Latency = Callable[[int, np.random.Generator], float]
 
 def simulate(
     graph: LinkGraph,
-    policy: str | Policy = "certified",
+    policy: str | Policy = POLICY,
     trust: Trust = None,
     until: float | None = None,
     budget: int | None = None,
@@ -56,10 +58,12 @@ def simulate(
 ) -> Trace:
     """Crawl `graph` from its trusted pages until a coverage is proved, a budget spent, or nothing is left.
 
+    Without `trust` the 160 pages of the highest PageRank are trusted alike, as by `orienteer simulate`; weights of 1
+    for all pages make a crawl that starts everywhere.
     With `until`, a policy that proves coverage stops by its own guarantee (or `by_certificate`), any other by the
     certificate. With a `confidence` the coverage is measured as well, by random walks whose pages are part of the
     order, and it stops by what comes first. `politeness` with `workers` and `latency_s` (seconds, or a function of page
-    and rng) simulates time. A focused policy hears the `relevance` (in [0, 1], one number a page, or NaN for none) and
+    and rng) simulates time. A focused policy gets the `relevance` (in [0, 1], one number a page, or NaN for none) and
     the `text` of the pages it has fetched. `rng` is a NumPy generator or a seed for one; without, the numbers are the
     same every time.
 
@@ -70,8 +74,10 @@ def simulate(
     expect_graph(graph)
     chosen = policy if isinstance(policy, Policy) else make_policy(policy, **policy_settings)
     goal = Goal(until, budget, by_certificate, confidence=confidence)
-    trusted = TrustedPages.of(trust_vector(graph.n_pages, trust))
-    labelled = LabelledWeb(graph, None if relevance is None else heard_relevance(graph.n_pages, relevance), text)
+    trusted = TrustedPages.of(crawl_trust(graph, trust, progress))
+    labelled = LabelledWeb(
+        graph, None if relevance is None else checked_partial_relevance(graph.n_pages, relevance), text
+    )
     if workers < 1:
         raise InputError(f"workers is {workers}; a crawl needs at least one")
     if politeness is not None and politeness.per_host and graph.hosts is None:
@@ -95,7 +101,7 @@ def simulate(
 
 def _in_bulk(web: LabelledWeb, policy: Policy, trusted: TrustedPages, goal: Goal, progress: Progress) -> Trace:
     graph = web.graph
-    if not policy.knows_truth:  # those are for simulation only, and never kept
+    if not policy.knows_truth:  # those are for simulation only, and never stored
         check_policy(policy)
     run = policy.run_on(web, trusted) if isinstance(policy, FocusedPolicy) else policy.run(graph, trusted)
     limit = min(goal.budget or graph.n_pages, graph.n_pages)
@@ -110,8 +116,8 @@ def _in_bulk(web: LabelledWeb, policy: Policy, trusted: TrustedPages, goal: Goal
 def _drive(
     run: Run, limit: int, until: float | None, coverage: Coverage | None, graph: LinkGraph, progress: Progress
 ) -> StopReason:
-    """Advance in growing stretches; with a coverage to watch, cut the order where it suffices. Why it stopped."""
-    links = Links.of(graph)
+    """Advance in growing stretches; cut the order where the coverage suffices. Return why it stopped."""
+    links = LinkRows.of(graph)
     own_target = until if until is not None and coverage is None else 2.0
     done, stretch = 0, _FIRST_STRETCH
     while True:
@@ -128,7 +134,7 @@ def _drive(
         if run.n_fetched >= limit:
             return StopReason.BUDGET if limit < graph.n_pages else StopReason.FRONTIER_EMPTY
         done = run.n_fetched
-        stretch = max(_FIRST_STRETCH, done // 4)  # what is fetched past the page that suffices is in vain
+        stretch = max(_FIRST_STRETCH, done // 4)  # what is fetched past the page that suffices is wasted work
         progress("fetching", done, limit)
 
 
@@ -165,24 +171,24 @@ def _stepped(
     generator: np.random.Generator,
     progress: Progress,
 ) -> Trace:
-    """Drive a Crawl with virtual time: up to `workers` fetches are under way at once."""
+    """Drive a Crawl with virtual time: up to `workers` fetches are in flight at once."""
     graph = web.graph
     if policy.knows_truth:
-        policy.see(graph, trusted)  # type: ignore[attr-defined]
+        policy.learn_truth(graph, trusted)  # type: ignore[attr-defined]
     hosts = graph.hosts
     crawl = Crawl(policy, trusted, goal, politeness, None if hosts is None else hosts[trusted.pages])
     if goal.until is not None and goal.confidence is not None:
-        crawl.begin_survey(SurveyStart(goal.until, goal.confidence, generator.bytes(16).hex(), width=workers))
+        crawl.begin_survey(SurveyStart(goal.until, goal.confidence, survey_seed(generator.bytes(16)), width=workers))
     now = 0.0
-    under_way: list[tuple[float, int, int]] = []  # (when it is back, running number, page)
+    in_flight: list[tuple[float, int, int]] = []  # (when it is back, running number, page)
     times: list[float] = []
     n_started = 0
     while True:
-        while len(under_way) < workers and (page := crawl.next(now)) is not None:
-            heapq.heappush(under_way, (now + max(0.0, latency(page, generator)), n_started, page))
+        while len(in_flight) < workers and (page := crawl.next(now)) is not None:
+            heapq.heappush(in_flight, (now + max(0.0, latency(page, generator)), n_started, page))
             n_started += 1
-        if under_way:
-            now, _, page = heapq.heappop(under_way)
+        if in_flight:
+            now, _, page = heapq.heappop(in_flight)
             links = graph.links(page)
             crawl.fetched(page, links, now, None if hosts is None else hosts[links], about=web.about(page))
             times.append(now)
@@ -192,7 +198,7 @@ def _stepped(
             now = max(now, later)
         else:
             break
-        if crawl.stopped_because is not None and not under_way:
+        if crawl.stopped_because is not None and not in_flight:
             break
     coverage, proved = crawl.coverage, crawl.guarantee
     return Trace(

@@ -13,7 +13,7 @@ from orienteer.errors import InputError
 from orienteer.graph.coverage import Coverage
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.proved import Certificate, percent
-from orienteer.graph.push import Links
+from orienteer.graph.push import LinkRows
 from orienteer.graph.survey.measured import Measured
 from orienteer.notebook import data_frame, facts_html
 from orienteer.pages.stop_reason import StopReason
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a page stands where it stands.
+    """Why a page has its position.
 
-    `position` is its place in the order of fetches, or None; `mass` what the known links had given it when the crawl
-    ended (or when it was fetched), `sources` the fetched pages that link to it with the share of mass each passes on.
+    `position` is its index in the order of fetches, or None; `mass` the mass from known links when the crawl ended (or
+    when it was fetched), `sources` the fetched pages that link to it with the share of mass each passes on.
     """
 
     page: int
@@ -43,12 +43,12 @@ class Explanation:
 class Trace:
     """The order of fetches and what was proved.
 
-    There are two proofs. `proved` is what the crawl itself knew when it stopped: by its policy, or by the certificate
-    where that was watched; None if nobody watched. It may be a little less than `certificate`, which is computed
-    afterwards from all links of the pages fetched, and is the best that they prove. `guarantee` is the better of both.
-    `guarantees` (where the policy itself proves any) is what it knew after each page. `measured` is what random walks
-    said, where they were asked for. `times_s` are the virtual times of the fetches where time was simulated. `n_pushes`
-    and `n_links_read` are the work of the certificate where it was watched, else that of the policy.
+    There are two proofs. `proved` is the coverage when the crawl stopped, proved by its policy or by the certificate;
+    None if the crawl computed neither. It may be a little less than `certificate`, which is computed afterwards from
+    all links of the pages fetched, and is the best that they prove. `guarantee` is the better of both. `guarantees`
+    (where the policy itself proves coverage) has a value after each page. `measured` is the estimate by random walks,
+    where there was a survey. `times_s` are the virtual times of the fetches where time was simulated. `n_pushes` and
+    `n_links_read` are the work of the certificate where the crawl computed it, else that of the policy.
     """
 
     policy: str
@@ -83,22 +83,22 @@ class Trace:
         return coverage.certificate()
 
     def fetches_until(self, coverage: float) -> int | None:
-        """How many of the fetches the tight certificate needs to prove this coverage; None if all do not suffice."""
+        """Return how many of the fetches prove this coverage by the tight certificate; None if all do not."""
         return self._coverage().fetch(self.order, self._links(), coverage) or None
 
     def certificates(self, positions: NDArray[np.int64]) -> list[Certificate]:
-        """The bounds after each of these numbers of fetches (increasing)."""
+        """Return the bounds after each of these numbers of fetches (increasing)."""
         coverage, links = self._coverage(), self._links()
-        found, done = [], 0
+        certificates, done = [], 0
         for position in positions.tolist():
             coverage.fetch(self.order[done:position], links)
             coverage.settle(links, 1e-6)
-            found.append(coverage.certificate())
+            certificates.append(coverage.certificate())
             done = position
-        return found
+        return certificates
 
     def explain(self, page: int) -> Explanation:
-        """Why this page came when it did, or has not come yet."""
+        """Explain why this page was fetched when it was, or has not been fetched yet."""
         if not 0 <= page < self.graph.n_pages:
             raise InputError(f"page {page} is not in the graph (pages are 0 to {self.graph.n_pages - 1})")
         at = np.flatnonzero(self.order == page)
@@ -119,17 +119,17 @@ class Trace:
         return Explanation(page, position, trust, float(coverage.p[page]), frontier_position, sources)
 
     def as_dict(self) -> dict[str, NDArray[Any] | list[str]]:
-        """A row for each fetch, in order, as columns: `page`, and `url`, `guarantee` and `time_s` where known."""
+        """Return one row per fetch, in order, as columns: `page`, and `url`, `guarantee`, `time_s` where known."""
         urls = None if self.graph.urls is None else [self.graph.urls[page] for page in self.order.tolist()]
         known: dict[str, Any] = {"url": urls, "guarantee": self.guarantees, "time_s": self.times_s}
         return {"page": self.order} | {name: values for name, values in known.items() if values is not None}
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The same as a data frame; its index is the place in the order."""
+        """Return the same as a data frame; its index is the position in the order."""
         return data_frame(self.as_dict())
 
     def _sources(self, page: int, fetched: NDArray[np.uint32], trust: float) -> tuple[tuple[int, float], ...]:
-        """The fetched pages that link to `page`, with the share of the page's mass that each passed on."""
+        """Return the fetched pages that link to `page`, with the share of the page's mass that each passed on."""
         linking = np.intersect1d(self.graph.reverse().links(page), fetched)
         if len(linking) == 0:
             return ()
@@ -147,15 +147,15 @@ class Trace:
         inside[fetched] = True
         known = self.graph.only_links_of(inside)
         rank = pagerank(known, self.trusted.vector(self.graph.n_pages), self.damping, 1e-9)
-        # pagerank sends what is on dangling pages back to trust; undo that scaling to get x = d W x + t.
+        # pagerank returns the mass of dangling pages to trust; undo that scaling to get x = d W x + t.
         on_dangling = float(rank[known.out_degrees() == 0].sum())
         return rank / (1 - self.damping + self.damping * on_dangling)
 
     def _coverage(self) -> Coverage:
         return Coverage(self.trusted.vector(self.graph.n_pages), self.damping)
 
-    def _links(self) -> Links:
-        return Links.of(self.graph)
+    def _links(self) -> LinkRows:
+        return LinkRows.of(self.graph)
 
     def __repr__(self) -> str:
         proved = "" if self.proved is None else f"{self.proved:.4f} proved, "

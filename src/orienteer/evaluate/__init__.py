@@ -1,1 +1,1 @@
-"""How good is a policy? Several of them on one graph whose truth is known: what each covers, proves and costs."""
+"""Evaluation of policies and seeds on graphs with known truth: coverage, proofs and cost."""

@@ -1,17 +1,17 @@
-"""Several policies on one graph: what each covers, what is proved of it, and what it costs.
+"""Compare policies on one graph: the coverage, the proofs and the cost of each.
 
-The truth, which no crawl knows, is the PageRank personalized by the trust. For each policy and each level (say 0.98) we
-count the fetches until
+The truth, unknown to a crawl, is the PageRank personalized by the trust. For each policy and each level (such as 0.98)
+the comparison counts the fetches until
 
-- *actual*: the pages fetched hold that share of the true rank;
-- *own*: the policy itself has proved it, where it proves anything;
-- *certified*: the certificate, the best bound that the links seen so far allow, has proved it;
-- *measured*: random walks, whose pages count, have measured it, or it was proved, whichever came first. That is another
-  crawl for each level, step by step; it is done where a `confidence` is asked for.
+- *actual*: the fetched pages have that share of the true rank;
+- *own*: the policy itself has proved it, if it proves anything;
+- *certified*: the certificate, the best bound that the links of fetched pages allow, has proved it;
+- *measured*: random walks, whose pages count, have measured it, or it was proved, whichever came first. This takes
+  another crawl for each level, step by step; it is done if a `confidence` is given.
 
-A policy runs until it has proved the highest level itself (the certificate has then, too: it is the better bound), or,
-proving nothing itself, until the certificate has. It stops earlier at the budget, or where nothing is left to fetch.
-RankMass and its kin push ever smaller amounts if driven further, for nothing: `whole` does that all the same.
+A policy runs until it has proved the highest level itself (then the certificate has, too, as the better bound), or, if
+it proves nothing, until the certificate has. It stops earlier at the budget, or when nothing is left to fetch. RankMass
+and its variants would push ever smaller amounts beyond that, without benefit; `whole` continues nevertheless.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from orienteer.evaluate.cost import Cost, measured
 from orienteer.evaluate.metrics import Curve, cumulative_rank, first_reaching, sample_positions
 from orienteer.graph import shapes
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.graph.pagerank import pagerank
-from orienteer.graph.trust import Trust, trust_vector
+from orienteer.graph.pagerank import crawl_trust, pagerank
+from orienteer.graph.trust import Trust
 from orienteer.pages.stop_reason import StopReason
 from orienteer.policies import all_policies
 from orienteer.policies.focused import FocusedPolicy
@@ -41,7 +41,7 @@ from orienteer.progress import Progress, silent
 
 LEVELS = (0.90, 0.98, 0.99)
 
-_TRUTH = 1e-10  # L1 error of the ranks that everything is measured by
+_TRUTH = 1e-10  # L1 error of the true ranks
 _CURVE_POSITIONS = 240
 _CERTIFICATE_POSITIONS = 60  # each costs pushes
 _MEASURES = ("actual", "own", "certified", "measured", "uniform")
@@ -50,11 +50,10 @@ _STEPS = 1000  # of progress, for each policy
 
 @dataclass(frozen=True)
 class PolicyResult:
-    """One policy's crawl.
+    """The result of one policy.
 
     `fetches` has, by measure (actual, own, certified, measured, uniform), the fetches until each level, None for never.
-    `curves` are actual, own (where `proves`), lower and upper (the certificate's bounds), and uniform (where it was
-    asked for).
+    `curves` are actual, own (if `proves`), lower and upper (the certificate's bounds), and uniform (if requested).
     """
 
     policy: str
@@ -82,10 +81,10 @@ class PolicyResult:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Policies on one graph, the soonest certified first.
+    """Policies on one graph, sorted by the fetches until certified.
 
-    `ceilings` are curves that no order can surpass, the highest ranks added up: one for each truth (actual, and uniform
-    where it was asked for).
+    `ceilings` are upper bounds for any order, the cumulated highest ranks: one for each truth (actual, and uniform if
+    requested).
     """
 
     n_pages: int
@@ -99,11 +98,11 @@ class Comparison:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """What was counted: actual, own, certified, and perhaps measured and uniform."""
+        """The measures that were counted: actual, own, certified, and optionally measured and uniform."""
         return tuple(self.results[0].fetches)
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """Return all results, for JSON."""
         return {
             "n_pages": self.n_pages,
             "n_links": self.n_links,
@@ -130,10 +129,12 @@ def compare(
     rng: int = 0,
     progress: Progress = silent,
 ) -> Comparison:
-    """Run the policies (all but the focused ones, if none is named) from the same trusted pages.
+    """Run the policies (by default all but the focused ones) from the same trusted pages.
 
-    `uniform` also counts the rank of a surfer who may start anywhere. `whole` fetches on to the budget or the end. With
-    a `confidence` the coverage is also measured by random walks, whose random numbers begin at `rng`.
+    Without `trust` these are the pages that `simulate` trusts.
+
+    `uniform` also counts the rank of a surfer who starts anywhere. `whole` continues to the budget or the end. With a
+    `confidence` the coverage is also measured by random walks, seeded by `rng`.
 
     >>> found = compare(shapes.star(9), ["rankmass", "random"], trust=[0], levels=[0.5])
     >>> [(result.policy, result.fetches["actual"]) for result in found.results]
@@ -142,15 +143,15 @@ def compare(
     specs = _specs(policies)
     levels = checked_levels(levels)
     goal = Goal(None if whole else levels[-1], budget, confidence=confidence)
-    weights = trust_vector(graph.n_pages, trust)
+    weights = crawl_trust(graph, trust, progress)
     truths = {"actual": pagerank(graph, weights, damping, _TRUTH, progress=progress)}
     if uniform:
         truths["uniform"] = pagerank(graph, None, damping, _TRUTH, progress=progress)
     results = []
     for k, spec in enumerate(specs):
-        watch = _part_of(progress, str(spec), k, len(specs))
+        watch = _progress_of(progress, str(spec), k, len(specs))
         results.append(_result(graph, spec, weights, damping, goal, levels, truths, rng, watch))
-    most = max(result.n_fetched for result in results)
+    longest = max(result.n_fetched for result in results)
     return Comparison(
         n_pages=graph.n_pages,
         n_links=graph.n_links,
@@ -159,7 +160,7 @@ def compare(
         levels=levels,
         budget=budget,
         results=tuple(sorted(results, key=_soonest_certified)),
-        ceilings={name: _ceiling(rank, most) for name, rank in truths.items()},
+        ceilings={name: _ceiling(rank, longest) for name, rank in truths.items()},
     )
 
 
@@ -174,7 +175,7 @@ def _result(
     rng: int,
     progress: Progress,
 ) -> PolicyResult:
-    """Run one policy and measure it."""
+    """Run one policy and measure its results and cost."""
     warm_up(spec, damping, with_hosts=graph.hosts is not None)
     policy = spec.make(damping)
     with measured() as cost:
@@ -205,7 +206,7 @@ def _fetches_until_measured(
     graph: LinkGraph, spec: PolicySpec, trust: NDArray[np.float64], damping: float, goal: Goal, level: float, rng: int,
     progress: Progress,
 ) -> int | None:  # fmt: skip
-    """Another crawl, which stops by walks or proof at this level; None if it ends before."""
+    """Return the fetches of another crawl, until walks or a proof reach this level; None if it ends earlier."""
     trace = simulate(
         graph, spec.make(damping), trust, level, goal.budget, confidence=goal.confidence, rng=rng, progress=progress
     )
@@ -222,7 +223,7 @@ def _certificate_curves(trace: Trace) -> dict[str, Curve]:
 
 
 def warm_up(spec: PolicySpec, damping: float, with_hosts: bool, step_by_step: bool = False) -> None:
-    """Have the kernels compiled or loaded, so that what is measured next does not pay for them."""
+    """Compile or load the kernels, so that this is not part of the next measurement."""
     star = shapes.star(5)
     web = LinkGraph(star.offsets, star.targets, np.arange(6, dtype=np.int32) if with_hosts else None)
     simulate(web, spec.make(damping), [0], until=0.5, by_certificate=True, step_by_step=step_by_step)
@@ -235,7 +236,7 @@ def _ceiling(rank: NDArray[np.float64], n_fetched: int) -> Curve:
 
 def _specs(policies: Sequence[str | PolicySpec]) -> list[PolicySpec]:
     unfocused = [name for name, kind in all_policies().items() if not issubclass(kind, FocusedPolicy)]
-    given = [PolicySpec.parse(one) if isinstance(one, str) else one for one in policies or unfocused]
+    given = [PolicySpec.parse(spec) if isinstance(spec, str) else spec for spec in policies or unfocused]
     return list({str(spec): spec for spec in given}.values())
 
 
@@ -244,25 +245,25 @@ def checked_levels(levels: Sequence[float]) -> tuple[float, ...]:
         raise InputError("levels: at least one share of the rank is needed, such as 0.98")
     for level in levels:
         if not 0 < level < 1:
-            raise InputError(f"levels: {level} is no share of the rank between 0 and 1, such as 0.98")
+            raise InputError(f"levels: {level} is not a share of the rank between 0 and 1, such as 0.98")
     return tuple(sorted(set(levels)))
 
 
 def _soonest_certified(result: PolicyResult) -> tuple[float, ...]:
-    """The key to sort by: fetches until certified, then until actual, the highest level first; never comes last."""
+    """Return the sort key: fetches until certified, then until actual, the highest level first; never sorts last."""
     counts = (*reversed(result.fetches["certified"]), *reversed(result.fetches["actual"]))
     return tuple(float("inf") if count is None else count for count in counts)
 
 
-def _part_of(progress: Progress, name: str, part: int, n_parts: int) -> Progress:
-    """The progress of one policy as a part of that of all."""
+def _progress_of(progress: Progress, name: str, position: int, n_policies: int) -> Progress:
+    """Return the progress of one policy, scaled to its share of the whole comparison."""
 
-    def show(stage: str, done: int, total: int) -> None:
+    def report(stage: str, done: int, total: int) -> None:
         share = min(done / total, 1.0) if total else 0.0
-        progress(name, int(_STEPS * (part + share)), _STEPS * n_parts)
+        progress(name, int(_STEPS * (position + share)), _STEPS * n_policies)
 
-    show("", 0, 1)
-    return show
+    report("", 0, 1)
+    return report
 
 
 def _curve_dict(curve: Curve) -> dict[str, list[Any]]:

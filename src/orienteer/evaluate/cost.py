@@ -1,4 +1,4 @@
-"""What a piece of work cost this process: CPU time and memory."""
+"""The cost of a piece of work in this process: CPU time and memory."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _RESET_PEAK = Path("/proc/self/clear_refs")
 class Cost:
     """`cpu_s` counts all threads of the process.
 
-    `memory_bytes` is how far its resident memory rose above where it stood when the work began. On Linux that is exact.
-    Elsewhere the peak of a process cannot be reset, so work that stays below an earlier peak counts as 0.
+    `memory_bytes` is the rise of its peak resident memory above that at the begin of the work. On Linux it is exact. On
+    other systems the peak of a process cannot be reset, so work that stays below an earlier peak counts as 0.
     """
 
     cpu_s: float = 0.0
@@ -30,7 +30,7 @@ class Cost:
 
 @contextmanager
 def measured() -> Iterator[Cost]:
-    """A Cost that is filled in when the block ends."""
+    """Yield a Cost that is filled in when the block ends."""
     cost = Cost()
     before = _resident_after_reset()
     started = time.process_time()
@@ -42,8 +42,8 @@ def measured() -> Iterator[Cost]:
 
 
 def _resident_after_reset() -> int:
-    """The resident memory now, which is made the peak to compare with; where that is impossible, the peak so far."""
-    _give_back()
+    """Reset the peak and return the current resident memory; without a reset, return the peak so far."""
+    _release_memory()
     try:
         _RESET_PEAK.write_text("5")
         return _status("VmRSS")
@@ -51,8 +51,8 @@ def _resident_after_reset() -> int:
         return _peak()
 
 
-def _give_back() -> None:
-    """Return freed memory to the system; glibc would keep it, and the next work would seem to need none."""
+def _release_memory() -> None:
+    """Return freed memory to the system; otherwise glibc would reuse it, and the next work would seem to need none."""
     gc.collect()
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
@@ -67,6 +67,6 @@ def _peak() -> int:
 
 
 def _status(name: str) -> int:
-    """A figure of the kernel about this process, in bytes."""
+    """Read a memory figure of this process from the kernel, in bytes."""
     fields = dict(line.split(":", 1) for line in _STATUS.read_text().splitlines())
     return int(fields[name].split()[0]) * 1024

@@ -1,10 +1,9 @@
-"""Focused policies on one task: how soon each finds the pages of a topic.
+"""Compare focused policies on one task: how soon each finds the pages of a topic.
 
-A task is a web, one start page or several, the pages that are targets, and what the crawl hears of a page that it has
-fetched: the truth, or what a classifier makes of the page. The harvest curve is the share of the targets found against
-the pages fetched; targets that cannot be reached from the start do not count. Its area is the mean of that share over
-all pages that can be reached: 0.5 is what an order by chance has, and 1 - (share of targets) / 2 is the best there can
-be.
+A task is a web, one or several start pages, the target pages, and the relevance that the crawl receives for a fetched
+page: the truth, or the result of a classifier. The harvest curve is the share of the targets found as a function of the
+pages fetched; targets that cannot be reached from the start do not count. Its area is the mean of that share over all
+reachable pages: 0.5 for a random order, and at most 1 - (share of targets) / 2.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.navigational import checked_relevance
 from orienteer.graph.reach import distances
 from orienteer.policies import all_policies, make_policy
-from orienteer.policies.focused import FocusedPolicy, WebText, heard_relevance
+from orienteer.policies.focused import FocusedPolicy, WebText, checked_partial_relevance
 from orienteer.policies.policy import Policy
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.policies.trained import TrainedPolicy
@@ -40,13 +39,13 @@ _CURVE_POSITIONS = 400
 
 @dataclass(frozen=True)
 class Task:
-    """Find the targets of a topic from one start page, or several."""
+    """Find the targets of a topic from one or several start pages."""
 
     name: str
     graph: LinkGraph
     starts: tuple[int, ...]
     targets: NDArray[np.bool_]
-    relevance: NDArray[np.float64]  # what the crawl hears; NaN: nothing
+    relevance: NDArray[np.float64]  # what the crawl receives; NaN: nothing
     text: WebText | None = None
 
     @classmethod
@@ -55,12 +54,15 @@ class Task:
         graph: LinkGraph,
         start: int | Sequence[int],
         truth: ArrayLike,
-        heard: ArrayLike | None = None,
+        received: ArrayLike | None = None,
         text: WebText | None = None,
         name: str = "",
         threshold: float = TARGET,
     ) -> Task:
-        """Find the pages whose true relevance is at least the threshold; a crawl hears `heard`, or the truth."""
+        """Create a task whose targets have a true relevance of at least the threshold.
+
+        The crawl receives the relevance `received`, or the truth.
+        """
         relevance = checked_relevance(graph.n_pages, truth)
         starts = (start,) if isinstance(start, int) else tuple(map(int, start))
         for page in starts:
@@ -73,8 +75,8 @@ class Task:
         if not (targets & reached).any():
             what = "no page is relevant" if not targets.any() else "no relevant page can be reached from the start"
             raise InputError(f"{name or 'labels'}: {what} (relevance of {threshold:g} or more)")
-        told = relevance if heard is None else heard_relevance(graph.n_pages, heard)
-        return cls(name, graph, starts, targets & reached, told, text)
+        known = relevance if received is None else checked_partial_relevance(graph.n_pages, received)
+        return cls(name, graph, starts, targets & reached, known, text)
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ class Harvest:
     n_fetched: int
     cpu_s: float
     curve: Curve
-    is_untrained: bool = False  # it would have had to learn on other sites
+    is_untrained: bool = False  # it needs training on other sites
 
     def as_dict(self) -> dict[str, Any]:
         remark = {"untrained": True} if self.is_untrained else {}
@@ -117,7 +119,7 @@ class HarvestComparison:
         return 1 - (self.n_targets - 1) / (2 * self.n_reached)
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """Return all results, for JSON."""
         return {
             "task": self.task,
             "n_pages": self.n_pages,
@@ -129,7 +131,7 @@ class HarvestComparison:
 
 
 def harvest_policies() -> list[str]:
-    """The names of all focused policies, after those that every one of them must beat."""
+    """Return the names of all focused policies, after those of the baselines."""
     return [*_BASELINES, *(name for name, kind in all_policies().items() if issubclass(kind, FocusedPolicy))]
 
 
@@ -139,7 +141,7 @@ def compare_harvests(
     trained: Mapping[str, Policy] | None = None,
     progress: Progress = silent,
 ) -> HarvestComparison:
-    """Run the policies (all focused ones and two that are not, if none is named) on a task, to the last page.
+    """Run the policies (by default all focused ones and two baselines) on a task, to the last page.
 
     `trained` has policies that have learned on other sites, by name; they are run as they are. One that needs training
     and has had none is breadth-first.
@@ -164,7 +166,7 @@ def compare_harvests(
 
 
 def harvest(policy: str, order: NDArray[np.uint32], targets: NDArray[np.bool_], cpu_s: float = 0.0) -> Harvest:
-    """What an order of all pages finds, and when.
+    """Compute the harvest of an order of all pages.
 
     >>> found = harvest("by hand", np.array([2, 0, 1, 3]), np.array([True, False, True, False]))
     >>> found.area, found.pages_until

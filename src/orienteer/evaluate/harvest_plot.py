@@ -35,7 +35,7 @@ def write_harvest_plot(found: HarvestComparison, target: Path) -> Path:
 def harvest_figure(
     rows: Sequence[Sequence[tuple[str, Sequence[HarvestComparison]]]], title: str, dpi: int = 130
 ) -> Figure:
-    """A panel for each group of tasks, with the mean of their curves; the dotted grey line is an order by chance."""
+    """Draw a panel for each group of tasks, with the mean of their curves; the dotted grey line is a random order."""
     from matplotlib.figure import Figure
 
     n_columns = max(map(len, rows))
@@ -65,7 +65,7 @@ def _style(k: int, name: str) -> dict[str, Any]:
 
 
 def _draw(panel: Axes, group: Sequence[HarvestComparison], styles: dict[str, dict[str, Any]], with_areas: bool) -> None:
-    """The mean curves, the largest area first in the legend."""
+    """Draw the mean curves, the largest area first in the legend."""
     curves = {name: np.mean([_on_grid(one, name) for one in group], axis=0) for name in styles}
     areas = {name: np.mean([_result(one, name).area for one in group]) for name in styles}
     for name in sorted(curves, key=lambda name: -areas[name]):

@@ -1,4 +1,4 @@
-"""What is measured of an order of fetches. A *curve* is a value after some numbers of fetches, for plots."""
+"""Metrics of an order of fetches. A *curve* samples a value after some numbers of fetches, for plots."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Curve(NamedTuple):
 
     @classmethod
     def sampled(cls, after_each: NDArray[np.float64], positions: NDArray[np.int64]) -> Curve:
-        """Of the values after each fetch, those at `positions`."""
+        """Sample the values after each fetch at `positions`."""
         return cls(positions, after_each[positions - 1])
 
 
 def cumulative_rank(rank: NDArray[np.float64], order: ArrayLike) -> NDArray[np.float64]:
-    """The rank of the pages fetched so far, after each fetch.
+    """Return the total rank of the pages fetched so far, after each fetch.
 
     >>> cumulative_rank(np.array([0.5, 0.25, 0.25]), [1, 0]).tolist()
     [0.25, 0.75]
@@ -30,7 +30,7 @@ def cumulative_rank(rank: NDArray[np.float64], order: ArrayLike) -> NDArray[np.f
 
 
 def first_reaching(after_each: NDArray[np.float64], level: float) -> int | None:
-    """How many fetches it took until the value was at least `level`; None if it never was.
+    """Return the number of fetches until the value was at least `level`; None if it never was.
 
     >>> first_reaching(np.array([0.25, 0.75]), 0.5), first_reaching(np.array([0.25, 0.75]), 0.9)
     (2, None)
@@ -41,7 +41,7 @@ def first_reaching(after_each: NDArray[np.float64], level: float) -> int | None:
 
 
 def sample_positions(n_fetched: int, n_positions: int) -> NDArray[np.int64]:
-    """About `n_positions` numbers of fetches from 1 to `n_fetched`, increasing.
+    """Return about `n_positions` increasing numbers of fetches from 1 to `n_fetched`.
 
     Half of them grow by a factor, so that a logarithmic axis is filled, and half by a step, so that the end is.
 

@@ -1,4 +1,4 @@
-"""A comparison as plots: what was covered, and what was proved, against the pages fetched.
+"""Plots of a comparison: the coverage, and the proved coverage, against the pages fetched.
 
 Matplotlib is imported when a plot is wanted. Figures are made without pyplot: no state is shared, no window opens.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ENDINGS = (".png", ".svg")
 
-# Paul Tol's "muted" colours and two more: told apart with any kind of colour vision. Markers help where lines are many.
+# Paul Tol's "muted" colours and two more: distinguishable with any kind of colour vision. Markers help with many lines.
 COLOURS = (
     "#332288",
     "#CC6677",
@@ -35,7 +35,7 @@ COLOURS = (
     "#777777",
 )
 MARKERS = "osD^vP<X>*"
-_OPTIMAL = "optimal"  # drawn as what it is: the line that no order can cross
+_OPTIMAL = "optimal"  # drawn as the upper bound of all orders
 _TITLES = {
     "actual": "Share of the true rank among the pages fetched",
     "uniform": "Share of the uniform PageRank among the pages fetched",
@@ -43,7 +43,7 @@ _TITLES = {
 
 
 def checked_target(path: Path) -> Path:
-    """The path, if plots can be written there; otherwise it is better to hear it before the work than after."""
+    """Return the path if plots can be written there; an InputError before the work rather than after it."""
     if path.suffix.lower() not in ENDINGS:
         raise InputError(f"{path}: a plot ends in {' or '.join(ENDINGS)}")
     if not path.parent.is_dir():
@@ -70,7 +70,7 @@ def write_plots(comparison: Comparison, target: Path) -> list[Path]:
 
 
 def coverage_figure(comparison: Comparison, truth: str = "actual") -> Figure:
-    """The rank collected against the pages fetched; the dashed line is the best that any order could do."""
+    """Draw the rank collected against the pages fetched; the dashed line is the upper bound of all orders."""
     figure, axes = _new_figure(comparison, _TITLES[truth])
     ceiling = comparison.ceilings[truth]
     axes.plot(*ceiling, color="black", linestyle="--", linewidth=1.6, zorder=50)
@@ -92,7 +92,7 @@ def coverage_figure(comparison: Comparison, truth: str = "actual") -> Figure:
 
 
 def guarantee_figure(comparison: Comparison) -> Figure:
-    """What is proved against the pages fetched, on an axis where each step to 100 % is as large as it is hard."""
+    """Draw the proved coverage against the pages fetched, on a logarithmic axis of the share missing to 100 %."""
     figure, axes = _new_figure(comparison, "Share of the rank that is proved to be among the pages fetched")
     styles = _styles(comparison)
     at = len(comparison.levels) // 2
@@ -135,7 +135,7 @@ def _new_figure(comparison: Comparison, title: str) -> tuple[Figure, Axes]:
 
 
 def _styles(comparison: Comparison) -> dict[str, dict[str, Any]]:
-    """A colour and a marker for each policy, by its name: the same in every plot of the same policies."""
+    """Return a colour and a marker for each policy by name, so that all plots of the same policies agree."""
     names = sorted(result.policy for result in comparison.results if result.policy != _OPTIMAL)
     styles: dict[str, dict[str, Any]] = {
         name: {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[(k + k // 10) % len(MARKERS)]}
@@ -146,18 +146,18 @@ def _styles(comparison: Comparison) -> dict[str, dict[str, Any]]:
 
 
 def _draw(axes: Axes, curve: Curve, style: dict[str, Any], place: int) -> None:
-    """Draw a curve, the better ones above the others. These tend to coincide, so each has its markers elsewhere."""
+    """Draw a curve, better ones above others; curves may coincide, so their markers are at different positions."""
     markers = (0.02 + 0.013 * (place % 10), 0.13)
     axes.plot(*curve, **style, linewidth=1.6, markersize=4.5, markevery=markers, zorder=40 - place)
 
 
 def _unproved(curve: Curve) -> Curve:
-    """What is missing to 1, for an axis by its logarithm."""
+    """Return the share missing to 1, for a logarithmic axis."""
     return Curve(curve.positions, np.maximum(1 - curve.values, 1e-9))
 
 
 def _first_worth_seeing(curves: list[Curve]) -> int:
-    """Where the first curve leaves the bottom; before that a logarithmic axis would be half filled with nothing."""
+    """Return where the first curve leaves the bottom: before it, half of a logarithmic axis would be empty."""
     left = [
         curve.positions[max(int((curve.values >= 0.05).argmax()) - 1, 0)] for curve in curves if _last(curve) >= 0.05
     ]
@@ -165,11 +165,11 @@ def _first_worth_seeing(curves: list[Curve]) -> int:
 
 
 def _level_axis(axes: Axes, levels: tuple[float, ...]) -> None:
-    """An axis of what is missing to 1, upside down, labelled with what is there; the levels are drawn as lines."""
+    """Set up an inverted axis of the share missing to 1, labelled with the share itself; levels are lines."""
     axes.set_yscale("log")
     axes.set_ylim(1.0, (1 - levels[-1]) / 2)
-    shown = sorted({0.0, 0.5, 0.75, *levels})
-    axes.set_yticks([1 - level for level in shown], [_percent(level) for level in shown])
+    ticks = sorted({0.0, 0.5, 0.75, *levels})
+    axes.set_yticks([1 - level for level in ticks], [_percent(level) for level in ticks])
     axes.set_yticks([], minor=True)
     for level in levels:
         axes.axhline(1 - level, color="#999999", linewidth=0.9, zorder=1)
@@ -177,7 +177,7 @@ def _level_axis(axes: Axes, levels: tuple[float, ...]) -> None:
 
 
 def _legend(axes: Axes, entries: list[tuple[str, dict[str, Any]]], title: str) -> None:
-    """Beside the plot, the best first."""
+    """Draw the legend to the right of the plot, the best first."""
     from matplotlib.lines import Line2D
 
     lines = [Line2D([], [], linewidth=1.8, markersize=5, label=label, **style) for label, style in entries]
@@ -193,7 +193,7 @@ def write_figure(figure: Figure, path: Path) -> None:
     import matplotlib
 
     try:
-        # No time stamp and no random ids: the same comparison gives the same file.
+        # Without time stamp and random ids, equal comparisons give equal files.
         with replaced(path) as new, matplotlib.rc_context({"svg.hashsalt": "orienteer"}):
             figure.savefig(new, metadata={"Date": None} if path.suffix.lower() == ".svg" else {})
     except OSError as error:
@@ -201,7 +201,7 @@ def write_figure(figure: Figure, path: Path) -> None:
 
 
 def _best_first(results: list[PolicyResult], truth: str, at: int) -> list[PolicyResult]:
-    """By the fetches until the level; those that did not reach it, by what they had when the first of all stopped."""
+    """Sort by the fetches until the level, then by the value at the smallest number of fetches of all results."""
     common = min((result.n_fetched for result in results), default=0)
 
     def key(result: PolicyResult) -> tuple[float, float]:

@@ -1,10 +1,10 @@
-"""Several methods of choosing seeds on one graph, or on each of its sites: what their seeds cover.
+"""Compare methods of seed selection on one graph, or on each of its sites, by the cover of their seeds.
 
-The paper's figures: the improvement over random seeds in the pages covered and in the value covered, as the number of
-seeds grows at a fixed number of hops, and as the hops grow at a fixed number of seeds. The exact greedy stands beside
-them as the yardstick. Random is the mean of several draws. On several sites, coverage is the mean of the sites' shares,
-each with the same number of seeds, and the improvement is that of the means: the mean of improvements would be ruled by
-the sites where random finds next to nothing.
+The paper's figures: the improvement over random seeds in the pages covered and in the value covered, by the number of
+seeds at a fixed number of hops, and by the hops at a fixed number of seeds. The exact greedy is the reference. Random
+is the mean of several draws. On several sites, coverage is the mean of the sites' shares, each with the same number of
+seeds, and the improvement is that of the means: the mean of improvements would be dominated by the sites where random
+covers almost nothing.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from orienteer.errors import InputError
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.progress import Progress, silent
 from orienteer.seeds import all_methods, make_method, settings_of
-from orienteer.seeds.cover import Cover, chosen
-from orienteer.seeds.parts import Division, parts_of
+from orienteer.seeds.cover import Cover, choose_seeds
+from orienteer.seeds.page_groups import Division, groups_of
 from orienteer.seeds.seed_method import SeedMethod
 from orienteer.seeds.select import check_numbers
 from orienteer.seeds.value import Value, page_values
 
 RANDOM = "random"
-YARDSTICK = "greedy"
+REFERENCE = "greedy"
 MIN_PAGES = 100  # of a site, as in the paper
 
 N_DRAWS = 20
@@ -35,14 +35,14 @@ _FIXED_SEEDS = 5
 
 
 class Web(NamedTuple):
-    """A graph to choose seeds on, and what its pages are worth."""
+    """A graph to choose seeds on, and the values of its pages."""
 
     graph: LinkGraph
     value: NDArray[np.float64]
 
 
-class Series(NamedTuple):
-    """Shares covered, at each number of seeds or of hops: of the pages, and of the value above 0."""
+class SeedSeries(NamedTuple):
+    """Shares covered by the number of seeds or of hops: of the pages, and of the positive value."""
 
     pages: NDArray[np.float64]
     value: NDArray[np.float64]
@@ -50,16 +50,16 @@ class Series(NamedTuple):
     def of(self, measure: str) -> NDArray[np.float64]:
         return self.pages if measure == "pages" else self.value
 
-    def at(self, place: int) -> tuple[float, float]:
-        """Of pages and of value, at this number of seeds or hops."""
-        return float(self.pages[place - 1]), float(self.value[place - 1])
+    def at(self, n: int) -> tuple[float, float]:
+        """Return the shares of pages and of value at n seeds or hops."""
+        return float(self.pages[n - 1]), float(self.value[n - 1])
 
 
 @dataclass(frozen=True)
 class SeedComparison:
     """`by_seeds` has a series for 1 to `k` seeds at `hops`, `by_hops` one for 1 to `hops` hops at `fixed_seeds`.
 
-    Where all pages are worth the same, pages are all that is measured.
+    If all pages have the same value, only pages are measured.
     """
 
     n_pages: int
@@ -69,22 +69,22 @@ class SeedComparison:
     hops: int
     fixed_seeds: int
     measures: tuple[str, ...]
-    by_seeds: dict[str, Series]
-    by_hops: dict[str, Series]
+    by_seeds: dict[str, SeedSeries]
+    by_hops: dict[str, SeedSeries]
 
-    def improvement(self, series: dict[str, Series], name: str, measure: str) -> NDArray[np.float64]:
-        """Over random: 0.5 is half as much again; NaN where random covers nothing, or less."""
+    def improvement(self, series: dict[str, SeedSeries], name: str, measure: str) -> NDArray[np.float64]:
+        """Return the improvement over random: 0.5 is 50 % more; NaN if random covers nothing, or less."""
         baseline = series[RANDOM].of(measure)
         safe = np.where(baseline > 0, baseline, np.nan)
         return series[name].of(measure) / safe - 1
 
-    def of_yardstick(self, series: dict[str, Series], name: str, measure: str) -> NDArray[np.float64]:
-        """The share of what the exact greedy covers; NaN where that is nothing."""
-        most = series[YARDSTICK].of(measure)
+    def of_reference(self, series: dict[str, SeedSeries], name: str, measure: str) -> NDArray[np.float64]:
+        """Return the cover as a share of that of the exact greedy; NaN if that is 0."""
+        most = series[REFERENCE].of(measure)
         return series[name].of(measure) / np.where(most > 0, most, np.nan)
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """Return all results, for JSON."""
         return {
             "n_pages": self.n_pages,
             "n_webs": self.n_webs,
@@ -96,13 +96,13 @@ class SeedComparison:
             "by_hops": self._series_dict(self.by_hops),
         }
 
-    def _series_dict(self, series: dict[str, Series]) -> dict[str, Any]:
+    def _series_dict(self, series: dict[str, SeedSeries]) -> dict[str, Any]:
         return {
             name: {
                 measure: {
                     "coverage": series[name].of(measure).tolist(),
                     "improvement": _numbers(self.improvement(series, name, measure)),
-                    "of_greedy": _numbers(self.of_yardstick(series, name, measure)),
+                    "of_greedy": _numbers(self.of_reference(series, name, measure)),
                 }
                 for measure in self.measures
             }
@@ -139,18 +139,18 @@ def compare_seeds_on(
 ) -> SeedComparison:
     """Compare all methods on several webs, each of at least k pages and some value; random is the mean of `n_draws`.
 
-    Each web gets k seeds; for fewer no selection of its own is made, because fewer seeds are the first of more.
+    Each web gets k seeds; fewer seeds need no separate selection, because they are a prefix of more.
     """
     webs = [Web(graph, page_values(graph, value)) for graph, value in webs]
     makers = _makers(depth, n_draws)
     fixed = min(_FIXED_SEEDS, k)
-    by_seeds: dict[str, Series] = {}
-    by_hops: dict[str, Series] = {}
+    by_seeds: dict[str, SeedSeries] = {}
+    by_hops: dict[str, SeedSeries] = {}
     for done, (name, make) in enumerate(makers.items()):
         progress(f"seeds by {name}", done, len(makers))
         by_seeds[name] = _mean([_covered(web, make, k, hops) for web in webs])
         each = [_mean([_covered(web, make, fixed, h) for web in webs]).at(fixed) for h in range(1, hops)]
-        by_hops[name] = Series(*np.transpose([*each, by_seeds[name].at(fixed)]))
+        by_hops[name] = SeedSeries(*np.transpose([*each, by_seeds[name].at(fixed)]))
     all_values = np.concatenate([web.value for web in webs])
     return SeedComparison(
         n_pages=len(all_values),
@@ -166,24 +166,25 @@ def compare_seeds_on(
 
 
 def _webs(graph: LinkGraph, values: NDArray[np.float64], per: str | None, k: int) -> list[Web]:
-    """The webs to choose seeds on, with the values of their pages."""
+    """Return the webs to choose seeds on, with the values of their pages."""
     if per is None:
         if k > graph.n_pages:
             raise InputError(f"k is {k:,}, but the graph has {graph.n_pages:,} pages to choose from")
         webs = [Web(graph, values)]
     else:
-        parts = parts_of(graph, Division.of(graph, per))
-        webs = [Web(part.graph, values[part.pages]) for part in parts if len(part.pages) >= max(MIN_PAGES, k)]
+        groups = groups_of(graph, Division.of(graph, per))
+        webs = [Web(group.graph, values[group.pages]) for group in groups if len(group.pages) >= max(MIN_PAGES, k)]
     webs = [web for web in webs if (web.value > 0).any()]
     if not webs:
         raise InputError(
-            "no page is worth anything" if per is None else f"no {per} has {max(MIN_PAGES, k)} pages and any value"
+            "no page has a positive value" if per is None else f"no {per} has {max(MIN_PAGES, k)} pages and any value"
         )
     return webs
 
 
 def _makers(depth: int, n_draws: int) -> dict[str, Callable[[], Sequence[SeedMethod]]]:
-    """By label, what makes the methods whose mean is taken. The paper also looks one link further with max-weight."""
+    """Return factories of methods by label; results are means over the methods. As in the paper, max-weight runs at
+    two depths."""
     makers: dict[str, Callable[[], Sequence[SeedMethod]]] = {}
     for name, kind in all_methods().items():
         if name == RANDOM:
@@ -196,22 +197,22 @@ def _makers(depth: int, n_draws: int) -> dict[str, Callable[[], Sequence[SeedMet
     return makers
 
 
-def _covered(web: Web, make: Callable[[], Sequence[SeedMethod]], k: int, hops: int) -> Series:
-    """The shares that 1 to k seeds cover."""
+def _covered(web: Web, make: Callable[[], Sequence[SeedMethod]], k: int, hops: int) -> SeedSeries:
+    """Return the shares that 1 to k seeds cover."""
     total = web.value[web.value > 0].sum()
     found = []
     for method in make():
-        seeds = chosen(method, Cover(web.graph, hops, web.value), k)
+        seeds = choose_seeds(method, Cover(web.graph, hops, web.value), k)
         added = np.zeros((2, k))
         added[0, : len(seeds)] = [seed.n_pages for seed in seeds]
         added[1, : len(seeds)] = [seed.value for seed in seeds]
         pages, value = np.cumsum(added, axis=1)
-        found.append(Series(pages / web.graph.n_pages, value / total))
+        found.append(SeedSeries(pages / web.graph.n_pages, value / total))
     return _mean(found)
 
 
-def _mean(series: list[Series]) -> Series:
-    return Series(
+def _mean(series: list[SeedSeries]) -> SeedSeries:
+    return SeedSeries(
         np.asarray(np.mean([one.pages for one in series], axis=0)),
         np.asarray(np.mean([one.value for one in series], axis=0)),
     )

@@ -1,4 +1,4 @@
-"""A comparison of seed methods as curves: the improvement over random seeds, by seeds and by hops."""
+"""Plots of a comparison of seed methods: the improvement over random seeds, by seeds and by hops."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.evaluate.report import COLOURS, MARKERS, checked_target, write_figure
-from orienteer.evaluate.seed_compare import RANDOM, YARDSTICK, SeedComparison, Series
+from orienteer.evaluate.seed_compare import RANDOM, REFERENCE, SeedComparison, SeedSeries
 from orienteer.seeds import all_methods
 
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _TITLES = {"pages": "pages covered", "value": "value covered"}
-_TOO_WIDE = 20  # times what is usual
+_TOO_WIDE = 20  # times the median
 _LEAST_PERCENT = 1.0
 
 
-class Row(NamedTuple):
-    """Two plots side by side: on the left the seeds grow, on the right the hops."""
+class PlotRow(NamedTuple):
+    """Two plots side by side: by seeds on the left, by hops on the right."""
 
     title: str
     found: SeedComparison
@@ -38,14 +38,14 @@ def write_seed_plot(found: SeedComparison, target: Path) -> Path:
 
 
 def seed_figure(found: SeedComparison) -> Figure:
-    """A row for each measure of a comparison."""
+    """Draw a row for each measure of a comparison."""
     webs = f"mean of {found.n_webs:,} {found.per}s" if found.per else f"{found.n_pages:,} pages"
-    rows = [Row(_TITLES[measure], found, measure) for measure in found.measures]
+    rows = [PlotRow(_TITLES[measure], found, measure) for measure in found.measures]
     return figure_of_rows(f"Seeds: what is covered, compared with random seeds ({webs})", rows)
 
 
-def figure_of_rows(title: str, rows: Sequence[Row], dpi: int = 130) -> Figure:
-    """Rows of one comparison, or of several of the same methods."""
+def figure_of_rows(title: str, rows: Sequence[PlotRow], dpi: int = 130) -> Figure:
+    """Draw the rows of one comparison, or of several comparisons of the same methods."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11.5, 1.1 + 3.7 * len(rows)), dpi=dpi, layout="constrained")
@@ -65,38 +65,38 @@ def figure_of_rows(title: str, rows: Sequence[Row], dpi: int = 130) -> Figure:
 
 
 def _styles(names: list[str]) -> dict[str, dict[str, Any]]:
-    """The yardstick dashed and black, the heuristics to beat dotted, the others in full.
+    """Return line styles: the reference dashed and black, the baseline heuristics dotted, the others solid.
 
-    Many curves coincide, so each is thinner than those below it, and leaves their edges to be seen.
+    Many curves coincide, so each is thinner than those below it, whose edges stay visible.
     """
-    others = [name for name in names if name != YARDSTICK]
+    others = [name for name in names if name != REFERENCE]
     methods = all_methods()
     styles: dict[str, dict[str, Any]] = {
         name: {
             "color": COLOURS[k % len(COLOURS)],
             "marker": MARKERS[k % len(MARKERS)],
-            "linestyle": "-" if methods[name.partition("(")[0]].looks_at_cover else ":",
+            "linestyle": "-" if methods[name.partition("(")[0]].uses_cover else ":",
             "linewidth": 3.2 - 2.0 * k / len(others),
             "markersize": 9.0 - 5.5 * k / len(others),
             "zorder": 10 + k,
         }
         for k, name in enumerate(others)
     }
-    styles[YARDSTICK] = {"color": "black", "linestyle": "--", "linewidth": 1.2, "zorder": 50}
+    styles[REFERENCE] = {"color": "black", "linestyle": "--", "linewidth": 1.2, "zorder": 50}
     return styles
 
 
 def _draw(
-    axes: Axes, found: SeedComparison, series: dict[str, Series], measure: str, styles: dict[str, dict[str, Any]]
+    axes: Axes, found: SeedComparison, series: dict[str, SeedSeries], measure: str, styles: dict[str, dict[str, Any]]
 ) -> None:
-    """The curves of all methods, the best at the end first in the legend."""
+    """Draw the curves of all methods; the best at the last position comes first in the legend."""
     curves = {name: 100 * found.improvement(series, name, measure) for name in series if name != RANDOM}
     last = {name: -np.inf if np.isnan(curve[-1]) else curve[-1] for name, curve in curves.items()}
     axes.set_ylabel("over random")
     _scale(axes, np.array(list(curves.values())))
     for name in sorted(curves, key=lambda name: -last[name]):
         places = np.arange(1, len(curves[name]) + 1)
-        label = f"{name} (exact)" if name == YARDSTICK else name
+        label = f"{name} (exact)" if name == REFERENCE else name
         axes.plot(places, curves[name], label=label, **styles[name])
     axes.axhline(0, color="#999999", linewidth=0.9, zorder=1)
     axes.set_xticks(np.arange(1, len(series[RANDOM].pages) + 1))
@@ -107,7 +107,7 @@ def _draw(
 
 
 def _scale(axes: Axes, percents: NDArray[np.float64]) -> None:
-    """Where some curves would press all others flat, the axis is logarithmic beyond about what is usual."""
+    """Make the axis logarithmic beyond about the median if the largest curve would compress all others."""
     sizes = np.abs(percents[np.isfinite(percents)])
     usual, largest = (float(np.median(sizes)), float(sizes.max())) if len(sizes) else (0.0, 0.0)
     if largest <= _TOO_WIDE * max(usual, _LEAST_PERCENT):

@@ -1,7 +1,7 @@
-"""What others make of a crawl: one file is one format of export, found by its name.
+"""Export formats of crawls, one module per format, registered by name.
 
-A new format is a new file with a class that is marked `@exporter`; it then appears in the command and in the tests that
-hold all formats to the same promises.
+A new format is a module with a class decorated with `@exporter`; it then appears in the command and in the contract
+tests of all formats.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ __all__ = ["all_exporters", "make_exporter"]
 
 
 def all_exporters() -> dict[str, type[Exporter]]:
-    """Every format by its name, those of other packages too."""
+    """Return all formats by name, those of plugins included."""
     return EXPORTERS.all()
 
 
 def make_exporter(name: str, **settings: Any) -> Exporter:
-    """The format of this name; a wrong name or setting is one clear line.
+    """Return the format with this name; a wrong name or setting is a one-line error.
 
     >>> make_exporter("sitemap", base="http://example.org/").suffixes
     ('.xml',)

@@ -1,10 +1,10 @@
-"""The records of a crawl's archive that hold its pages as they are now, and the redirects to them.
+"""The records of a crawl's archive with the latest version of its pages, and of the redirects to them.
 
-Behind a page that a browser has shown stand the document and the picture of it. At the end stands what pages are shown
-with: pictures, styles, scripts, of each the newest. Each record comes once.
+A rendered page is followed by its document and its screenshot. The assets come at the end: the latest version of each
+image, style sheet and script. Each record occurs once.
 
-A page that was seen again, unchanged, has a revisit record besides; what stands here is the record with the content. A
-part may be a revisit of another one with the same bytes, which is here, too.
+For a page that was revisited unchanged the record with the content is exported, not the revisit. An asset may be a
+revisit of another one with the same bytes; the record of that one is then included.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from orienteer.errors import InputError
 from orienteer.exports.exported_crawl import ExportedCrawl, Mask
 from orienteer.store.archive import Position
 from orienteer.store.page_row import PageRow
-from orienteer.store.record import Described
+from orienteer.store.record import RecordDescription, describe_record
+from orienteer.store.wrong_digests import states_document_digest, with_own_digest
 
 _WWW = re.compile(r"www\d*\.")
 _TYPE_END = re.compile(r"[;\s]")
@@ -27,71 +28,88 @@ _URN = "urn:"
 
 
 class ArchivedRecord(NamedTuple):
-    """`member` is the record as it stands in the archive: a gzip member. `row` is that of a page or a redirect."""
+    """A record of the archive. `member` is the gzip member as stored, except for a corrected digest. `row` is that of a
+    page or a redirect, None for assets and renderings."""
 
-    about: Described
+    about: RecordDescription
     member: bytes
-    place: Position
+    position: Position
     row: PageRow | None = None
 
 
-def archived_records(crawl: ExportedCrawl, requisites: bool) -> Iterator[ArchivedRecord]:
-    """In the order in which the pages were fetched first. Each is read, so that nothing damaged is passed on.
+def archived_records(crawl: ExportedCrawl, assets: bool) -> Iterator[ArchivedRecord]:
+    """Yield the records in the order in which the pages were first fetched. Each is parsed, which detects damage.
 
-    With `requisites` all parts of pages that the crawl has, whichever pages are wanted.
+    With `assets` all assets of the crawl are included, even those of pages that are not selected.
     """
-    told: set[tuple[int, int]] = set()
+    written: set[tuple[int, int]] = set()
     for row, _ in crawl.rows(archived_mask(crawl), "exporting records"):
         if row.archived is not None:
-            yield _record(crawl, row.archived, row)
-            told.add(row.archived[:2])
-            rendered = crawl.survey.rendered_page(row.id)
-            for place in () if rendered is None else (rendered.dom, rendered.view):
-                if place is not None:
-                    yield _record(crawl, place)
-    if requisites:
-        yield from _parts(crawl, told)
+            rendered = crawl.database.rendered_page(row.id)
+            record = _record(crawl, row.archived, row)
+            yield record if rendered is None or rendered.dom is None else _corrected(crawl, record, rendered.dom)
+            written.add(row.archived[:2])
+            for position in () if rendered is None else (rendered.dom, rendered.view):
+                if position is not None:
+                    yield _record(crawl, position)
+    if assets:
+        yield from _asset_records(crawl, written)
 
 
-def _record(crawl: ExportedCrawl, place: Position, row: PageRow | None = None) -> ArchivedRecord:
-    member, about = crawl.archive.read_described(place)
-    return ArchivedRecord(about, member, place, row)
+def _record(crawl: ExportedCrawl, position: Position, row: PageRow | None = None) -> ArchivedRecord:
+    member, about = crawl.archive.read_description(position)
+    return ArchivedRecord(about, member, position, row)
 
 
-def _parts(crawl: ExportedCrawl, told: set[tuple[int, int]]) -> Iterator[ArchivedRecord]:
-    """What pages are shown with, but for what was told already."""
-    for part in crawl.survey.newest_parts():
-        place = part.archived
-        while place is not None and place[:2] not in told:
-            told.add(place[:2])
-            record = _record(crawl, place)
+def _corrected(crawl: ExportedCrawl, record: ArchivedRecord, dom: Position) -> ArchivedRecord:
+    """Correct the payload digest in the record of a rendered page, which version 0.2.0 wrote wrongly.
+
+    The record keeps its length, since an index may refer to the record in the crawl folder.
+    """
+    document = crawl.archive.read_description(dom)[0]
+    if record.about.kind != "response" or not states_document_digest(record.member, document):
+        return record
+    try:
+        member = with_own_digest(record.member, len(record.member))
+    except ValueError:
+        return record
+    return record._replace(member=member, about=describe_record(member))
+
+
+def _asset_records(crawl: ExportedCrawl, written: set[tuple[int, int]]) -> Iterator[ArchivedRecord]:
+    """Yield the records of assets that are not written yet."""
+    for asset in crawl.database.newest_assets():
+        position = asset.archived
+        while position is not None and position[:2] not in written:
+            written.add(position[:2])
+            record = _record(crawl, position)
             yield record
-            place = _revisited(crawl, record.about)
+            position = _revisited(crawl, record.about)
 
 
-def _revisited(crawl: ExportedCrawl, about: Described) -> Position | None:
-    """Where the part stands that a revisit speaks of."""
+def _revisited(crawl: ExportedCrawl, about: RecordDescription) -> Position | None:
+    """Return the position of the record that a revisit of an asset refers to."""
     if about.refers_to is None:
         return None
     url, date = about.refers_to
-    for part in crawl.survey.archived_parts(url):
-        assert part.archived is not None
-        if crawl.archive.read_described(part.archived)[1].date == date:
-            return part.archived
+    for asset in crawl.database.assets_at(url):
+        assert asset.archived is not None
+        if crawl.archive.read_description(asset.archived)[1].date == date:
+            return asset.archived
     return None
 
 
 def archived_mask(crawl: ExportedCrawl) -> Mask:
-    """The pages that are wanted, and the redirects to them."""
+    """Return the mask of the selected pages, and of the redirects to them."""
     pages = crawl.pages & crawl.is_archived
     if not pages.any():
-        raise InputError(f"{crawl.path}: the crawl kept no archive, so there are no records to export")
-    leads_there = (crawl.names >= 0) & crawl.pages[crawl.names]
-    return pages | (crawl.is_redirect & crawl.is_archived & leads_there)
+        raise InputError(f"{crawl.path}: the crawl has no archive, so there are no records to export")
+    leads_to_page = (crawl.names >= 0) & crawl.pages[crawl.names]
+    return pages | (crawl.is_redirect & crawl.is_archived & leads_to_page)
 
 
 def cdxj_line(record: ArchivedRecord, file_name: str, offset: int, keep_slash: bool) -> bytes:
-    """Where a record is to be found, as a line of CDXJ."""
+    """Return the CDXJ line for a record."""
     about = record.about
     is_revisit = about.kind == "revisit"
     block = {
@@ -103,33 +121,33 @@ def cdxj_line(record: ArchivedRecord, file_name: str, offset: int, keep_slash: b
         "offset": str(offset),
         "filename": file_name,
     }
-    if not about.status:  # nobody was asked for it
+    if not about.status:  # a resource: there was no request
         del block["status"]
     time = datetime.fromtimestamp(about.time, UTC).strftime("%Y%m%d%H%M%S")
     return f"{searchable_url(about.url, keep_slash)} {time} {json.dumps(block)}\n".encode()
 
 
 def searchable_url(url: str, keep_slash: bool) -> str:
-    """The URL as archives sort and look it up (SURT): in lower case, the host turned round, parameters sorted.
+    """Return the key of a URL in indexes of archives (SURT): lower case, host labels reversed, parameters sorted.
 
-    Readers differ in whether a slash at the end of a path is a part of it. What was made of a page, such as `urn:view:`
-    with its URL, stands under that name: as it is for those who keep the slash, and never turned round.
+    Readers differ in whether a trailing slash belongs to the key. The key of a `urn:view:` or the like is the URN
+    itself: unchanged with `keep_slash`, and never reversed.
 
     >>> searchable_url("https://www.Example.org:8080/A/?b=2&a=1", keep_slash=False)
     'org,example:8080)/a?a=1&b=2'
     """
     if url.startswith(_URN):
         return url if keep_slash else _searchable_urn(url)
-    host, _, rest = url.partition("#")[0].partition("://")[2].lower().partition("/")
-    path, _, query = rest.partition("?")
+    host, _, target = url.partition("#")[0].partition("://")[2].lower().partition("/")
+    path, _, query = target.partition("?")
     name, _, port = host.partition(":") if not host.startswith("[") else (host, "", "")
     name = _WWW.sub("", name, count=1) if _WWW.match(name) else name
-    turned = ",".join(reversed(name.split(".")))
+    reversed_name = ",".join(reversed(name.split(".")))
     if not keep_slash:
         path = path.removesuffix("/")
     parameters = _sorted(query)
-    place = f"{turned}:{port}" if port else turned
-    return f"{place})/{path}" + (f"?{parameters}" if parameters else "")
+    key_host = f"{reversed_name}:{port}" if port else reversed_name
+    return f"{key_host})/{path}" + (f"?{parameters}" if parameters else "")
 
 
 def _searchable_urn(urn: str) -> str:
@@ -138,4 +156,4 @@ def _searchable_urn(urn: str) -> str:
 
 
 def _sorted(query: str) -> str:
-    return "&".join("=".join(pair) for pair in sorted(part.split("=", 1) for part in query.split("&")))
+    return "&".join("=".join(pair) for pair in sorted(field.split("=", 1) for field in query.split("&")))

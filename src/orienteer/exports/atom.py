@@ -1,7 +1,6 @@
-"""Atom feeds (RFC 4287) of what was new, changed and gone: an entry for each page and epoch, the newest first.
+"""Atom feeds (RFC 4287) of new, changed, missing and gone pages: an entry for each page and epoch, the newest first.
 
-The id of an entry is the same whenever the feed is written, so that readers show each change once. A page that is gone
-has an entry, too: its title says so.
+The ids of entries are stable, so that readers display each change once. The title of an entry names the kind of change.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from orienteer.exports.page_texts import iso_time
 from orienteer.exports.staging import Staging
 from orienteer.graph.formats.xml_text import as_text, as_value
 from orienteer.inspect.captures import Captures
-from orienteer.inspect.changed_text import change_in_words
+from orienteer.inspect.changed_text import describe_change
 from orienteer.inspect.changes import Change, change_id, changes, crawl_id
 from orienteer.progress import Progress
 from orienteer.store.database_view import DatabaseView
@@ -30,14 +29,14 @@ from orienteer.wording import plain
 MEDIA_TYPE = "application/atom+xml"
 DEFAULT_LIMIT = 1_000
 _SPACE = "http://www.w3.org/2005/Atom"
-_LABELS = {"new": "New", "changed": "Changed", "gone": "Gone"}
+_LABELS = {"new": "New", "changed": "Changed", "missing": "Missing", "gone": "Gone"}
 _MAX_TITLE_CHARS = 300
 
-Tell = Callable[[Change], str]
+Describer = Callable[[Change], str]
 
 
 class FeedHead(NamedTuple):
-    """What a feed says of itself; `address` is where it is found, `site` the page for people, where these are known."""
+    """The metadata of a feed; `address` is its URL, `site` that of its HTML page, None if unknown."""
 
     id: uuid.UUID
     title: str
@@ -49,45 +48,45 @@ class FeedHead(NamedTuple):
 @exporter
 class Atom(Exporter):
     name = "atom"
-    about = "what was new, changed and gone, as a feed"
+    about = "new, changed, missing and gone pages, as a feed"
     suffixes = (".atom", ".xml")
 
     def __init__(self, base: str | None = None, limit: int = DEFAULT_LIMIT) -> None:
         self._base = None if base is None else canonical_url(base)
         if base is not None and self._base is None:
-            raise InputError(f"base is {base!r}; it must be the URL at which the feed will be found")
+            raise InputError(f"base is {base!r}; it must be the URL of the feed")
         if limit < 1:
             raise InputError(f"limit is {limit}; a feed has at least one entry")
         self._limit = limit
 
     def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
-        head = feed_head(crawl.survey, crawl.path.resolve().name)._replace(address=self._base)
+        head = feed_head(crawl.database, crawl.path.resolve().name)._replace(address=self._base)
         n_entries = 0
 
-        def counted(found: Iterable[Change]) -> Iterator[Change]:
+        def counted(changes: Iterable[Change]) -> Iterator[Change]:
             nonlocal n_entries
-            for change in found:
+            for change in changes:
                 progress("writing entries", n_entries, self._limit)
                 n_entries += 1
                 yield change
 
         with ExitStack() as stack:
-            tell = _from_archive(crawl, stack, progress)
+            describe = _describer(crawl, stack, progress)
             out = stack.enter_context(staging.main.open("wb"))
-            wanted = (change for change in changes(crawl.survey) if crawl.is_asked_for(change.page))
-            for piece in feed(head, counted(islice(wanted, self._limit)), tell):
+            selected = (change for change in changes(crawl.database) if crawl.is_selected(change.page))
+            for piece in feed(head, counted(islice(selected, self._limit)), describe):
                 out.write(piece)
         return Written(n_entries)
 
 
 def feed_head(database: DatabaseView, name: str) -> FeedHead:
-    """Of the feed of a crawl that is called so."""
+    """Return the metadata for the feed of a crawl with this name."""
     times = database.times()
-    return FeedHead(crawl_id(database), f"{name}: new, changed and gone", 0.0 if times is None else times[1])
+    return FeedHead(crawl_id(database), f"{name}: new, changed, missing and gone", 0.0 if times is None else times[1])
 
 
-def feed(head: FeedHead, found: Iterable[Change], tell: Tell) -> Iterator[bytes]:
-    """The feed, piece by piece; `tell` says of a change what happened."""
+def feed(head: FeedHead, found: Iterable[Change], describe: Describer) -> Iterator[bytes]:
+    """Yield the feed in pieces; `describe` returns the summary of a change."""
     own = "" if head.address is None else f'<link rel="self" type="{MEDIA_TYPE}" href="{as_value(head.address)}"/>\n'
     site = "" if head.site is None else f'<link rel="alternate" type="text/html" href="{as_value(head.site)}"/>\n'
     yield (
@@ -98,7 +97,7 @@ def feed(head: FeedHead, found: Iterable[Change], tell: Tell) -> Iterator[bytes]
         f'<generator version="{as_value(__version__)}">Orienteer</generator>\n'
     ).encode()
     for change in found:
-        yield _entry(head.id, change, tell(change)).encode()
+        yield _entry(head.id, change, describe(change)).encode()
     yield b"</feed>\n"
 
 
@@ -111,17 +110,17 @@ def _entry(crawl: uuid.UUID, change: Change, summary: str) -> str:
     )
 
 
-def _from_archive(crawl: ExportedCrawl, stack: ExitStack, progress: Progress) -> Tell:
-    """What tells of a change; the archive is looked through when the first page that changed comes."""
+def _describer(crawl: ExportedCrawl, stack: ExitStack, progress: Progress) -> Describer:
+    """Return a function that describes changes; the archive is scanned at the first changed page."""
     captures: Captures | None = None
 
-    def tell(change: Change) -> str:
+    def describe(change: Change) -> str:
         nonlocal captures
         if change.kind != "changed" or change.redirects_to is not None:
-            return change.in_words()
+            return change.describe()
         if captures is None:
             captures = stack.enter_context(closing(Captures(crawl.path)))
             captures.update(progress)
-        return change_in_words(captures, change)
+        return describe_change(captures, change)
 
-    return tell
+    return describe

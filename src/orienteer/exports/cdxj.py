@@ -1,9 +1,8 @@
-"""CDXJ: where in the archive of the crawl folder each page stands, sorted by URL; for pywb and its kin.
+"""CDXJ: an index of the archive of a crawl folder, sorted by URL; for pywb and similar programs.
 
     org,example)/visit 20260131180509 {"url": "http://example.org/visit", "status": "200", "filename": ...}
 
-The file names are those in the folder `archive`: nothing is copied. Keys are as pywb makes them, without a slash at the
-end of the path.
+The file names are those in the folder `archive`: no record is copied. Keys follow pywb, without a trailing slash.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ class Cdxj(Exporter):
     about = "an index to the WARC files of the crawl folder"
     suffixes = packed(".cdxj")
 
-    def __init__(self, requisites: bool = True) -> None:
-        """`requisites`: also the pictures, styles and scripts that pages are shown with."""
-        self._requisites = requisites
+    def __init__(self, assets: bool = True) -> None:
+        """`assets`: include images, style sheets and scripts."""
+        self._assets = assets
 
     def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
         with SortedLines(staging.folder) as lines:
-            for record in archived_records(crawl, self._requisites):
-                name = crawl.archive.path(record.place.file).name
-                lines.add(cdxj_line(record, name, record.place.offset, keep_slash=False))
+            for record in archived_records(crawl, self._assets):
+                name = crawl.archive.path(record.position.file).name
+                lines.add(cdxj_line(record, name, record.position.offset, keep_slash=False))
             with byte_writer(staging.main, staging.name) as out:
                 out.writelines(lines)
         return Written(int((archived_mask(crawl) & crawl.pages).sum()))

@@ -1,9 +1,9 @@
-"""A page in chunks for retrieval: parts of one section each, of a size in words, as Markdown.
+"""Chunks of a page for retrieval, of limited size in words, as Markdown.
 
-A chunk never goes across a heading. A section that is larger than the size is cut where units end (`markdown_units`):
-behind a paragraph, an item, or code. Tables are cut between rows, and each part has the header; paragraphs that are
-larger are cut behind a sentence, or behind a word where there is no sentence. Code is never cut: where it is larger, it
-is a chunk of its own, as large as it is.
+A chunk never crosses a heading. A section larger than the limit is split between units (`markdown_units`): after a
+paragraph, an item, or code. Tables are split between rows, and each piece repeats the header; larger paragraphs are
+split after a sentence, or after a word if there is no sentence end. Code is never split: a larger one is a chunk of its
+own.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from orienteer.exports.markdown_blocks import rendered
-from orienteer.exports.markdown_units import TABLE, Row, Unit, units_of
+from orienteer.exports.markdown_units import TABLE, TableRow, Unit, units_of
 from orienteer.extract.blocks import CODE, HEADING, TERM, Block, Item, Quote
 
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])[\"')\]»”’]*\s+|(?<=[。！？])")
 _WORD_END = re.compile(r"\s+")
-_MAX_CHARS_PER_WORD = 12  # more, and it is no text in words: then characters count
+_MAX_CHARS_PER_WORD = 12  # longer words do not occur in text with spaces: then characters count
 
 
 _Containers = tuple[Quote | Item, ...]
 
 
 class Chunk(NamedTuple):
-    """`headings` is the path to its section; `anchor` the fragment of a URL that leads there, or nearly."""
+    """A chunk; `headings` is the path to its section, `anchor` the nearest preceding fragment of the URL."""
 
     headings: list[str]
     anchor: str
@@ -41,35 +41,35 @@ class _Section:
     units: list[Unit]
 
 
-def chunks_of(blocks: Sequence[Block], base: str, max_words: int, kept: Sequence[bool] | None = None) -> list[Chunk]:
-    """The chunks of a page, in its order; with `kept`, of what is left of it."""
+def chunks_of(blocks: Sequence[Block], base: str, max_words: int, mask: Sequence[bool] | None = None) -> list[Chunk]:
+    """Return the chunks of a page, in document order; with `mask`, of the selected blocks."""
     found = []
-    sections = list(_sections(units_of(blocks, kept)))
+    sections = list(_sections(units_of(blocks, mask)))
     for k, section in enumerate(sections):
         headings = [heading for _, heading in section.headings]
         if not section.units:
-            is_said_again = k + 1 < len(sections) and len(sections[k + 1].headings) > len(headings)
-            if headings and not is_said_again:
+            has_subsection = k + 1 < len(sections) and len(sections[k + 1].headings) > len(headings)
+            if headings and not has_subsection:
                 found.append(Chunk(headings, section.anchor, headings[-1], len(headings[-1].split())))
             continue
         anchor = section.anchor
-        around: _Containers = ()
+        outer: _Containers = ()
         for units in _packed(section.units, max_words):
             anchor = units[0].anchor or anchor
-            text = rendered(_out_of(around, units), base).strip("\n")
+            text = rendered(_without_begun(outer, units), base).strip("\n")
             if text:
                 found.append(Chunk(headings, anchor, text, sum(map(_size, units))))
             anchor = next((unit.anchor for unit in reversed(units) if unit.anchor), anchor)
-            around = units[-1].containers
+            outer = units[-1].containers
     return found
 
 
-def _out_of(around: _Containers, units: list[Unit]) -> list[Unit]:
-    """Units without the quotes and items that began in the chunk before them."""
-    n_begun = _n_same(around, units[0].containers)
+def _without_begun(outer: _Containers, units: list[Unit]) -> list[Unit]:
+    """Return units without the quotes and items that began in the previous chunk."""
+    n_begun = _n_same(outer, units[0].containers)
     if n_begun == 0:
         return units
-    begun = around[:n_begun]
+    begun = outer[:n_begun]
     return [replace(unit, containers=unit.containers[_n_same(begun, unit.containers) :]) for unit in units]
 
 
@@ -89,27 +89,27 @@ def _sections(units: list[Unit]) -> Iterator[_Section]:
         if section.units or section.headings:
             yield section
         level = unit.blocks[0].level
-        around = [(other, heading) for other, heading in section.headings if other < level]
+        outer = [(other, heading) for other, heading in section.headings if other < level]
         text = " ".join(block.text for block in unit.blocks)
-        section = _Section([*around, (level, text)], unit.anchor, [])
+        section = _Section([*outer, (level, text)], unit.anchor, [])
     if section.units or section.headings:
         yield section
 
 
 def _packed(units: list[Unit], max_words: int) -> Iterator[list[Unit]]:
-    """Units that follow each other, as many as fit; a term may make a chunk larger by its words."""
+    """Group consecutive units, as many as fit into a chunk; a term may exceed the limit."""
     packed: list[Unit] = []
     size = 0
     for unit in units:
-        for part in _cut(unit, max_words):
-            if packed and size + _size(part) > max_words:
-                # A term belongs to what is said of it.
-                n_kept = len(packed) - (len(packed) > 1 and packed[-1].blocks[0].kind == TERM)
-                yield packed[:n_kept]
-                packed = packed[n_kept:]
+        for piece in _split(unit, max_words):
+            if packed and size + _size(piece) > max_words:
+                # A term stays with its definition.
+                n_complete = len(packed) - (len(packed) > 1 and packed[-1].blocks[0].kind == TERM)
+                yield packed[:n_complete]
+                packed = packed[n_complete:]
                 size = sum(map(_size, packed))
-            packed.append(part)
-            size += _size(part)
+            packed.append(piece)
+            size += _size(piece)
     if packed:
         yield packed
 
@@ -121,26 +121,26 @@ def _size(unit: Unit) -> int:
 
 
 def _words_in(text: str) -> int:
-    """Words, and of scripts without spaces as many as that would be."""
+    """Count words; for scripts without spaces estimate them from the characters."""
     return max(len(text.split()), len(text) // _MAX_CHARS_PER_WORD)
 
 
-def _cut(unit: Unit, max_words: int) -> Iterator[Unit]:
-    """A unit, or parts of it where it is larger than a chunk."""
+def _split(unit: Unit, max_words: int) -> Iterator[Unit]:
+    """Yield a unit, or pieces of it if it is larger than a chunk."""
     if unit.kind == CODE or _size(unit) <= max_words:
         yield unit
     elif unit.kind == TABLE:
-        yield from _cut_table(unit, max_words)
+        yield from _split_table(unit, max_words)
     else:
         for block in unit.blocks:
-            for part in _cut_block(block, max_words):
-                yield replace(unit, blocks=[part])
+            for piece in _split_block(block, max_words):
+                yield replace(unit, blocks=[piece])
 
 
-def _cut_table(unit: Unit, max_words: int) -> Iterator[Unit]:
+def _split_table(unit: Unit, max_words: int) -> Iterator[Unit]:
     header = [] if unit.header is None else list(unit.header.blocks)
     header_size = sum(_words_in(block.text) for block in header)
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     size = header_size
     for row in unit.rows:
         row_size = sum(_words_in(block.text) for block in row.blocks)
@@ -152,19 +152,19 @@ def _cut_table(unit: Unit, max_words: int) -> Iterator[Unit]:
     yield _table_of(unit, header, rows)
 
 
-def _table_of(unit: Unit, header: list[Block], rows: list[Row]) -> Unit:
+def _table_of(unit: Unit, header: list[Block], rows: list[TableRow]) -> Unit:
     return replace(unit, rows=rows, blocks=header + [block for row in rows for block in row.blocks])
 
 
-def _cut_block(block: Block, max_words: int) -> Iterator[Block]:
+def _split_block(block: Block, max_words: int) -> Iterator[Block]:
     start = 0
     for end in _ends(block.text, max_words):
-        yield _part(block, start, end)
+        yield _piece(block, start, end)
         start = end
 
 
 def _ends(text: str, max_words: int) -> Iterator[int]:
-    """Where the parts of a text end: as late as they may, behind a sentence if there is one, else a word."""
+    """Yield the ends of the pieces of a text: as late as possible, after a sentence if there is one, else a word."""
     max_chars = max_words * _MAX_CHARS_PER_WORD
     sentence_ends = [found.end() for found in _SENTENCE_END.finditer(text)]
     word_ends = [found.end() for found in _WORD_END.finditer(text)] + [len(text)]
@@ -188,8 +188,8 @@ def _ends(text: str, max_words: int) -> Iterator[int]:
         start = end
 
 
-def _part(block: Block, start: int, end: int) -> Block:
-    """A part of a line, with the spans in it."""
+def _piece(block: Block, start: int, end: int) -> Block:
+    """Return a piece of a line, with the spans in it."""
     spans = [
         span._replace(start=max(span.start - start, 0), end=min(span.end, end) - start)
         for span in block.spans

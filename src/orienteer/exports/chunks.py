@@ -1,10 +1,10 @@
-"""Chunks: parts of pages of about the same size, a JSON object a line; for retrieval and for language models.
+"""Chunks: sections of pages of limited size, one JSON object per line, for retrieval and language models.
 
     {"url": "http://a.org/guide#install", "page": "http://a.org/guide", "position": 3, "headings": ["Guide", "Install"],
      "text": "Run `make`.", "n_words": 2, "title": "Guide", "language": "en", ...}
 
-A chunk is of one section: `headings` is the path to it, and the URL leads to it where the page has an anchor. The text
-is Markdown. Of the page there is what the format jsonl has, but for its text and headings.
+A chunk belongs to one section: `headings` is the path to it, and the URL has its fragment if the page has an anchor.
+The text is Markdown. The other fields are those of the format jsonl, without its text and headings.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _NOT_OF_CHUNKS = ("url", "text", "headings")
 @exporter
 class Chunks(Exporter):
     name = "chunks"
-    about = "parts of pages with the headings above them, a JSON object a line"
+    about = "sections of pages with the headings above them, one JSON object per line"
     suffixes = packed(".chunks.jsonl", ".jsonl")
 
     def __init__(self, words: int = 300, full_text: bool = False) -> None:
-        """`words` is the most that a chunk has; code is never cut, so that it may have more. With the full text, all
-        that stands on a page becomes chunks, not its main text alone.
+        """`words` is the maximal size of a chunk; only code may have more, since it is never split. With `full_text`
+        the boilerplate becomes chunks, too.
         """
         self._full_text = full_text
         if not MIN_WORDS <= words <= MAX_WORDS:
@@ -44,24 +44,29 @@ class Chunks(Exporter):
         self._max_words = words
 
     def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
-        wanted = crawl.distinct(archived=True)
+        selected = crawl.distinct(archived=True)
         with byte_writer(staging.main, staging.name) as out:
-            for page, chunks in pages_with_bodies(crawl, wanted, self._full_text, page_chunks, self._max_words):
+            for page, chunks in pages_with_bodies(crawl, selected, self._full_text, page_chunks, self._max_words):
                 for position, chunk in enumerate(chunks or ()):
                     out.write(as_line(chunk_object(page, chunk, position)))
-        return Written(int(wanted.sum()))
+        return Written(int(selected.sum()))
 
 
 def page_chunks(page: Page, max_words: int) -> list[Chunk]:
-    """The chunks of a page with its blocks."""
+    """Return the chunks of a page that has blocks."""
     return [
-        Chunk([encodable(one) for one in chunk.headings], encodable(chunk.anchor), encodable(chunk.text), chunk.n_words)
+        Chunk(
+            [encodable(heading) for heading in chunk.headings],
+            encodable(chunk.anchor),
+            encodable(chunk.text),
+            chunk.n_words,
+        )
         for chunk in chunks_of(page.blocks, page.base, max_words)
     ]
 
 
 def chunk_object(page: TextPage, chunk: Chunk, position: int) -> dict[str, Any]:
-    """A chunk as JSON has it."""
+    """Return a chunk as a JSON object."""
     fragment = quote(chunk.anchor, safe="!$&'()*+,-./:;=?@_~%")
     return {
         "url": f"{page.url}#{fragment}" if fragment else page.url,

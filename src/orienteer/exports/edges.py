@@ -1,9 +1,9 @@
-"""Edge lists: a link a line as two URLs, under a heading; for pandas, DuckDB, Gephi and spreadsheets.
+"""Edge lists: a header, then one link per line as two URLs, for pandas, DuckDB, Gephi and spreadsheets.
 
     source,target
     http://a.org/,http://a.org/visit
 
-The ending says what stands between the two: .csv a comma, .tsv a tab. Pages without links are in none of its lines.
+The suffix selects the separator: .csv a comma, .tsv a tab. Pages without links do not occur.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Export a crawl: the way in."""
+"""Export a crawl folder: its pages or links, in another format."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from orienteer.store.folder_view import FolderView
 
 @dataclass(frozen=True)
 class ExportReport:
-    """What an export came to. `files` are those written; for a format that is a folder, that folder.
+    """The result of an export. `files` are the files written, or the folder for a format that is a folder.
 
-    `left_out` counts the fetched pages that are not in it, by the reason.
+    `left_out` counts the fetched pages that are not in it, by reason.
     """
 
     format: str
@@ -50,23 +50,23 @@ def export(
     progress: Progress = silent,
     **settings: Any,
 ) -> ExportReport:
-    """Write the pages of a crawl folder, or their links, in a format that others read; the crawl may be running.
+    """Write the pages of a crawl folder, or their links, in another format; the crawl may be running.
 
-    `out` is named after the folder unless it is given; something that is there is replaced with `force` only. With
-    `on_topic`, `hosts` or `sites` only those pages are written. Formats of texts hold one of each group of pages that
-    repeat one another, and none that ask not to be indexed, unless `all_pages`. For texts, pages are read by this many
-    `processes`, for which there is a sensible number; 1: none is started. `settings` are those of the format.
+    The default of `out` is the name of the folder with the suffix of the format; an existing file is replaced only with
+    `force`. With `on_topic`, `hosts` or `sites` only those pages are written. Text formats contain one page of each
+    group of duplicates, and no page with noindex, unless `all_pages`. `processes` is the number of processes that parse
+    pages for text formats; with 1 only this one, with None a suitable number. `settings` are those of the format.
     """
     began = time.monotonic()
     chosen = make_exporter(format, **settings)
     crawl_path = Path(folder)
     with FolderView.open(crawl_path) as crawl:
-        survey = crawl.database
+        database = crawl.database
         target = _target(crawl_path, chosen, None if out is None else Path(out))
         side_files = chosen.side_files(target.name)
         expect_free(target, chosen.is_folder, force, side_files)
-        wanted = PageFilter(on_topic, checked_hosts(hosts), checked_hosts(sites), all_pages)
-        exported = ExportedCrawl(crawl, survey, wanted, progress, processes)
+        selected = PageFilter(on_topic, checked_hosts(hosts), checked_hosts(sites), all_pages)
+        exported = ExportedCrawl(crawl, database, selected, progress, processes)
         with staged(target, chosen.is_folder, force, side_files) as staging:
             written = chosen.write(exported, staging, progress)
             names, size_bytes = _measured(staging, chosen.is_folder)
@@ -82,14 +82,14 @@ def export(
 
 
 def expect_outside(target: Path, folder: Path) -> None:
-    """Complain where something is to be written into the folder of a crawl, or in its place."""
+    """Raise ExportError if `target` is inside a crawl folder, or contains it."""
     home, real = folder.resolve(), target.resolve()
     if real == home or home in real.parents or real in home.parents:
-        raise ExportError(f"{target}: in the crawl folder, or around it; choose a place outside of {folder}")
+        raise ExportError(f"{target}: inside the crawl folder, or contains it; choose a path outside of {folder}")
 
 
 def _target(folder: Path, chosen: Exporter, out: Path | None) -> Path:
-    """Where the export goes; never into the crawl folder, where everything has its meaning."""
+    """Return the path of the export, which must be outside of the crawl folder."""
     home = folder.resolve()
     target = Path(home.name + chosen.suffixes[0]) if out is None else out
     expect_outside(target, folder)
@@ -100,7 +100,7 @@ def _target(folder: Path, chosen: Exporter, out: Path | None) -> Path:
 
 
 def _measured(staging: Staging, is_folder: bool) -> tuple[list[str], int]:
-    """The names of what is to be moved into place, the main one first, and the size of all."""
+    """Return the names of the files or folders written, the main one first, and their total size."""
     paths = sorted(staging.folder.iterdir(), key=lambda path: (path != staging.main, path.name))
     files = staging.main.rglob("*") if is_folder else paths
     return [path.name for path in paths], sum(path.stat().st_size for path in files if path.is_file())

@@ -1,7 +1,7 @@
-"""What a format of export is.
+"""The base class of export formats.
 
-It writes the pages of a crawl, or their links, into files of a staging folder (see `staging`). It streams: what it
-holds in memory is bounded by the numbers of pages and links, never by what the pages say.
+An exporter writes the pages of a crawl, or their links, into files of a staging folder (see `staging`). It streams: its
+memory is bounded by the numbers of pages and links, not by their contents.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from orienteer.registry import ClassRegistry
 
 
 class Written(NamedTuple):
-    """How much an export holds; `n_links` is None for a format without links."""
+    """The size of an export; `n_links` is None for a format without links."""
 
     n_pages: int
     n_links: int | None = None
@@ -25,8 +25,8 @@ class Written(NamedTuple):
 class Exporter(ABC):
     """Base of all formats; keyword arguments of `__init__` are the settings.
 
-    `suffixes` are what its files end in, the usual one first; an export of a kind that `is_folder` is a whole folder,
-    and the first suffix is what its name ends in unless another one is asked for.
+    `suffixes` are the suffixes of its files, the default first. With `is_folder` an export is a folder, and the first
+    suffix is that of its default name.
     """
 
     name: ClassVar[str]
@@ -36,10 +36,10 @@ class Exporter(ABC):
 
     @abstractmethod
     def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
-        """Write all files; whatever the disk refuses may be raised as it is."""
+        """Write all files. An OSError may be raised; the caller maps it."""
 
     def side_files(self, name: str) -> tuple[str, ...]:
-        """The names of files that are written besides the one of this name, as far as that is known beforehand."""
+        """Return the names of additional files, as far as they are known beforehand."""
         return ()
 
 
@@ -50,5 +50,5 @@ exporter = EXPORTERS.register  # the decorator that registers a format under its
 
 
 def packed(*suffixes: str) -> tuple[str, ...]:
-    """These endings, and those of the same files compressed."""
+    """Return these suffixes, and those of the compressed files."""
     return tuple(suffix + ending for suffix in suffixes for ending in ("", ".gz", ".zst"))

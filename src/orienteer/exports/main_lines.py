@@ -1,7 +1,7 @@
-"""Which lines of the pages that are exported are main text: by their scores, and by what repeats on their hosts.
+"""The main text lines of exported pages, found by their scores and by repetition on the host.
 
-All pages are read once for that, before they are read to be written: a page cannot be told from the furniture of its
-host before the others are known. Meanwhile their lines are in a temporary file, so that there may be any number.
+This is a first pass over all pages, before they are written: the boilerplate of a host can only be recognised with all
+its pages. The lines are buffered in a temporary file, so that memory stays bounded.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import BinaryIO, NamedTuple
 
 from orienteer.exports.exported_crawl import ExportedCrawl, Mask
 from orienteer.extract.blocks import HEADING, Block
-from orienteer.extract.furniture import Furniture
-from orienteer.inspect.archived_page import Archived, page_reading
+from orienteer.extract.boilerplate import HostBoilerplate
+from orienteer.inspect.archived_page import ArchivedPosition, page_reading
 from orienteer.processes.ordered import in_order
 from orienteer.processes.pool import Failed
 from orienteer.url import host_of
 
-IsMain = bytes  # 1 for each line that is main text, 0 for others; empty where nothing is known, and all is taken
+IsMain = bytes  # 1 for each line of main text, 0 for others; empty if unknown: then all lines are used
 
 _SIZES = Struct("<III")
 
@@ -33,31 +33,31 @@ class ScoredText(NamedTuple):
 
 
 @contextmanager
-def score_reading(folder: Path) -> Iterator[Callable[[Archived], ScoredText]]:
-    """For `in_order`: the lines of pages, and their scores."""
+def score_reader(folder: Path) -> Iterator[Callable[[ArchivedPosition], ScoredText]]:
+    """Return a function for `in_order` that reads the lines of pages and their scores."""
     with page_reading(folder, with_scores=True) as read:
 
-        def scored(wanted: Archived) -> ScoredText:
-            page = read(wanted)
+        def scored(position: ArchivedPosition) -> ScoredText:
+            page = read(position)
             return ScoredText(page.text, page.line_scores)
 
         yield scored
 
 
-def main_lines(crawl: ExportedCrawl, wanted: Mask) -> Iterator[IsMain]:
-    """Of each of these pages, in the order they were fetched, which lines are main text."""
-    furniture = Furniture()
-    rows = ((host_of(url), crawl.to_read(row, url)) for row, url in crawl.rows(wanted, "telling main text"))
+def main_lines(crawl: ExportedCrawl, selected: Mask) -> Iterator[IsMain]:
+    """Yield which lines are main text for each of these pages, in the order they were fetched."""
+    boilerplate = HostBoilerplate()
+    rows = ((host_of(url), crawl.archived_position(row, url)) for row, url in crawl.rows(selected, "finding main text"))
     with tempfile.TemporaryFile() as file:
-        with in_order(score_reading, (crawl.archive.folder,), rows, crawl.n_processes) as read:
+        with in_order(score_reader, (crawl.archive.folder,), rows, crawl.n_processes) as read:
             for host, scored in read:
                 text, scores = ("", b"") if isinstance(scored, Failed) else scored
                 if scores:
-                    furniture.learn(host, text.split("\n"))
+                    boilerplate.learn(host, text.split("\n"))
                 _write(file, host, text if scores else "", scores)
         file.seek(0)
         for host, text, scores in _records(file):
-            yield furniture.main_lines(host, text.split("\n"), scores).tobytes() if scores else b""
+            yield boilerplate.main_lines(host, text.split("\n"), scores).tobytes() if scores else b""
 
 
 def _write(file: BinaryIO, host: str, text: str, scores: bytes) -> None:
@@ -71,34 +71,34 @@ def _records(file: BinaryIO) -> Iterator[tuple[str, str, bytes]]:
         yield name.decode(), zlib.decompress(packed).decode(), scores
 
 
-def kept_text(text: str, headings: list[str], is_main: IsMain) -> str:
-    """The main text with its headings; all of it where nothing is known, or the page is another one by now."""
+def main_text(text: str, headings: list[str], is_main: IsMain) -> str:
+    """Return the main text with its headings; the whole text if `is_main` is unknown or of another version."""
     lines = text.split("\n")
     if len(lines) != len(is_main):
         return text
     of_headings = set(headings)
-    kept = _with_headings(is_main, [line in of_headings for line in lines])
-    return "\n".join(line for line, is_kept in zip(lines, kept, strict=True) if is_kept)
+    mask = _with_headings(is_main, [line in of_headings for line in lines])
+    return "\n".join(line for line, is_included in zip(lines, mask, strict=True) if is_included)
 
 
-def kept_blocks(blocks: list[Block], is_main: IsMain) -> list[Block]:
-    """The same of blocks; an image goes with the line before it."""
+def main_blocks(blocks: list[Block], is_main: IsMain) -> list[Block]:
+    """Return the blocks of the main text with its headings; an image belongs to the line before it."""
     is_heading = [block.kind == HEADING for block in blocks if block.text]
     if len(is_heading) != len(is_main):
         return blocks
-    wanted = iter(_with_headings(is_main, is_heading))
-    kept, is_kept = [], False
+    selected = iter(_with_headings(is_main, is_heading))
+    included, is_included = [], False
     for block in blocks:
         if block.text:
-            is_kept = next(wanted)
-        if is_kept:
-            kept.append(block)
-    return kept
+            is_included = next(selected)
+        if is_included:
+            included.append(block)
+    return included
 
 
 def _with_headings(is_main: IsMain, is_heading: list[bool]) -> list[bool]:
-    """The headings right above main text belong to it."""
-    kept = [bool(one) for one in is_main]
-    for k in range(len(kept) - 2, -1, -1):
-        kept[k] |= is_heading[k] and kept[k + 1]
-    return kept
+    """Add the headings directly above main text to the mask."""
+    mask = [bool(flag) for flag in is_main]
+    for k in range(len(mask) - 2, -1, -1):
+        mask[k] |= is_heading[k] and mask[k + 1]
+    return mask

@@ -1,5 +1,4 @@
-"""Markdown: a folder with a folder a host, and in it a file a page, with what is known of it in front; for retrieval
-and for language models.
+"""Markdown: a folder per host with a file per page and front matter, for retrieval and language models.
 
     ---
     url: "http://a.org/visit"
@@ -10,9 +9,9 @@ and for language models.
 
     Open every day, but for [holidays](http://a.org/holidays).
 
-Headings, lists, tables, code, links, images and quotes are those of the page. What it says is text, and nothing else:
-whatever Markdown, HTML or YAML would obey is escaped. File names are made of the path and a hash of the URL, of letters
-that every system takes, and lead nowhere else.
+Headings, lists, tables, code, links, images and quotes are preserved. The text of the page is untrusted: Markdown, HTML
+and YAML syntax in it is escaped. File names consist of the path and a hash of the URL, in portable characters and
+without path separators.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from orienteer.exports.jsonl import as_object
 from orienteer.exports.markdown_blocks import markdown_of
 from orienteer.exports.markdown_text import escaped
 from orienteer.exports.page_texts import TextPage, pages_with_bodies
-from orienteer.exports.staging import MARK, Staging
+from orienteer.exports.staging import MARKER, Staging
 from orienteer.extract.blocks import HEADING
 from orienteer.extract.page import Page
 from orienteer.progress import Progress
@@ -40,7 +39,7 @@ _MAX_NAME_CHARS = 80
 _BODY_FIELDS = ("text", "headings")
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-# What JSON leaves as it is and YAML does not take between quotes, or takes for the end of a line.
+# Characters that JSON does not escape and YAML does not allow in quotes, or treats as line ends.
 _NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
@@ -52,25 +51,25 @@ class Markdown(Exporter):
     is_folder = True
 
     def __init__(self, full_text: bool = False) -> None:
-        """With the full text, a page is all that stands on it, not its main text alone."""
+        """`full_text`: write the whole page, with boilerplate."""
         self._full_text = full_text
 
     def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
-        wanted = crawl.distinct(archived=True)
+        selected = crawl.distinct(archived=True)
         hosts: set[Path] = set()
-        for page, body in pages_with_bodies(crawl, wanted, self._full_text, markdown_body):
+        for page, body in pages_with_bodies(crawl, selected, self._full_text, markdown_body):
             path = staging.main / file_name(page.url)
             if path.parent not in hosts:
                 path.parent.mkdir(exist_ok=True)
                 hosts.add(path.parent)
             path.write_text(document(page, body or ""), encoding="utf-8", newline="\n")
-        n_pages = int(wanted.sum())
-        (staging.main / MARK).write_text(json.dumps({"format": self.name, "n_pages": n_pages}) + "\n")
+        n_pages = int(selected.sum())
+        (staging.main / MARKER).write_text(json.dumps({"format": self.name, "n_pages": n_pages}) + "\n")
         return Written(n_pages)
 
 
 def file_name(url: str) -> Path:
-    """`a.org/visit-us-0f1e2d3c4b.md`: of the host and the path, and of a hash, since other URLs may look alike."""
+    """Return `a.org/visit-us-0f1e2d3c4b.md`: host, path, and a hash, since similar URLs may have the same name."""
     path = url.partition("://")[2].partition("/")[2]
     name = _safe(re.sub(r"\.(html?|php|aspx?)(?=$|\?)", "", path)) or "index"
     mark = hashlib.blake2b(url.encode(errors="replace"), digest_size=6).hexdigest()
@@ -82,7 +81,7 @@ def _safe(text: str) -> str:
 
 
 def markdown_body(page: Page) -> str:
-    """What a page says as Markdown. A page without a heading of the first level has its title as one."""
+    """Return a page as Markdown. Its title is added as a heading if there is no first-level heading."""
     body = encodable(markdown_of(page.blocks, page.base))
     has_title = any(block.kind == HEADING and block.level == 1 for block in page.blocks)
     title = "" if has_title else escaped(encodable(page.title))
@@ -90,17 +89,17 @@ def markdown_body(page: Page) -> str:
 
 
 def document(page: TextPage, body: str) -> str:
-    """The page as a file: front matter, and what it says."""
+    """Return the file of a page: front matter and body."""
     head = {name: value for name, value in as_object(page).items() if name not in _BODY_FIELDS}
     lines = ["---", *(f"{name}: {yaml_value(value)}" for name, value in head.items()), "---", ""]
     return "\n".join(lines) + "\n" + body
 
 
 def yaml_value(value: Any) -> str:
-    """A value as YAML reads it: JSON, with what YAML would stumble over escaped."""
+    """Return a value as YAML: JSON, with the characters escaped that YAML does not allow."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{yaml_value(name)}: {yaml_value(each)}" for name, each in value.items()) + "}"
+        return "{" + ", ".join(f"{yaml_value(name)}: {yaml_value(item)}" for name, item in value.items()) + "}"
     text = json.dumps(value, ensure_ascii=False)
     if isinstance(value, float) and "." not in text:
-        return text.replace("e", ".0e")  # or it is text to readers of YAML 1.1
+        return text.replace("e", ".0e")  # YAML 1.1 reads 1e5 as text
     return _NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -1,4 +1,4 @@
-"""Units of a page as Markdown: what stands in quotes and lists is put there."""
+"""Units of a page as Markdown blocks, nested in quotes and lists."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ import re
 from collections.abc import Iterable, Sequence
 
 from orienteer.exports.markdown_text import LineWriter, at_start
-from orienteer.exports.markdown_units import TABLE, Row, Unit, units_of
+from orienteer.exports.markdown_units import TABLE, TableRow, Unit, units_of
 from orienteer.extract.blocks import CAPTION, CODE, HEADING, TERM, Block, Item, List, Quote
 
 _FENCE = re.compile("`{3,}")
 _NOT_IN_CODE = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
 
 
-def markdown_of(blocks: Sequence[Block], base: str, kept: Sequence[bool] | None = None) -> str:
-    """A page as Markdown; with `kept`, what is left of it. References start from `base`."""
-    return rendered(units_of(blocks, kept), base)
+def markdown_of(blocks: Sequence[Block], base: str, mask: Sequence[bool] | None = None) -> str:
+    """Return a page as Markdown; with `mask`, the selected blocks. References are relative to `base`."""
+    return rendered(units_of(blocks, mask), base)
 
 
 def rendered(units: Iterable[Unit], base: str) -> str:
-    """Units as Markdown, each a block of lines."""
+    """Return units as Markdown, each a block of lines."""
     return _Writer(base).written(units)
 
 
 class _Writer:
     def __init__(self, base: str) -> None:
         self._lines = LineWriter(base)
-        self._markers: dict[Item, str] = {}  # of the items that have begun
-        self._turns: dict[List, int] = {}
+        self._markers: dict[Item, str] = {}  # of begun items
+        self._marker_styles: dict[List, int] = {}
         self._n_lists = 0
 
     def written(self, units: Iterable[Unit]) -> str:
@@ -41,27 +41,27 @@ class _Writer:
             if last is not None and not self._is_tight(last, unit, begun):
                 out.append(self._blank(last, unit))
             self._begin(unit, begun, last)
-            first, rest = self._prefixes(unit, begun)
+            first, following = self._prefixes(unit, begun)
             out.append(first + lines[0])
-            out += [rest + line if line else rest.rstrip() for line in lines[1:]]
+            out += [following + line if line else following.rstrip() for line in lines[1:]]
             last = unit
         return "\n".join(out) + "\n" if out else ""
 
-    # What stands around a unit
+    # Containers of a unit
 
     def _is_tight(self, last: Unit, unit: Unit, begun: list[Item]) -> bool:
-        """Whether an item follows the words of another, or begins the list in it."""
+        """Return whether an item directly follows the text of another, or begins a list inside it."""
         if len(begun) != 1 or last.kind in (TABLE, HEADING, CODE) or unit.containers[-1:] != (begun[0],):
             return False
-        around = unit.containers[:-1]
-        if last.containers == around:
-            # A list within an item; one of numbers that does not begin with 1 would be taken for text.
+        outer = unit.containers[:-1]
+        if last.containers == outer:
+            # A nested list; an ordered list that does not begin with 1 cannot interrupt a paragraph.
             items = begun[0].list
-            return bool(around) and isinstance(around[-1], Item) and (not items.is_ordered or begun[0].number == 1)
-        if last.containers[: len(around)] != around or len(last.containers) <= len(around):
+            return bool(outer) and isinstance(outer[-1], Item) and (not items.is_ordered or begun[0].number == 1)
+        if last.containers[: len(outer)] != outer or len(last.containers) <= len(outer):
             return False
-        before = last.containers[len(around)]
-        return isinstance(before, Item) and before.list is begun[0].list
+        previous = last.containers[len(outer)]
+        return isinstance(previous, Item) and previous.list is begun[0].list
 
     def _blank(self, last: Unit, unit: Unit) -> str:
         n_same = 0
@@ -80,28 +80,28 @@ class _Writer:
 
     def _begin(self, unit: Unit, begun: list[Item], last: Unit | None) -> None:
         for item in begun:
-            if item.list not in self._turns:
-                # Lists that follow each other are told apart by their marks.
-                before = self._list_before(item, unit, last)
-                self._turns[item.list] = 0 if before is None else 1 - self._turns[before]
-            turn = self._turns[item.list]
-            self._markers[item] = f"{item.number}{'.)'[turn]} " if item.list.is_ordered else f"{'-*'[turn]} "
+            if item.list not in self._marker_styles:
+                # Adjacent lists alternate between two markers, or they would be one list.
+                previous = self._previous_list(item, unit, last)
+                self._marker_styles[item.list] = 0 if previous is None else 1 - self._marker_styles[previous]
+            style = self._marker_styles[item.list]
+            self._markers[item] = f"{item.number}{'.)'[style]} " if item.list.is_ordered else f"{'-*'[style]} "
 
-    def _list_before(self, item: Item, unit: Unit, last: Unit | None) -> List | None:
-        """The list that ends where the one of this item begins."""
+    def _previous_list(self, item: Item, unit: Unit, last: Unit | None) -> List | None:
+        """Return the list that ends directly before the list of this item."""
         if last is None:
             return None
-        place = unit.containers.index(item)
-        if last.containers[:place] != unit.containers[:place] or len(last.containers) <= place:
+        depth = unit.containers.index(item)
+        if last.containers[:depth] != unit.containers[:depth] or len(last.containers) <= depth:
             return None
-        before = last.containers[place]
-        if not isinstance(before, Item) or before.list.is_ordered != item.list.is_ordered:
+        previous = last.containers[depth]
+        if not isinstance(previous, Item) or previous.list.is_ordered != item.list.is_ordered:
             return None
-        if before.list.is_of_definitions and item.list.is_of_definitions:
+        if previous.list.is_of_definitions and item.list.is_of_definitions:
             return None  # generators often write a list for each term
-        return before.list
+        return previous.list
 
-    # What a unit says
+    # Contents of a unit
 
     def _unit_lines(self, unit: Unit) -> list[str]:
         if unit.kind == CODE:
@@ -116,16 +116,16 @@ class _Writer:
         if unit.blocks[0].kind == TERM:
             lines = [_strong(line) for line in lines]
         elif unit.kind == CAPTION:
-            lines = [_slanted(line) for line in lines]
+            lines = [_emphasised(line) for line in lines]
         return [line + "\\" for line in lines[:-1]] + lines[-1:]
 
     def _table_lines(self, unit: Unit) -> list[str]:
         width = len((unit.header or unit.rows[0]).cells) if unit.header or unit.rows else 0
-        header = unit.header or Row([[] for _ in range(width)])
+        header = unit.header or TableRow([[] for _ in range(width)])
         lines = [self._row_line(header), "|" + " --- |" * width]
         return lines + [self._row_line(row) for row in unit.rows] if width else []
 
-    def _row_line(self, row: Row) -> str:
+    def _row_line(self, row: TableRow) -> str:
         cells = ["<br>".join(filter(None, map(self._cell_line, cell))) for cell in row.cells]
         return "| " + " | ".join(cells) + " |"
 
@@ -137,7 +137,7 @@ def _strong(line: str) -> str:
     return line if "*" in line else f"**{line}**"
 
 
-def _slanted(line: str) -> str:
+def _emphasised(line: str) -> str:
     return line if "*" in line or "_" in line else f"*{line}*"
 
 

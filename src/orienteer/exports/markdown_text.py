@@ -1,7 +1,7 @@
-"""One line of a page in Markdown: its words as they are, its links, code, emphasis and images as Markdown has them.
+"""One line of a page as Markdown, with its links, code, emphasis and images.
 
-What a page says is text here: whatever Markdown or HTML would obey is escaped. Links lead to http, https or mailto, and
-nowhere else. Where emphasis could not be told from the words beside it, it is left out.
+The text of a page is untrusted: Markdown and HTML syntax in it is escaped. Links have the schemes http, https or mailto
+only. Emphasis that Markdown could not parse next to the adjacent characters is left out.
 """
 
 from __future__ import annotations
@@ -17,38 +17,38 @@ from orienteer.extract.blocks import CODE_SPAN, EMPHASIS, IMAGE_SPAN, LINK, STRO
 
 _MAX_TARGET_CHARS = 4_000
 _NOT_IN_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
-_OBEYED = re.compile(r"[\\`*\[\]<~]|&(?=#?\w{1,32};|$)|(?<![^\W_])_|_(?![^\W_])|#$")
-_OBEYED_IN_TABLE = re.compile(_OBEYED.pattern + r"|\|")
-_OBEYED_FIRST = re.compile(r"[#+>=-]|\d{1,9}(?=[.)])")
+_SPECIAL = re.compile(r"[\\`*\[\]<~]|&(?=#?\w{1,32};|$)|(?<![^\W_])_|_(?![^\W_])|#$")
+_SPECIAL_IN_TABLE = re.compile(_SPECIAL.pattern + r"|\|")
+_SPECIAL_AT_START = re.compile(r"[#+>=-]|\d{1,9}(?=[.)])")
 _TICKS = re.compile("`+")
 _NOT_IN_TARGET = {"\\": "%5C", "|": "%7C", "<": "%3C", ">": "%3E", "`": "%60", "\n": "%0A", "\r": "%0D"}
 
 
 def escaped(line: str) -> str:
-    """Text on one line that Markdown shows as it is."""
-    return at_start(_escaped(_shown(line)))
+    """Escape text for one line of Markdown."""
+    return at_start(_escaped(_single_line(line)))
 
 
 def at_start(line: str) -> str:
-    """A line of Markdown that begins with text, and not with a list or a heading."""
-    first = _OBEYED_FIRST.match(line)
+    """Escape the beginning of a line that would start a list, a quote or a heading."""
+    first = _SPECIAL_AT_START.match(line)
     if first is None:
         return line
-    # Before a figure a backslash would stand as itself; behind it, it takes the list away.
+    # A backslash before a digit is literal; after the digits it escapes the list marker.
     return f"{first[0]}\\{line[first.end() :]}" if first[0].isdigit() else f"\\{line}"
 
 
-def _shown(text: str) -> str:
+def _single_line(text: str) -> str:
     return " ".join(_NOT_IN_TEXT.sub("\ufffd", text).split())
 
 
 def _escaped(text: str, in_table: bool = False) -> str:
-    return (_OBEYED_IN_TABLE if in_table else _OBEYED).sub(lambda found: f"\\{found[0]}", text)
+    return (_SPECIAL_IN_TABLE if in_table else _SPECIAL).sub(lambda found: f"\\{found[0]}", text)
 
 
 @lru_cache(maxsize=1 << 12)
 def target_of(reference: str, base: str) -> str:
-    """The absolute URL of a reference, with its fragment, as it may stand in Markdown; "" where it leads nowhere.
+    """Return the absolute URL of a reference, with its fragment, escaped for Markdown; "" if it is no valid link.
 
     >>> target_of("a b#c", "http://example.org/x/"), target_of("javascript:alert(1)", "http://example.org/")
     ('http://example.org/x/a%20b#c', '')
@@ -66,32 +66,32 @@ def target_of(reference: str, base: str) -> str:
 
 
 class LineWriter:
-    """Writes lines of a page whose references start from `base`."""
+    """Writes lines of a page whose references are relative to `base`."""
 
     def __init__(self, base: str) -> None:
         self._base = base
 
     def line(self, text: str, spans: Sequence[Span], in_table: bool = False) -> str:
-        """A text with its spans; white space at its ends is gone."""
+        """Return a text with its spans, without white space at its ends."""
         if not spans:
-            return _escaped(_shown(text), in_table)
+            return _escaped(_single_line(text), in_table)
         return _Spans(_NOT_IN_TEXT.sub("\ufffd", text), _plain_spans(spans), self._base, in_table).written().strip(" ")
 
 
 def _plain_spans(spans: Sequence[Span]) -> list[Span]:
-    """Spans as Markdown can have them: in code there are links alone, and code that meets other code is one with it."""
+    """Return the spans that Markdown can express: only links inside code, and adjacent code spans merged."""
     taken: list[Span] = []
-    left_out: list[Span] = []  # those that are open
+    dropped: list[Span] = []  # that are still open
     code: Span | None = None
     for span in spans:
-        left_out = [one for one in left_out if one.depth < span.depth]
+        dropped = [outer for outer in dropped if outer.depth < span.depth]
         if code is not None and span.depth <= code.depth:
             code = None
         if code is not None and span.kind in (EMPHASIS, STRONG):
-            left_out.append(span)
+            dropped.append(span)
             continue
-        if left_out:
-            span = span._replace(depth=span.depth - len(left_out))
+        if dropped:
+            span = span._replace(depth=span.depth - len(dropped))
         last = taken[-1] if taken else None
         if (
             last is not None
@@ -110,13 +110,13 @@ class _Spans:
     def __init__(self, text: str, spans: list[Span], base: str, in_table: bool) -> None:
         self._text, self._spans, self._base, self._in_table = text, spans, base, in_table
         self._next = 0
-        self._is_behind_image = False
+        self._follows_image = False
 
     def written(self) -> str:
-        return self._part(0, len(self._text), 0, in_code=False)
+        return self._range(0, len(self._text), 0, in_code=False)
 
-    def _part(self, start: int, end: int, depth: int, in_code: bool) -> str:
-        """The text from start to end, with the spans in it: those of this depth come one after the other."""
+    def _range(self, start: int, end: int, depth: int, in_code: bool) -> str:
+        """Return the text from start to end with its spans; spans of this depth do not overlap."""
         out: list[str] = []
         at = start
         while self._next < len(self._spans):
@@ -130,15 +130,15 @@ class _Spans:
         self._add(out, self._words(self._text[at:end], in_code))
         return "".join(out)
 
-    def _add(self, out: list[str], part: str, is_image: bool = False) -> None:
-        """An image has no place among the characters of the text: there is a space on both sides of it."""
-        if part:
-            if out and (is_image or self._is_behind_image) and not (out[-1].endswith(" ") or part.startswith(" ")):
+    def _add(self, out: list[str], piece: str, is_image: bool = False) -> None:
+        """Append a piece; an image has a space on both sides, since its span has no characters of the text."""
+        if piece:
+            if out and (is_image or self._follows_image) and not (out[-1].endswith(" ") or piece.startswith(" ")):
                 out.append(" ")
-            if out and part.startswith("[") and out[-1].endswith("!"):
+            if out and piece.startswith("[") and out[-1].endswith("!"):
                 out[-1] = out[-1][:-1] + "\\!"  # or the link would be an image
-            out.append(part)
-            self._is_behind_image = is_image
+            out.append(piece)
+            self._follows_image = is_image
 
     def _words(self, text: str, in_code: bool) -> str:
         return code_span(text, self._in_table) if in_code else _escaped(text, self._in_table)
@@ -146,7 +146,7 @@ class _Spans:
     def _span(self, span: Span, in_code: bool) -> str:
         if span.kind == IMAGE_SPAN:
             return self._image(span)
-        inner = self._part(span.start, span.end, span.depth + 1, in_code or span.kind == CODE_SPAN)
+        inner = self._range(span.start, span.end, span.depth + 1, in_code or span.kind == CODE_SPAN)
         if span.kind == LINK:
             target = target_of(span.target, self._base)
             return f"[{inner}]({target})" if target and inner else inner
@@ -155,25 +155,25 @@ class _Spans:
         return self._emphasised(span, inner)
 
     def _image(self, span: Span) -> str:
-        alt, source = _escaped(_shown(span.alt), self._in_table), target_of(span.target, self._base)
+        alt, source = _escaped(_single_line(span.alt), self._in_table), target_of(span.target, self._base)
         return f"![{alt}]({source})" if source and not source.startswith("mailto:") else alt
 
     def _emphasised(self, span: Span, inner: str) -> str:
         before = self._text[span.start - 1] if span.start else " "
-        behind = self._text[span.end] if span.end < len(self._text) else " "
+        after = self._text[span.end] if span.end < len(self._text) else " "
         if span.start == span.end:
             return inner
-        if not (_may_meet(before, inner[0]) and _may_meet(behind, inner[-1])):
+        if not (_can_flank(before, inner[0]) and _can_flank(after, inner[-1])):
             return inner
         if span.kind == STRONG:
             return inner if inner[0] == "*" or inner[-1] == "*" else f"**{inner}**"
-        if span.kind == EMPHASIS and not (before.isalnum() or behind.isalnum() or "_" in inner[0] + inner[-1]):
+        if span.kind == EMPHASIS and not (before.isalnum() or after.isalnum() or "_" in inner[0] + inner[-1]):
             return f"_{inner}_"
         return inner if inner[0] == "*" or inner[-1] == "*" else f"*{inner}*"
 
 
-def _may_meet(outer: str, inner: str) -> bool:
-    """Whether a star between two characters, one outside and one inside, is seen as emphasis."""
+def _can_flank(outer: str, inner: str) -> bool:
+    """Return whether Markdown treats a star between an outer and an inner character as a delimiter of emphasis."""
     return not inner.isspace() and (not _is_punctuation(inner) or outer.isspace() or _is_punctuation(outer))
 
 
@@ -182,12 +182,12 @@ def _is_punctuation(char: str) -> bool:
 
 
 def code_span(text: str, in_table: bool = False) -> str:
-    """Text as inline code; white space at its ends stays outside."""
+    """Return text as inline code; white space at its ends stays outside."""
     code = text.strip(" ")
     if not code:
         return text
     longest = max((len(run) for run in _TICKS.findall(code)), default=0)
     ticks = "`" * (longest + 1)
     pad = " " if code[0] == "`" or code[-1] == "`" else ""
-    before, behind = text[: text.index(code[0])], text[len(text.rstrip(" ")) :]
-    return before + ticks + pad + (code.replace("|", "\\|") if in_table else code) + pad + ticks + behind
+    before, after = text[: text.index(code[0])], text[len(text.rstrip(" ")) :]
+    return before + ticks + pad + (code.replace("|", "\\|") if in_table else code) + pad + ticks + after

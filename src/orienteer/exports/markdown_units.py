@@ -1,11 +1,11 @@
-"""A page in units: what Markdown keeps together, in the order of the page.
+"""The units of a page for Markdown, in document order.
 
     heading, paragraph (an item's, a term's, a caption's), image    the lines of one element
-    code                                                            all of it
-    table                                                           its rows; each row can be told from the next
+    code                                                            the whole code block
+    table                                                           a list of rows
 
-Tables that hold more than words (headings, code, other tables) are how a page is laid out: their cells are read one
-after the other, like the rest of the page.
+Tables with headings, code or other tables in their cells are layout tables: their cells are treated like the other
+elements of the page.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from orienteer.extract.blocks import (
     PARAGRAPH,
     Block,
     Cell,
-    Code,
+    CodeText,
     Item,
     Quote,
     Table,
@@ -36,7 +36,7 @@ _MAX_CELLS = 50_000
 
 
 @dataclass(slots=True, eq=False)
-class Row:
+class TableRow:
     """A row of a table: the lines of its cells, one cell for each column."""
 
     cells: list[list[Block]]
@@ -49,14 +49,14 @@ class Row:
 
 @dataclass(slots=True, eq=False)
 class Unit:
-    """`containers` are the quotes and items that it stands in, the outermost first; `header` is that of a table."""
+    """A unit; `containers` are the quotes and items that contain it, outermost first; `header` is that of a table."""
 
     kind: str
     blocks: list[Block]
     containers: tuple[Quote | Item, ...]
-    code: Code | None = None
-    header: Row | None = None
-    rows: list[Row] = field(default_factory=list)
+    code: CodeText | None = None
+    header: TableRow | None = None
+    rows: list[TableRow] = field(default_factory=list)
 
     @property
     def anchor(self) -> str:
@@ -69,24 +69,24 @@ class Unit:
         return sum(len(block.text.split()) for block in self.blocks)
 
 
-def units_of(blocks: Sequence[Block], kept: Sequence[bool] | None = None) -> list[Unit]:
-    """The units of a page; with `kept`, of the blocks for which it is true."""
-    wanted = [block for k, block in enumerate(blocks) if kept is None or kept[k]]
-    tables = _Tables(wanted)
+def units_of(blocks: Sequence[Block], mask: Sequence[bool] | None = None) -> list[Unit]:
+    """Return the units of a page; with `mask`, of the blocks for which it is true."""
+    selected = [block for k, block in enumerate(blocks) if mask is None or mask[k]]
+    tables = _Tables(selected)
     units: list[Unit] = []
-    for block in wanted:
+    for block in selected:
         table = tables.of(block)
         last = units[-1] if units else None
         if table is not None:
             if table not in tables.done:
                 tables.done.add(table)
-                units.append(tables.unit(table, tables.around(table, block)))
+                units.append(tables.unit(table, tables.outer(table, block)))
         elif block.code is not None:
             if not block.code.is_numbering and (last is None or last.code is not block.code):
                 units.append(Unit(CODE, [block], tables.containers(block), block.code))
             elif last is not None and last.code is block.code:
                 last.blocks.append(block)
-        elif last is not None and last.kind == block.kind and _goes_on(last.blocks[-1], block):
+        elif last is not None and last.kind == block.kind and _continues(last.blocks[-1], block):
             last.blocks.append(block)
         else:
             kind = block.kind if block.kind in (HEADING, IMAGE, CAPTION) else PARAGRAPH
@@ -94,15 +94,15 @@ def units_of(blocks: Sequence[Block], kept: Sequence[bool] | None = None) -> lis
     return [unit for unit in units if unit.code is None or unit.code.text.strip()]
 
 
-def _goes_on(block: Block, other: Block) -> bool:
-    """Whether a line is the next one of the same element, behind a `br`."""
+def _continues(block: Block, other: Block) -> bool:
+    """Return whether a line continues the same element after a `br`."""
     if block.kind == HEADING:
-        return block.element.place is other.element.place
+        return block.element.context is other.element.context
     return block.element is other.element and not other.anchor and block.kind != IMAGE
 
 
 class _Tables:
-    """Which tables are tables, and which a layout."""
+    """Distinguishes data tables from layout tables."""
 
     def __init__(self, blocks: Iterable[Block]) -> None:
         self.done: set[Table] = set()
@@ -110,12 +110,12 @@ class _Tables:
         self._layouts: set[Table] = set()
         self._tables: set[Table] = set()
         for block in blocks:
-            self._note(block)
+            self._add(block)
         for table in self._tables - self._layouts:
             if not self._is_table(table):
                 self._layouts.add(table)
 
-    def _note(self, block: Block) -> None:
+    def _add(self, block: Block) -> None:
         cells = [container for container in block.containers() if isinstance(container, Cell)]
         if not cells:
             return
@@ -138,17 +138,17 @@ class _Tables:
         return True
 
     def of(self, block: Block) -> Table | None:
-        """The table that a block belongs to as part of a cell."""
+        """Return the data table that contains a block; None if there is none."""
         for container in block.containers():
             if isinstance(container, Cell):
                 return None if container.table in self._layouts else container.table
         return None
 
     def containers(self, block: Block) -> tuple[Quote | Item, ...]:
-        return tuple(one for one in block.containers() if not isinstance(one, Cell))[::-1]
+        return tuple(outer for outer in block.containers() if not isinstance(outer, Cell))[::-1]
 
-    def around(self, table: Table, block: Block) -> tuple[Quote | Item, ...]:
-        """What a table stands in."""
+    def outer(self, table: Table, block: Block) -> tuple[Quote | Item, ...]:
+        """Return the containers of a table, outermost first."""
         found: list[Quote | Item] = []
         inside = True
         for container in block.containers():
@@ -164,12 +164,12 @@ class _Tables:
         blocks = [block for row in ([header] if header else []) + rows for block in row.blocks]
         return Unit(TABLE, blocks, containers, None, header, rows)
 
-    def _grid(self, table: Table) -> tuple[list[Row], bool]:
-        """The rows, with a cell for each column, and whether the first is a header."""
+    def _grid(self, table: Table) -> tuple[list[TableRow], bool]:
+        """Return the rows, with a cell for each column, and whether the first is a header."""
         by_row: list[list[Cell]] = [[] for _ in range(table.n_rows)]
         for cell in table.cells:
             by_row[cell.row].append(cell)
-        taken: dict[int, int] = {}  # columns that cells of rows above reach into, and how many rows they still do
+        taken: dict[int, int] = {}  # columns covered by a rowspan, and for how many more rows
         rows = []
         for cells in by_row:
             if not cells:
@@ -182,11 +182,11 @@ class _Tables:
                     if cell.n_rows > 1:
                         taken[len(row)] = cell.n_rows
                     row.append(self._lines.get(cell, []) if k == 0 else [])
-            rows.append(Row(row))
+            rows.append(TableRow(row))
             taken = {column: n - 1 for column, n in taken.items() if n > 1}
         width = max(len(row.cells) for row in rows)
         for short in rows:
             short.cells += [[] for _ in range(width - len(short.cells))]
-        said = [cell for cell in by_row[0] if cell in self._lines]
-        is_header = bool(said) and all(cell.is_header for cell in said) and len(rows) > 1
-        return [one for k, one in enumerate(rows) if any(one.cells) or (k == 0 and is_header)], is_header
+        filled = [cell for cell in by_row[0] if cell in self._lines]
+        is_header = bool(filled) and all(cell.is_header for cell in filled) and len(rows) > 1
+        return [row for k, row in enumerate(rows) if any(row.cells) or (k == 0 and is_header)], is_header

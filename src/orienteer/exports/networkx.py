@@ -3,7 +3,7 @@
     with open("web.json") as file:
         web = networkx.node_link_graph(json.load(file), edges="edges")     # a DiGraph
 
-A pickle would be shorter, but whoever opens one runs what is in it.
+A pickle would be smaller, but opening one can run any code.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The pages of a crawl as texts: what they say, and what is known of them."""
+"""The pages of a crawl with their texts and properties, for text formats."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from orienteer.exports.exported_crawl import ExportedCrawl, Mask
-from orienteer.exports.main_lines import IsMain, kept_blocks, kept_text, main_lines
+from orienteer.exports.main_lines import IsMain, main_blocks, main_lines, main_text
 from orienteer.extract.page import Page
 from orienteer.extract.page_fields import NO_FIELDS, PageFields
-from orienteer.inspect.archived_page import Archived, page_reading, warn_skipped
+from orienteer.inspect.archived_page import ArchivedPosition, page_reading, warn_skipped
 from orienteer.pages.added import Additions
 from orienteer.processes.ordered import in_order
 from orienteer.processes.pool import Failed
@@ -24,18 +24,18 @@ from orienteer.store.page_row import PageRow
 
 @dataclass(frozen=True, slots=True)
 class TextPage:
-    """A page; what is not known is None. Blocks of the text end lines, white space is collapsed otherwise.
+    """A page; unknown values are None. Each block of the text is a line, and other white space is collapsed.
 
-    `text` and `headings` are those of the main text (`main_lines`); `full_text`, where it was asked for, is all that
-    stands on the page.
+    `text` and `headings` are those of the main text (`main_lines`); `full_text`, if requested, includes the
+    boilerplate.
 
     `fetched_at` is Unix time. `digest` is of the content, without content coding. Ranks are PageRank over the links of
-    the crawl, and the estimate for the whole web; `relevance` is that to the topic of the crawl. `repeats` is another
-    page that says the same, or nearly; `other_names` are URLs that redirect here. `tags` and `fields` are what page
-    hooks added.
+    the crawl, and the estimate for the whole web; `relevance` is P(on topic). `repeats` is the URL of a page of which
+    this is a duplicate or near-duplicate; `other_names` are URLs that redirect here. `tags` and `fields` come from page
+    hooks.
 
-    From `description` on, it is what the page says of itself (`extract/page_fields`): dates are `2025-03-01`, `2025-03`
-    or `2025`; `types` are those of JSON-LD, or that of OpenGraph.
+    The fields from `description` on are metadata stated in the page (`extract/page_fields`): dates are `2025-03-01`,
+    `2025-03` or `2025`; `types` are those of JSON-LD, or that of OpenGraph.
     """
 
     url: str
@@ -67,10 +67,10 @@ class TextPage:
     full_text: str | None = None
 
 
-class Content(NamedTuple):
-    """What a page says, and in which language as far as the page itself tells it.
+class ExportedText(NamedTuple):
+    """The text of a page, its language and its stated metadata.
 
-    `body` is what a format makes of the page where it is read.
+    `body` is the result of the body function of a format.
     """
 
     title: str
@@ -82,43 +82,43 @@ class Content(NamedTuple):
     body: Any = None
 
 
-Body = Callable[..., Any]  # of a page, and arguments
+Body = Callable[..., Any]  # called with a page and arguments
 
 
-class ToWrite(NamedTuple):
-    """A page that is to be read again, what is known of its language, and which of its lines are main text."""
+class ExportTask(NamedTuple):
+    """A page to read for an export: its position, its known language, and the mask of its main text lines."""
 
-    page: Archived
+    page: ArchivedPosition
     language: str
     is_main: IsMain
 
 
-def text_pages(crawl: ExportedCrawl, wanted: Mask, full_text: bool = False) -> Iterator[TextPage]:
-    """These pages, which must be archived, in the order they were fetched. What cannot be read says nothing."""
+def text_pages(crawl: ExportedCrawl, selected: Mask, full_text: bool = False) -> Iterator[TextPage]:
+    """Yield these archived pages in the order they were fetched; an unreadable page has empty texts."""
     more = (None, (), True) if full_text else ()
-    for page, _ in _read(crawl, wanted, main_lines(crawl, wanted), (crawl.archive.folder, *more)):
+    for page, _ in _read(crawl, selected, main_lines(crawl, selected), (crawl.archive.folder, *more)):
         yield page
 
 
 def pages_with_bodies(
-    crawl: ExportedCrawl, wanted: Mask, full_text: bool, body: Body, *arguments: Any
+    crawl: ExportedCrawl, selected: Mask, full_text: bool, body: Body, *arguments: Any
 ) -> Iterator[tuple[TextPage, Any | None]]:
-    """The same, with what `body` makes of each page with its blocks, or None of one that cannot be read.
+    """Yield the pages of `text_pages`, each with the result of `body`, None for an unreadable page.
 
-    The blocks are those of the main text, or all of them for the full text.
-    It is a function of a module, and is called where the page is read, maybe in another process.
+    `body` is called with the page, whose blocks are those of the main text, or all with `full_text`. It must be a
+    module-level function, since it may be called in another process.
     """
-    of_main = repeat(b"") if full_text else main_lines(crawl, wanted)
-    return _read(crawl, wanted, of_main, (crawl.archive.folder, body, arguments))
+    of_main = repeat(b"") if full_text else main_lines(crawl, selected)
+    return _read(crawl, selected, of_main, (crawl.archive.folder, body, arguments))
 
 
-def whole_texts(crawl: ExportedCrawl, wanted: Mask) -> Iterator[tuple[PageRow, str, str]]:
-    """These pages in the same order: what is known of each, its URL, and all that stands on it."""
+def full_texts(crawl: ExportedCrawl, selected: Mask) -> Iterator[tuple[PageRow, str, str]]:
+    """Yield the row, the URL and the full text of these pages, in the order they were fetched."""
     rows = (
-        ((row, url), ToWrite(crawl.to_read(row, url), row.language, b""))
-        for row, url in crawl.rows(wanted, "exporting texts")
+        ((row, url), ExportTask(crawl.archived_position(row, url), row.language, b""))
+        for row, url in crawl.rows(selected, "exporting texts")
     )
-    with in_order(content_reading, (crawl.archive.folder,), rows, crawl.n_processes) as read:
+    with in_order(content_reader, (crawl.archive.folder,), rows, crawl.n_processes) as read:
         for (row, url), content in read:
             if isinstance(content, Failed):
                 warn_skipped(url, content)
@@ -126,52 +126,52 @@ def whole_texts(crawl: ExportedCrawl, wanted: Mask) -> Iterator[tuple[PageRow, s
 
 
 def _read(
-    crawl: ExportedCrawl, wanted: Mask, of_main: Iterator[IsMain], reading: tuple[Any, ...]
+    crawl: ExportedCrawl, selected: Mask, of_main: Iterator[IsMain], reading: tuple[Any, ...]
 ) -> Iterator[tuple[TextPage, Any | None]]:
     rows = (
-        ((row, url), ToWrite(crawl.to_read(row, url), row.language, next(of_main, b"")))
-        for row, url in crawl.rows(wanted, "exporting pages")
+        ((row, url), ExportTask(crawl.archived_position(row, url), row.language, next(of_main, b"")))
+        for row, url in crawl.rows(selected, "exporting pages")
     )
-    with in_order(content_reading, reading, rows, crawl.n_processes) as read:
+    with in_order(content_reader, reading, rows, crawl.n_processes) as read:
         for (row, url), content in read:
             if isinstance(content, Failed):
                 warn_skipped(url, content)
-                content = Content("", "", row.language, [])
+                content = ExportedText("", "", row.language, [])
             yield _text_page(crawl, row, url, content), content.body
 
 
 @contextmanager
-def content_reading(
+def content_reader(
     folder: Path, body: Body | None = None, arguments: tuple[Any, ...] = (), full_text: bool = False
-) -> Iterator[Callable[[ToWrite], Content]]:
-    """For `in_order`: pages of the archive in this folder, read for an export."""
+) -> Iterator[Callable[[ExportTask], ExportedText]]:
+    """Return a function for `in_order` that reads pages of the archive in this folder."""
     languages = Languages()
     with page_reading(folder, with_blocks=body is not None) as read:
 
-        def content_of(wanted: ToWrite) -> Content:
-            page = read(wanted.page)
-            content = _content(wanted, page, languages, full_text)
-            page.blocks = kept_blocks(page.blocks, wanted.is_main)
+        def content_of(task: ExportTask) -> ExportedText:
+            page = read(task.page)
+            content = _content(task, page, languages, full_text)
+            page.blocks = main_blocks(page.blocks, task.is_main)
             return content if body is None else content._replace(body=body(page, *arguments))
 
         yield content_of
 
 
-def _content(wanted: ToWrite, page: Page, languages: Languages, full_text: bool) -> Content:
-    text = kept_text(page.text, page.headings, wanted.is_main)
-    shown = set(text.split("\n"))
-    return Content(
+def _content(task: ExportTask, page: Page, languages: Languages, full_text: bool) -> ExportedText:
+    text = main_text(page.text, page.headings, task.is_main)
+    lines = set(text.split("\n"))
+    return ExportedText(
         title=encodable(page.title),
         text=encodable(text),
-        language=wanted.language or page.language or languages.of(page.text),
-        headings=[encodable(heading) for heading in page.headings if heading in shown],
+        language=task.language or page.language or languages.of(page.text),
+        headings=[encodable(heading) for heading in page.headings if heading in lines],
         fields=page.fields,
         full_text=encodable(page.text) if full_text else None,
     )
 
 
-def _text_page(crawl: ExportedCrawl, row: PageRow, url: str, content: Content) -> TextPage:
-    added = crawl.survey.added(row.id) or Additions()
+def _text_page(crawl: ExportedCrawl, row: PageRow, url: str, content: ExportedText) -> TextPage:
+    added = crawl.database.added(row.id) or Additions()
     stated = content.fields
     return TextPage(
         url=url,

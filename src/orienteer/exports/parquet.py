@@ -1,12 +1,11 @@
 """Parquet: a table of the pages with their texts, and a table of the links between them; for DuckDB and pandas.
 
-    NAME.parquet          page, url, host, title, text, language, ...     a row a page, `page` counts from 0
-    NAME.links.parquet    source, target                                  a row a link, by those numbers
+    NAME.parquet          page, url, host, title, text, language, ...     a row per page, `page` counts from 0
+    NAME.links.parquet    source, target                                  a row per link, by these numbers
 
-The columns are those of a TextPage, of which `full_text` is there where it was asked for. What the page says of dates
-is text, since it may be to the month; `fields` is a JSON object, NULL where page hooks added none. A link to another
-name of a page, be it a redirect or a page left out because it repeats this one, is a link to the page.
-`LinkGraph.load` reads the second file, with the URLs of the first.
+The columns are those of a TextPage; `full_text` exists only if requested. Dates stated in the page are text, since they
+may be months; `fields` is a JSON object, NULL if page hooks added none. A link to a redirect, or to a duplicate that is
+left out, is a link to the exported page. `LinkGraph.load` reads the second file, with the URLs of the first.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class Parquet(Exporter):
     suffixes = (_SUFFIX,)
 
     def __init__(self, full_text: bool = False) -> None:
-        """With the full text, a page has all that stands on it besides its main text."""
+        """`full_text`: add the text of the whole page, with boilerplate."""
         self._full_text = full_text
 
     def side_files(self, name: str) -> tuple[str, ...]:
@@ -48,11 +47,11 @@ class Parquet(Exporter):
 
     def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
         arrow = _pyarrow()
-        wanted = crawl.distinct(archived=True)
+        selected = crawl.distinct(archived=True)
         (links,) = self.side_files(staging.name)
-        graph = _links_between(crawl, wanted)
-        graph_parquet.write(graph, staging.beside(links), progress)
-        _write_pages(arrow, crawl, wanted, staging.main, self._full_text)
+        graph = _links_between(crawl, selected)
+        graph_parquet.write(graph, staging.sibling(links), progress)
+        _write_pages(arrow, crawl, selected, staging.main, self._full_text)
         return Written(graph.n_pages, graph.n_links)
 
 
@@ -65,19 +64,21 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
-def _links_between(crawl: ExportedCrawl, wanted: Mask) -> LinkGraph:
-    """The links between these pages, numbered in the order they were fetched."""
-    ids = crawl.order[wanted[crawl.order]]
-    numbers = np.full(len(wanted) + 1, -1)  # the last one for what is no page
+def _links_between(crawl: ExportedCrawl, selected: Mask) -> LinkGraph:
+    """Return the links between these pages, numbered in the order they were fetched."""
+    ids = crawl.order[selected[crawl.order]]
+    numbers = np.full(len(selected) + 1, -1)  # the last element is for aliases of no page (-1)
     numbers[ids] = np.arange(len(ids))
-    stands_for = np.full(int(crawl.groups.max(initial=-1)) + 1, -1)
-    stands_for[crawl.groups[ids]] = numbers[ids]
-    numbers[:-1] = np.where(wanted, numbers[:-1], stands_for[crawl.groups])
+    representative = np.full(int(crawl.groups.max(initial=-1)) + 1, -1)
+    representative[crawl.groups[ids]] = numbers[ids]
+    numbers[:-1] = np.where(selected, numbers[:-1], representative[crawl.groups])
     pages, graph = crawl.ranks.pages, crawl.ranks.graph
-    sources = np.where(wanted[pages], numbers[pages], -1)[graph.sources()]  # a repetition speaks for nobody
+    sources = np.where(selected[pages], numbers[pages], -1)[
+        graph.sources()
+    ]  # links of left out duplicates do not count
     targets = numbers[pages][graph.targets]
-    is_kept = (sources >= 0) & (targets >= 0)
-    return LinkGraph.from_links(len(ids), sources[is_kept], targets[is_kept])
+    is_included = (sources >= 0) & (targets >= 0)
+    return LinkGraph.from_links(len(ids), sources[is_included], targets[is_included])
 
 
 def _schema(arrow: Any, full_text: bool) -> Any:
@@ -96,12 +97,12 @@ def _schema(arrow: Any, full_text: bool) -> Any:
     return arrow.schema(list(kinds.items()))
 
 
-def _write_pages(arrow: Any, crawl: ExportedCrawl, wanted: Mask, path: Path, full_text: bool) -> None:
+def _write_pages(arrow: Any, crawl: ExportedCrawl, selected: Mask, path: Path, full_text: bool) -> None:
     schema = _schema(arrow, full_text)
     rows: list[dict[str, Any]] = []
     n_chars = 0
     with arrow.parquet.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True) as writer:
-        for number, page in enumerate(text_pages(crawl, wanted, full_text)):
+        for number, page in enumerate(text_pages(crawl, selected, full_text)):
             rows.append(_row(schema.names, number, page))
             n_chars += len(page.text) + len(page.full_text or "")
             if len(rows) == _PAGES_PER_ROW_GROUP or n_chars > _CHARS_PER_ROW_GROUP:

@@ -1,7 +1,7 @@
-"""Sitemaps, as sitemaps.org has them: the pages of a crawl, and when each was fetched as it is.
+"""Sitemaps (sitemaps.org): the pages of a crawl, and when their current version was fetched.
 
-A file holds at most 50,000 URLs and 50 MiB. Where that does not do, NAME.xml is an index of NAME-1.xml, NAME-2.xml and
-so on beside it; it names them as they will be found at `base`, by default at the host of the first page.
+A file holds at most 50,000 URLs and 50 MiB. A larger sitemap is an index NAME.xml of NAME-1.xml, NAME-2.xml and so on
+in the same folder; their URLs are relative to `base`, by default the host of the first page.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ _END = b"</urlset>\n"
 @exporter
 class Sitemap(Exporter):
     name = "sitemap"
-    about = "the URLs of the pages as sitemap.xml, in parts where it is too large"
+    about = "the URLs of the pages as sitemap.xml, as an index of several files if it is too large"
     suffixes = (".xml",)
 
     def __init__(self, base: str | None = None) -> None:
         self._base = None if base is None else canonical_url(base)
         if base is not None and self._base is None:
-            raise InputError(f"base is {base!r}; it must be the URL at which the sitemap will be found")
+            raise InputError(f"base is {base!r}; it must be the URL of the sitemap")
 
     def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
-        wanted = crawl.distinct(archived=False)
+        selected = crawl.distinct(archived=False)
         base = self._base
-        with _Parts(staging) as parts:
-            for row, url in crawl.rows(wanted, "writing URLs"):
+        with _SitemapFiles(staging) as files:
+            for row, url in crawl.rows(selected, "writing URLs"):
                 base = base or canonical_url("/", url)
-                parts.add(url, row.time)
-        if len(parts.paths) == 1:
-            parts.paths[0].rename(staging.main)
+                files.add(url, row.time)
+        if len(files.paths) == 1:
+            files.paths[0].rename(staging.main)
         else:
-            _write_index(staging.main, parts.paths, base)
-        return Written(int(wanted.sum()))
+            _write_index(staging.main, files.paths, base)
+        return Written(int(selected.sum()))
 
 
-class _Parts:
-    """Sitemaps, as many as are needed."""
+class _SitemapFiles:
+    """Writes as many sitemap files as are needed."""
 
     def __init__(self, staging: Staging) -> None:
         self.paths: list[Path] = []
@@ -74,7 +74,7 @@ class _Parts:
     def _begin(self) -> BinaryIO:
         self._end()
         stem = self._staging.name.removesuffix(".xml")
-        self.paths.append(self._staging.beside(f"{stem}-{len(self.paths) + 1}.xml"))
+        self.paths.append(self._staging.sibling(f"{stem}-{len(self.paths) + 1}.xml"))
         out = self.paths[-1].open("wb")
         out.write(_HEAD)
         self._n_urls, self._n_bytes = 0, len(_HEAD)
@@ -93,10 +93,10 @@ class _Parts:
         self._end()
 
 
-def _write_index(path: Path, parts: list[Path], base: str | None) -> None:
+def _write_index(path: Path, files: list[Path], base: str | None) -> None:
     with path.open("wb") as out:
         out.write(_XML + f'<sitemapindex xmlns="{_SPACE}">\n'.encode())
-        for part in parts:
-            url = canonical_url(quote(part.name), base) or part.name
+        for file in files:
+            url = canonical_url(quote(file.name), base) or file.name
             out.write(f"<sitemap><loc>{as_text(url)}</loc></sitemap>\n".encode())
         out.write(b"</sitemapindex>\n")

@@ -1,4 +1,4 @@
-"""Lines in any order, more than memory should hold, come out sorted by their bytes."""
+"""An external merge sort of lines by their bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MAX_BYTES = 64 << 20
 
 
 class SortedLines:
-    """Keeps so many bytes in memory, and the rest in nameless files in `folder`, which go with the process."""
+    """Sorts lines with at most `max_bytes` in memory; the others are in unnamed temporary files in `folder`."""
 
     def __init__(self, folder: Path, max_bytes: int = _MAX_BYTES) -> None:
         self._folder = folder
@@ -22,11 +22,11 @@ class SortedLines:
         self._runs: list[IO[bytes]] = []
 
     def add(self, line: bytes) -> None:
-        """A line with its end."""
+        """Add a line, which includes its line end."""
         self._lines.append(line)
         self._n_bytes += len(line)
         if self._n_bytes > self._max_bytes:
-            self._put_aside()
+            self._spill()
 
     def __iter__(self) -> Iterator[bytes]:
         self._lines.sort()
@@ -34,8 +34,8 @@ class SortedLines:
             run.seek(0)
         return heapq.merge(self._lines, *self._runs)
 
-    def _put_aside(self) -> None:
-        run = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 (closed in the end, with all others)
+    def _spill(self) -> None:
+        run = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 (closed in __exit__)
         self._runs.append(run)
         self._lines.sort()
         run.writelines(self._lines)

@@ -1,7 +1,7 @@
-"""Where an export is written: beside its name, to take its place when it is complete.
+"""Atomic exports: files are written into a staging folder, and moved to their names when they are complete.
 
-Killed at any moment, interrupted, or out of room: what was there before is still there, whole, and nothing of the new
-one is under its name. A process that is killed leaves a folder `.new-...` behind; one that is interrupted does not.
+After a kill, an interrupt or a full disk the previous export is intact, and no incomplete file has the final name. A
+killed process leaves a folder `.new-...` behind; an interrupted one does not.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from pathlib import Path
 
 from orienteer.errors import ExportError
 
-MARK = "orienteer-export.json"  # in a folder that is an export: tells ours from any other
+MARKER = "orienteer-export.json"  # marks a folder as an export that --force may replace
 
 _NO_ROOM = frozenset((errno.ENOSPC, errno.EDQUOT))
 
 
 class Staging:
-    """The folder in which an export is written. `name` is that of its main file, or of the folder that it is."""
+    """The folder in which an export is written. `name` is that of its main file, or of the exported folder."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.folder = folder
@@ -31,23 +31,23 @@ class Staging:
     def main(self) -> Path:
         return self.folder / self.name
 
-    def beside(self, name: str) -> Path:
-        """Another file, which is to lie beside the main one."""
+    def sibling(self, name: str) -> Path:
+        """Return the path of an additional file in the folder of the main one."""
         return self.folder / name
 
 
 @contextmanager
 def staged(out: Path, is_folder: bool, force: bool, side_files: Iterable[str] = ()) -> Iterator[Staging]:
-    """A place to write to; what is there in the end is moved to `out`, and beside it, as a whole or not at all.
+    """A staging folder whose files are moved to `out`, and to its folder, when the context ends without an error.
 
-    What the disk refuses is one line.
+    Errors of the disk become a one-line ExportError.
     """
     expect_free(out, is_folder, force, side_files)
     real = out.resolve()
     new = real.with_name(f".new-{os.getpid()}-{real.name}")
     try:
-        with _one_line(out):
-            shutil.rmtree(new, ignore_errors=True)  # of a process that had the same number
+        with _map_errors(out):
+            shutil.rmtree(new, ignore_errors=True)  # a leftover of a process with the same id
             new.mkdir()
             if is_folder:
                 (new / real.name).mkdir()
@@ -61,8 +61,8 @@ def staged(out: Path, is_folder: bool, force: bool, side_files: Iterable[str] = 
 
 
 def expect_free(out: Path, is_folder: bool, force: bool, side_files: Iterable[str] = ()) -> None:
-    """Complain if the export cannot be put there."""
-    with _one_line(out):
+    """Raise ExportError if the export cannot be written to `out`."""
+    with _map_errors(out):
         if not out.resolve().parent.is_dir():
             raise ExportError(f"{out}: the folder {out.parent} does not exist")
         if is_folder and out.exists():
@@ -74,29 +74,29 @@ def expect_free(out: Path, is_folder: bool, force: bool, side_files: Iterable[st
 
 def _expect_replaceable_file(path: Path, force: bool) -> None:
     if path.exists() and not path.is_file():
-        raise ExportError(f"{path}: there is a folder of that name, or no ordinary file; choose another name")
+        raise ExportError(f"{path}: exists and is no regular file; choose another name")
     if path.exists() and not force:
-        raise ExportError(f"{path} is there already; --force replaces it")
+        raise ExportError(f"{path} exists already; --force replaces it")
 
 
 def _expect_replaceable_folder(out: Path, force: bool) -> None:
-    """Whoever says --force means the export, and no folder of their own."""
+    """Raise ExportError unless the folder can be replaced: --force must never delete a folder that is no export."""
     if not out.is_dir():
-        raise ExportError(f"{out}: a file, where a folder is to be written; choose another name")
+        raise ExportError(f"{out}: a file, not a folder; choose another name")
     is_empty = not any(out.iterdir())
-    if not is_empty and not (out / MARK).is_file():
-        raise ExportError(f"{out}: a folder that is no export (no {MARK} in it); it is left as it is")
+    if not is_empty and not (out / MARKER).is_file():
+        raise ExportError(f"{out}: a folder that is no export (no {MARKER} in it); it is not replaced")
     if not is_empty and not force:
-        raise ExportError(f"{out} is there already; --force replaces it")
+        raise ExportError(f"{out} exists already; --force replaces it")
 
 
 def _move_files(new: Path, out: Path, force: bool) -> None:
-    """The main file last: where that is, all is."""
+    """Move the main file last, so that it exists only if all files do."""
     paths = sorted((path for path in new.iterdir()), key=lambda path: path.name == out.name)
     for path in paths:
         _expect_replaceable_file(out.with_name(path.name), force)
         with path.open("rb") as file:
-            os.fsync(file.fileno())  # some disks say only now that they are full
+            os.fsync(file.fileno())  # some file systems report a full disk only here
     for path in paths:
         os.replace(path, out.with_name(path.name))
 
@@ -113,10 +113,10 @@ def _move_folder(new: Path, out: Path) -> None:
 
 
 @contextmanager
-def _one_line(out: Path) -> Iterator[None]:
+def _map_errors(out: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         if error.errno in _NO_ROOM:
-            raise ExportError(f"the disk is full: {out} cannot be written; nothing of it is left behind") from None
+            raise ExportError(f"the disk is full: {out} cannot be written; no partial files are left") from None
         raise ExportError(f"{out}: {error.strerror or error}; nothing of it was written") from None

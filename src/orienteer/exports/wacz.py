@@ -1,14 +1,14 @@
-"""WACZ 1.1.1: the pages as they are now, with indexes, in one file that ReplayWeb.page opens in a browser.
+"""WACZ 1.1.1: the latest version of the pages, with indexes, in one file for ReplayWeb.page.
 
     archive/data.warc.gz        the records, as in a WARC export
-    indexes/index.cdx.gz        where each stands in it: CDXJ, sorted, in gzip members of so many lines
-    indexes/index.idx           the first line of each of those members, and where it stands
-    pages/pages.jsonl           the pages with their titles and texts, to begin reading at; seeds are marked
-    datapackage.json            the size and the hash of each of these
-    datapackage-digest.json     the hash of that
+    indexes/index.cdx.gz        their positions: sorted CDXJ, in gzip members of 1,024 lines
+    indexes/index.idx           the first line and the offset of each of those members
+    pages/pages.jsonl           the pages with their titles and texts; seeds are marked
+    datapackage.json            the size and the hash of each of these files
+    datapackage-digest.json     the hash of datapackage.json
 
-https://specs.webrecorder.net/wacz/1.1.1/. Keys of the index are as ReplayWeb.page makes them. pywb makes another one of
-a URL that ends in a slash, without it: such a URL stands under both.
+https://specs.webrecorder.net/wacz/1.1.1/. Keys of the index follow ReplayWeb.page. pywb removes a trailing slash from
+keys, so a URL with a trailing slash is indexed under both keys.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from orienteer.exports.archived_records import archived_mask, archived_records, 
 from orienteer.exports.exported_crawl import ExportedCrawl
 from orienteer.exports.exporter import Exporter, Written, exporter
 from orienteer.exports.jsonl import as_line
-from orienteer.exports.page_texts import iso_time, whole_texts
+from orienteer.exports.page_texts import full_texts, iso_time
 from orienteer.exports.sorted_lines import SortedLines
 from orienteer.exports.staging import Staging
 from orienteer.ledger.plan import CrawlPlan
@@ -42,8 +42,8 @@ from orienteer.store.record import warcinfo_record
 _VERSION = "1.1.1"
 _WARC, _INDEX = "data.warc.gz", "index.cdx.gz"
 _LINES_PER_MEMBER = 1024
-# A field that says nothing. Where the directory of a zip has none for a file, ReplayWeb.page expects none in front of
-# the file itself, either; but there stands one, so that the file may be larger than 4 GiB.
+# An unused extra field. If the central directory has no extra field for a file, ReplayWeb.page assumes that the local
+# header has none, either; but zip64 puts one there, for files larger than 4 GiB.
 _EXTRA = b"Or\0\0"
 
 
@@ -53,13 +53,13 @@ class Wacz(Exporter):
     about = "the newest response of each page with indexes, for ReplayWeb.page"
     suffixes = (".wacz",)
 
-    def __init__(self, requisites: bool = True) -> None:
-        """`requisites`: also the pictures, styles and scripts that pages are shown with."""
-        self._requisites = requisites
+    def __init__(self, assets: bool = True) -> None:
+        """`assets`: include images, style sheets and scripts."""
+        self._assets = assets
 
     def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
         with _Package(staging) as package, SortedLines(staging.folder) as lines:
-            times = _write_archive(crawl, package, lines, self._requisites)
+            times = _write_archive(crawl, package, lines, self._assets)
             _write_index(package, lines)
             first = _write_pages(crawl, package, times)
             package.describe(f"{crawl.path.resolve().name}, as crawled by Orienteer", first)
@@ -67,20 +67,18 @@ class Wacz(Exporter):
 
 
 class _MainPage(NamedTuple):
-    """The page to begin at: the first that was fetched."""
+    """The start page: the first page that was fetched."""
 
     url: str
     time: str
 
 
-def _write_archive(
-    crawl: ExportedCrawl, package: _Package, lines: SortedLines, requisites: bool
-) -> NDArray[np.float64]:
-    """The records; where they stand goes into `lines`. By page, the time that its record has."""
+def _write_archive(crawl: ExportedCrawl, package: _Package, lines: SortedLines, assets: bool) -> NDArray[np.float64]:
+    """Write the records, and their index to `lines`. Return the times of the records by page."""
     times = np.zeros(len(crawl.pages))
     with package.file(f"archive/{_WARC}") as out:
         offset = out.write(warcinfo_record(_WARC))
-        for record in archived_records(crawl, requisites):
+        for record in archived_records(crawl, assets):
             for line in {cdxj_line(record, _WARC, offset, keep_slash) for keep_slash in (True, False)}:
                 lines.add(line)
             offset += out.write(record.member)
@@ -90,9 +88,9 @@ def _write_archive(
 
 
 def _write_index(package: _Package, lines: SortedLines) -> None:
-    """The index, and the index of the index, by which a reader fetches no more of it than it needs.
+    """Write the index, and the index of the index, with which a reader fetches only the members that it needs.
 
-    What was made of pages stands in members of its own: ReplayWeb.page tells by the first lines how keys are made.
+    URNs are in members of their own: ReplayWeb.page detects the form of keys from the first lines.
     """
     heads = [b'!meta 0 {"format": "cdxj-gzip-1.0", "filename": "%s"}\n' % _INDEX.encode()]
     offset = 0
@@ -109,12 +107,12 @@ def _write_index(package: _Package, lines: SortedLines) -> None:
 
 
 def _write_pages(crawl: ExportedCrawl, package: _Package, times: NDArray[np.float64]) -> _MainPage | None:
-    """The list of pages."""
+    """Write the list of pages; return the start page."""
     first = None
     seeds = _seeds(crawl)
     with package.file("pages/pages.jsonl", packed=True) as out:
         out.write(as_line({"format": "json-pages-1.0", "id": "pages", "title": "Pages", "hasText": True}))
-        for row, url, text in whole_texts(crawl, crawl.pages & crawl.is_archived):
+        for row, url, text in full_texts(crawl, crawl.pages & crawl.is_archived):
             time = iso_time(float(times[row.id]))
             page = {"id": str(row.id), "url": url, "ts": time, "title": row.title or url, "text": text}
             out.write(as_line(page | ({"seed": True} if url in seeds else {})))
@@ -123,7 +121,7 @@ def _write_pages(crawl: ExportedCrawl, package: _Package, times: NDArray[np.floa
 
 
 def _seeds(crawl: ExportedCrawl) -> set[str]:
-    """Where the crawl started; where a seed has moved, the page that it is a name of now."""
+    """Return the seeds of the crawl, and the targets of seeds that redirect."""
     settings = settings_of_folder(crawl.path)
     stated = () if settings is None else CrawlPlan.parse(settings, str(crawl.path)).crawl.seeds
     seeds = set(stated)
@@ -134,7 +132,7 @@ def _seeds(crawl: ExportedCrawl) -> set[str]:
 
 
 class _Package:
-    """A ZIP file whose contents are described in itself. What is compressed already is only stored."""
+    """A zip file with a description of its contents. Compressed contents are stored without further compression."""
 
     def __init__(self, staging: Staging) -> None:
         self._zip = zipfile.ZipFile(staging.main, "w")
@@ -158,7 +156,7 @@ class _Package:
         )
 
     def describe(self, title: str, main: _MainPage | None) -> None:
-        """The last files: what the others are."""
+        """Write the last files, which describe the others."""
         about: dict[str, Any] = {
             "profile": "data-package",
             "wacz_version": _VERSION,

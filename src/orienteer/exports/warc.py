@@ -1,8 +1,7 @@
-"""WARC: one file with the pages as they are now, the redirects to them, and what they are shown with; for everything
-that reads web archives.
+"""WARC: one file with the latest version of the pages, the redirects to them and their assets.
 
-The records are those of the crawl's own archive, byte by byte. What it holds besides, earlier versions of pages,
-revisits and failures, stays there.
+The records are copied unchanged from the archive of the crawl. Earlier versions of pages, revisits and failures are not
+included.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ from orienteer.store.record import warcinfo_record
 @exporter
 class Warc(Exporter):
     name = "warc"
-    about = "the responses as they came, the newest of each page"
+    about = "the latest response of each page, as received"
     suffixes = (".warc.gz", ".warc")
 
-    def __init__(self, requisites: bool = True) -> None:
-        """`requisites`: also the pictures, styles and scripts that pages are shown with."""
-        self._requisites = requisites
+    def __init__(self, assets: bool = True) -> None:
+        """`assets`: include images, style sheets and scripts."""
+        self._assets = assets
 
     def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
         packed = staging.name.lower().endswith(".gz")
         with staging.main.open("wb") as out:
-            records = archived_records(crawl, self._requisites)
+            records = archived_records(crawl, self._assets)
             for member in chain([warcinfo_record(staging.name)], (record.member for record in records)):
                 out.write(member if packed else gzip.decompress(member))
         return Written(int((archived_mask(crawl) & crawl.pages).sum()))

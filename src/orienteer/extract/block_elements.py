@@ -1,6 +1,6 @@
-"""What elements make of the text in them: headings, items, cells, quotes, code; links and emphasis.
+"""The effect of elements on their text: headings, items, cells, quotes, code; links and emphasis.
 
-An element takes what it says of itself from the one around it, so that no line has to look for it.
+An element inherits the context of its parent, so that lines need no look-up of ancestors.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from orienteer.extract.blocks import (
     PARAGRAPH,
     STRONG,
     TERM,
+    BlockContext,
     Cell,
-    Code,
+    CodeText,
     Container,
     Element,
     Item,
     List,
     Mark,
-    Place,
     Quote,
     Table,
 )  # fmt: skip
 from orienteer.extract.code_language import language_of
 
-MAX_CONTAINERS = 24  # in one another; what is deeper stands in the last of them
-_MAX_WORDS_CHARS = 400
+MAX_CONTAINERS = 24  # nested; deeper content belongs to the last of them
+_MAX_CLASS_CHARS = 400
 _MAX_SPANNED = 100  # rows and columns that a cell spans
-_MAX_NUMBER = 999_999_999  # of an item; Markdown takes no more figures
-_N_AROUND_CODE = 3  # elements that may name its language
+_MAX_NUMBER = 999_999_999  # of an item; the limit of CommonMark
+_N_CODE_ANCESTORS = 3  # elements that may name its language
 
 _MARKS = {
     "a": LINK, "b": STRONG, "code": CODE_SPAN, "em": EMPHASIS, "i": EMPHASIS, "kbd": CODE_SPAN, "samp": CODE_SPAN,
@@ -50,27 +50,27 @@ _Values = dict[str, str]
 
 
 def new_element(name: str, values: _Values, parent: Element, number: int) -> Element:
-    """The element of a start tag, with the values of its attributes."""
+    """Create the element of a start tag with these attributes."""
     own_id, words = values.get("id", ""), ""
     if values:
-        words = f"{values.get('class', '')} {own_id} {values.get('role', '')}"[:_MAX_WORDS_CHARS].strip().lower()
+        words = f"{values.get('class', '')} {own_id} {values.get('role', '')}"[:_MAX_CLASS_CHARS].strip().lower()
         if name == "a":
             own_id = own_id or values.get("name", "")
-    place, marks, block = parent.place, parent.marks, None
+    context, marks, block = parent.context, parent.marks, None
     if name in _MARKS or name == "span":
         block = parent.block or parent
     if name in _MARKS:
-        if place.code is None:
+        if context.code is None:
             marks = _marked(_MARKS[name], values, marks, number)
-        elif name == "code" and not place.code.language:
-            place.code.language = language_of(words, values)
-    elif name in _PLACES:
-        place = _PLACES[name](name, values, parent, words)
-    return Element(name, parent, number, parent.depth + 1, words, own_id, place, marks, block)
+        elif name == "code" and not context.code.language:
+            context.code.language = language_of(words, values)
+    elif name in _CONTEXTS:
+        context = _CONTEXTS[name](name, values, parent, words)
+    return Element(name, parent, number, parent.depth + 1, words, own_id, context, marks, block)
 
 
 def _marked(kind: str, values: _Values, marks: tuple[Mark, ...], number: int) -> tuple[Mark, ...]:
-    """These marks, and one more unless there is one of its kind; so there are few."""
+    """Return the marks with a mark of this kind added, unless there is one: this bounds their number."""
     for mark in marks:
         if mark.kind == kind:
             return marks
@@ -80,72 +80,72 @@ def _marked(kind: str, values: _Values, marks: tuple[Mark, ...], number: int) ->
     return marks if target is None else (*marks, Mark(LINK, target.strip(), number))
 
 
-def _heading(name: str, values: _Values, parent: Element, words: str) -> Place:
-    place = parent.place
-    return Place(HEADING, int(name[1]), place.container, None, place.list, place.table)
+def _heading(name: str, values: _Values, parent: Element, words: str) -> BlockContext:
+    context = parent.context
+    return BlockContext(HEADING, int(name[1]), context.container, None, context.list, context.table)
 
 
-def _caption(name: str, values: _Values, parent: Element, words: str) -> Place:
-    return _within(parent.place, CAPTION, parent.place.container)
+def _caption(name: str, values: _Values, parent: Element, words: str) -> BlockContext:
+    return _within(parent.context, CAPTION, parent.context.container)
 
 
-def _quote(name: str, values: _Values, parent: Element, words: str) -> Place:
-    depth, around = _container_depth(parent.place), parent.place.container
-    container = Quote(around, depth) if depth < MAX_CONTAINERS else around
-    return _within(parent.place, PARAGRAPH, container)
+def _quote(name: str, values: _Values, parent: Element, words: str) -> BlockContext:
+    depth, outer = _container_depth(parent.context), parent.context.container
+    container = Quote(outer, depth) if depth < MAX_CONTAINERS else outer
+    return _within(parent.context, PARAGRAPH, container)
 
 
-def _list(name: str, values: _Values, parent: Element, words: str) -> Place:
-    place, is_ordered = parent.place, name == "ol"
+def _list(name: str, values: _Values, parent: Element, words: str) -> BlockContext:
+    context, is_ordered = parent.context, name == "ol"
     items = List(is_ordered, _number(values.get("start"), 1, 0) if is_ordered else 1, name == "dl")
-    return Place(place.kind, place.level, place.container, place.code, items, place.table)
+    return BlockContext(context.kind, context.level, context.container, context.code, items, context.table)
 
 
-def _item(name: str, values: _Values, parent: Element, words: str) -> Place:
-    place = parent.place
-    items = place.list or List()
+def _item(name: str, values: _Values, parent: Element, words: str) -> BlockContext:
+    context = parent.context
+    items = context.list or List()
     number = _number(values.get("value"), items.next_number, 0) if items.is_ordered else 1
     items.next_number = min(number + 1, _MAX_NUMBER)
-    return _within(place, ITEM, _item_of(place, items, number))
+    return _within(context, ITEM, _item_of(context, items, number))
 
 
-def _term(name: str, values: _Values, parent: Element, words: str) -> Place:
-    items = parent.place.list or List()
-    container = _item_of(parent.place, items, 1)
+def _term(name: str, values: _Values, parent: Element, words: str) -> BlockContext:
+    items = parent.context.list or List()
+    container = _item_of(parent.context, items, 1)
     items.last = container if isinstance(container, Item) else None
-    return _within(parent.place, TERM, container)
+    return _within(parent.context, TERM, container)
 
 
-def _definition(name: str, values: _Values, parent: Element, words: str) -> Place:
-    items = parent.place.list or List()
-    container = items.last or _item_of(parent.place, items, 1)
-    return _within(parent.place, ITEM, container)
+def _definition(name: str, values: _Values, parent: Element, words: str) -> BlockContext:
+    items = parent.context.list or List()
+    container = items.last or _item_of(parent.context, items, 1)
+    return _within(parent.context, ITEM, container)
 
 
-def _item_of(place: Place, items: List, number: int) -> Container | None:
-    depth = _container_depth(place)
-    return Item(place.container, depth, items, number) if depth < MAX_CONTAINERS else place.container
+def _item_of(context: BlockContext, items: List, number: int) -> Container | None:
+    depth = _container_depth(context)
+    return Item(context.container, depth, items, number) if depth < MAX_CONTAINERS else context.container
 
 
-def _table(name: str, values: _Values, parent: Element, words: str) -> Place:
-    place = parent.place
-    return Place(place.kind, place.level, place.container, place.code, None, Table())
+def _table(name: str, values: _Values, parent: Element, words: str) -> BlockContext:
+    context = parent.context
+    return BlockContext(context.kind, context.level, context.container, context.code, None, Table())
 
 
-def _row(name: str, values: _Values, parent: Element, words: str) -> Place:
-    table = parent.place.table
+def _row(name: str, values: _Values, parent: Element, words: str) -> BlockContext:
+    table = parent.context.table
     if table is not None:
         table.n_rows, table.n_in_row = table.n_rows + 1, 0
-    return parent.place
+    return parent.context
 
 
-def _cell(name: str, values: _Values, parent: Element, words: str) -> Place:
-    place, table = parent.place, parent.place.table
-    depth = _container_depth(place)
+def _cell(name: str, values: _Values, parent: Element, words: str) -> BlockContext:
+    context, table = parent.context, parent.context.table
+    depth = _container_depth(context)
     if table is None or depth >= MAX_CONTAINERS:
-        return _within(place, CELL, place.container)
+        return _within(context, CELL, context.container)
     cell = Cell(
-        place.container,
+        context.container,
         depth,
         table,
         max(table.n_rows - 1, 0),
@@ -156,30 +156,30 @@ def _cell(name: str, values: _Values, parent: Element, words: str) -> Place:
     )
     table.n_in_row += 1
     table.cells.append(cell)
-    return _within(place, CELL, cell)
+    return _within(context, CELL, cell)
 
 
-def _code(name: str, values: _Values, parent: Element, words: str) -> Place:
-    if parent.place.code is not None:
-        return parent.place
+def _code(name: str, values: _Values, parent: Element, words: str) -> BlockContext:
+    if parent.context.code is not None:
+        return parent.context
     language, is_numbering = language_of(words, values), bool(_NUMBERING.search(words))
     element: Element | None = parent
-    for _ in range(_N_AROUND_CODE):
+    for _ in range(_N_CODE_ANCESTORS):
         if element is None:
             break
         language = language or language_of(element.words, {})
         is_numbering = is_numbering or (element.name in ("td", "div") and bool(_NUMBERING.search(element.words)))
         element = element.parent
-    return Place(CODE, 0, parent.place.container, Code(language, is_numbering))
+    return BlockContext(CODE, 0, parent.context.container, CodeText(language, is_numbering))
 
 
-def _within(place: Place, kind: str, container: Container | None) -> Place:
-    """A place for text of another kind."""
-    return Place(kind, 0, container, place.code, None, place.table)
+def _within(context: BlockContext, kind: str, container: Container | None) -> BlockContext:
+    """Return the context with another kind and container."""
+    return BlockContext(kind, 0, container, context.code, None, context.table)
 
 
-def _container_depth(place: Place) -> int:
-    return 0 if place.container is None else place.container.depth + 1
+def _container_depth(context: BlockContext) -> int:
+    return 0 if context.container is None else context.container.depth + 1
 
 
 def _number(text: str | None, otherwise: int, least: int, most: int = _MAX_NUMBER) -> int:
@@ -188,7 +188,7 @@ def _number(text: str | None, otherwise: int, least: int, most: int = _MAX_NUMBE
     return max(least, min(int(text), most))
 
 
-_PLACES: dict[str, Callable[[str, _Values, Element, str], Place]] = {
+_CONTEXTS: dict[str, Callable[[str, _Values, Element, str], BlockContext]] = {
     **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), _heading),
     **dict.fromkeys(("caption", "figcaption"), _caption),
     **dict.fromkeys(("ul", "ol", "menu", "dir", "dl"), _list),

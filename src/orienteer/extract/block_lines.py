@@ -1,4 +1,4 @@
-"""The lines of a page, from the parts of its text: blocks, with their white space collapsed and the spans in them.
+"""Build the lines of a page from pieces of its text: blocks with collapsed white space and spans.
 
 White space is collapsed as `whitespace.lines` does it.
 """
@@ -23,8 +23,8 @@ class Image(NamedTuple):
 _Piece = tuple[str | Image, Element]
 
 
-class Lines:
-    """Parts of a text become lines."""
+class LineBuilder:
+    """Builds blocks from pieces of text and changes of the current element."""
 
     def __init__(self, page: Element) -> None:
         self._blocks: list[Block] = []
@@ -33,16 +33,16 @@ class Lines:
         self._ids: list[Element] = []  # elements with an id that have begun since the last line
         self._last_number = 0  # of the elements that have begun
 
-    def of(self, parts: list[str], places: list[int], changes: list[Element | Image | None]) -> list[Block]:
-        """The blocks of a page. Changes take effect before the part at their place."""
+    def of(self, texts: list[str], positions: list[int], changes: list[Element | Image | None]) -> list[Block]:
+        """Return the blocks of a page. A change takes effect before the text at its position."""
         done = 0
-        for place, change in zip(places, changes, strict=True):
-            while done < place:
-                self._add(parts[done])
+        for position, change in zip(positions, changes, strict=True):
+            while done < position:
+                self._add(texts[done])
                 done += 1
             self._change(change)
-        for part in parts[done:]:
-            self._add(part)
+        for text in texts[done:]:
+            self._add(text)
         self._end()
         return stripped(self._blocks)
 
@@ -54,37 +54,37 @@ class Lines:
                 if change.id:
                     self._ids.append(change)
             return
-        code = self._element.place.code
+        code = self._element.context.code
         if change is not None:
             if code is None:
                 self._pieces.append((change, self._element))
         elif code is not None:
             code.add("\n")
 
-    def _add(self, part: str) -> None:
-        if part == BLOCK_MARK:
+    def _add(self, text: str) -> None:
+        if text == BLOCK_MARK:
             self._end_by_mark()
             return
-        if "\0" in part:
-            part = part.replace("\0", "")
-        if BLOCK_MARK not in part:
-            self._add_text(part)
+        if "\0" in text:
+            text = text.replace("\0", "")
+        if BLOCK_MARK not in text:
+            self._add_text(text)
             return
-        for k, text in enumerate(part.split(BLOCK_MARK)):
+        for k, line in enumerate(text.split(BLOCK_MARK)):
             if k:
                 self._end_by_mark()
-            if text:
-                self._add_text(text)
+            if line:
+                self._add_text(line)
 
     def _add_text(self, text: str) -> None:
-        code = self._element.place.code
+        code = self._element.context.code
         if code is not None:
             code.add(text)
         if self._pieces or _SPACES.fullmatch(text) is None:
             self._pieces.append((text, self._element))
 
     def _end_by_mark(self) -> None:
-        code = self._element.place.code
+        code = self._element.context.code
         if code is not None:
             code.is_broken = True
         if self._pieces:
@@ -95,8 +95,8 @@ class Lines:
         if not pieces:
             return
         element = pieces[0][1]
-        text, spans = _text_and_spans(pieces) if element.place.code is None else (_text(pieces), ())
-        kind = element.place.kind if text else IMAGE
+        text, spans = _text_and_spans(pieces) if element.context.code is None else (_text(pieces), ())
+        kind = element.context.kind if text else IMAGE
         self._blocks.append(Block(kind, text, element.block or element, spans, self._anchor(element)))
         if text:
             self._ids = []
@@ -105,9 +105,9 @@ class Lines:
         if not self._ids:
             return ""
         chosen = self._ids[-1]
-        if element.place.kind == HEADING:
-            # That of the heading itself, or of what stands in it.
-            chosen = next((one for one in self._ids if one.place is element.place), chosen)
+        if element.context.kind == HEADING:
+            # The id of the heading itself, or of an element in it.
+            chosen = next((one for one in self._ids if one.context is element.context), chosen)
         return chosen.id[:_MAX_ANCHOR_CHARS]
 
 
@@ -132,14 +132,14 @@ def _text_and_spans(pieces: list[_Piece]) -> tuple[str, list[Span] | tuple[()]]:
 
 
 class _Line:
-    """White space at the ends of a span is not part of it."""
+    """Builds the text and the spans of a line; spans exclude white space at their ends."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
         self.spans: list[Span] = []
         self._length = 0
-        self._has_gap = False  # white space came last
-        self._open: list[tuple[Mark, int]] = []  # with their places among the spans
+        self._has_gap = False  # the last text ended with white space
+        self._open: list[tuple[Mark, int]] = []  # with their indices in `spans`
 
     def add(self, text: str, marks: tuple[Mark, ...]) -> None:
         body = text.strip(" ")
@@ -175,7 +175,7 @@ class _Line:
             self.spans.append(span)
 
     def close(self, n_left: int) -> None:
-        """Close the spans that are open, but for the first of them."""
+        """Close open spans, except the first `n_left`."""
         while len(self._open) > n_left:
             mark, at = self._open.pop()
             start = self.spans[at].start
@@ -183,7 +183,7 @@ class _Line:
 
 
 def stripped(blocks: list[Block]) -> list[Block]:
-    """Blocks of a page without the kinds of white space at its ends that are kept between words."""
+    """Return the blocks without Unicode white space at the ends of the page, which is not collapsed between words."""
     for block in blocks:
         if block.text:
             _cut(block, len(block.text) - len(block.text.lstrip()), len(block.text))
@@ -193,16 +193,16 @@ def stripped(blocks: list[Block]) -> list[Block]:
 
 
 def bounded(blocks: list[Block], max_chars: int) -> list[Block]:
-    """The blocks whose texts are those of the first characters of the page."""
-    kept, n_left = [], max_chars
+    """Return the blocks of the first `max_chars` characters of the page."""
+    first, n_left = [], max_chars
     for block in blocks:
         if n_left <= 0:
             break
         if block.text:
             _cut(block, 0, n_left)
             n_left -= len(block.text) + 1
-        kept.append(block)
-    return _rstripped(kept)
+        first.append(block)
+    return _rstripped(first)
 
 
 def _rstripped(blocks: list[Block]) -> list[Block]:

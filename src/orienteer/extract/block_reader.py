@@ -1,8 +1,7 @@
-"""Reading a page as blocks: what `reader` reads, and besides what each line is and where it stands.
+"""Read a page as blocks: as `reader`, with the kind and the context of each line.
 
-The text is made as the other reader makes it, of the same parts; besides, this one writes down where in them another
-element begins. Which one that is has been settled before, by the notes of `markup`. Then lines are made of the parts:
-blocks.
+The text has the same pieces as in `reader`. In addition, this reader records the positions at which another element
+begins, which it knows from the notes of `markup`, and builds blocks from pieces and positions.
 
 Time and memory are linear in the size of the page.
 """
@@ -12,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from orienteer.extract.block_elements import INLINE, new_element
-from orienteer.extract.block_lines import Image, Lines
+from orienteer.extract.block_lines import Image, LineBuilder
 from orienteer.extract.blocks import Block, Element, blocks_of_text, page_element
-from orienteer.extract.markup import Light, Lightener
+from orienteer.extract.markup import FilteredPage, MarkupFilter
 from orienteer.extract.markup_notes import CHANGE
 from orienteer.extract.reader import BLOCK_NODES, BLOCKS, READ_WITH_TEXT, STARTS, PageReader, dispatch
 from orienteer.extract.robot_rules import OUR_NAME
@@ -23,7 +22,7 @@ from orienteer.extract.whitespace import BLOCK_MARK
 MAX_IMAGES = 10_000  # of a page
 _MAX_ALT_CHARS = 1_000
 
-_WITH_BLOCKS = Lightener(
+_WITH_BLOCKS = MarkupFilter(
     READ_WITH_TEXT,
     BLOCKS,
     with_text=True,
@@ -34,14 +33,14 @@ _WITH_BLOCKS = Lightener(
 
 
 def read_with_blocks(html: bytes, robot: str = OUR_NAME) -> BlockReader:
-    """What a page in UTF-8 says, also to a robot of this name, with its blocks."""
+    """Read a page in UTF-8 with its blocks, and the rules for a robot of this name."""
     reader = BlockReader(robot)
-    dispatch(_WITH_BLOCKS.lightened(html, reader.signs), reader)
+    dispatch(_WITH_BLOCKS.apply(html, reader.signs), reader)
     return reader
 
 
 class BlockReader(PageReader):
-    """A reader that has `blocks` in the end. What it says besides is what the other reader says."""
+    """A `PageReader` that also collects `blocks`."""
 
     def __init__(self, robot: str) -> None:
         super().__init__(True, robot)
@@ -49,14 +48,14 @@ class BlockReader(PageReader):
         self._notes: Iterator[int] = iter(())
         self._elements = [page_element()]
         self._element = self._elements[0]
-        # Elements that texts stand in, images, and None for the end of a line of code; with places among the parts.
+        # Changes of the current element, images, and None for the end of a line of code; with positions in the pieces.
         self._changes: list[Element | Image | None] = []
         self._places: list[int] = []
         self._n_images = 0
 
-    def begin(self, light: Light) -> None:
-        super().begin(light)
-        self._notes = iter(light.notes.tolist())
+    def begin(self, filtered: FilteredPage) -> None:
+        super().begin(filtered)
+        self._notes = iter(filtered.notes.tolist())
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str]]) -> None:
         note = next(self._notes)
@@ -65,7 +64,7 @@ class BlockReader(PageReader):
         if start is not None:
             start(self, values)
         elif tag in BLOCKS:
-            self._parts.append(BLOCK_MARK)
+            self._pieces.append(BLOCK_MARK)
         element = self._elements[note >> 1]
         if note & 1:
             element = new_element(tag, values, element, len(self._elements))
@@ -74,9 +73,9 @@ class BlockReader(PageReader):
             self._enter(element)
         if tag == "img":
             self._add_image(values)
-        elif tag == "br" and element.place.code is not None:
+        elif tag == "br" and element.context.code is not None:
             self._changes.append(None)
-            self._places.append(len(self._parts) - 1)
+            self._places.append(len(self._pieces) - 1)
 
     handle_startendtag = handle_starttag
 
@@ -89,20 +88,20 @@ class BlockReader(PageReader):
     def _enter(self, element: Element) -> None:
         self._element = element
         self._changes.append(element)
-        self._places.append(len(self._parts))
+        self._places.append(len(self._pieces))
 
     def _add_image(self, values: dict[str, str]) -> None:
         alt = " ".join(values.get("alt", "").split())[:_MAX_ALT_CHARS]
         if "alt" in values and not alt:
-            return  # a mere decoration, says the standard
-        if self._unseen is None and self._n_images < MAX_IMAGES:
+            return  # decorative, by the HTML standard
+        if self._hidden is None and self._n_images < MAX_IMAGES:
             self._n_images += 1
             source = values.get("src") or values.get("data-src") or ""
             self._changes.append(Image(source.strip(), alt))
-            self._places.append(len(self._parts))
+            self._places.append(len(self._pieces))
 
-    def _take_out(self, start: int) -> None:
-        super()._take_out(start)
+    def _discard_from(self, start: int) -> None:
+        super()._discard_from(start)
         while self._places and self._places[-1] > start:
             self._places.pop()
             self._changes.pop()
@@ -110,5 +109,5 @@ class BlockReader(PageReader):
 
     def finish(self) -> None:
         super().finish()
-        self.blocks = Lines(self._elements[0]).of(self._parts, self._places, self._changes)
+        self.blocks = LineBuilder(self._elements[0]).of(self._pieces, self._places, self._changes)
         self.blocks += blocks_of_text(self.noscript_text)

@@ -1,11 +1,10 @@
-"""A page as blocks: its lines as `Page.text` has them, each with what it is and where it stands.
+"""A page as blocks: the lines of `Page.text`, each with its kind and its context.
 
-The texts of the blocks, those that are empty left out, are the lines of `Page.text`, in their order. A block without a
-text holds images alone.
+The non-empty texts of the blocks are the lines of `Page.text`, in order. A block without text has only images.
 
-What a block stands in is shared by all that stand there and linked upwards: elements with the words by which their
-authors call them, and *containers*, which are those that a reader sees: quotes, items of lists, cells of tables. So a
-page takes memory in proportion to its size, however deep it is.
+Contexts are shared between blocks and linked to their parents: elements, with the words of their class, id and role,
+and *containers*, which are visible to readers: quotes, list items, table cells. So memory is linear in the size of the
+page at any depth.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ HEADING, PARAGRAPH, ITEM, TERM, CELL, CODE, CAPTION, IMAGE = (
     "heading", "paragraph", "item", "term", "cell", "code", "caption", "image",
 )  # fmt: skip
 
-# What a span of a text is.
+# Kinds of spans.
 LINK, CODE_SPAN, EMPHASIS, STRONG, IMAGE_SPAN = "link", "code", "emphasis", "strong", "image"
 
 
 class Span(NamedTuple):
-    """A part of a block's text: from start to end, in characters.
+    """A range of a block's text, from start to end in characters.
 
-    Spans are in the order in which they begin, and `depth` is the number of spans that one stands in. A link has its
-    target, an image its source, as the page writes them; an image is empty, and has an alternative text.
+    Spans are ordered by start, and `depth` is the number of enclosing spans. `target` is the target of a link or the
+    source of an image, as written on the page; an image is an empty span with an alternative text.
     """
 
     start: int
@@ -39,10 +38,10 @@ class Span(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Element:
-    """An element of the page that blocks stand in. `words` are those of its class, id and role, in lower case.
+    """An element that contains blocks. `words` are its class, id and role in lower case.
 
-    `number` is its place among the elements of the page, in the order of their start tags; the page itself is 0.
-    Elements that say nothing of structure (such as `span`) are none of these.
+    `number` is its index among the elements of the page, in the order of start tags; the page itself is 0. Elements
+    without structure (such as `span`) are omitted.
     """
 
     name: str
@@ -51,16 +50,16 @@ class Element:
     depth: int
     words: str
     id: str
-    place: Place
-    marks: tuple[Mark, ...]  # the inline elements that text here stands in, the outermost first
-    block: Element | None = None  # of an inline element: the innermost one around it that is not inline
+    context: BlockContext
+    marks: tuple[Mark, ...]  # the enclosing inline elements of text here, the outermost first
+    block: Element | None = None  # of an inline element: its innermost ancestor that is not inline
 
     def path(self) -> list[str]:
-        """The names of the elements around it and its own, from the page on."""
+        """Return the names of its ancestors and its own, from the page on."""
         return [element.name for element in self.chain()][::-1]
 
     def chain(self) -> Iterator[Element]:
-        """It, and the elements around it, from the inside out."""
+        """Yield the element and its ancestors, from the inside out."""
         element: Element | None = self
         while element is not None:
             yield element
@@ -68,34 +67,34 @@ class Element:
 
 
 class Mark(NamedTuple):
-    """An inline element: the kind of span that its text is; of a link with its target."""
+    """An inline element: the kind of its span, and the target of a link."""
 
     kind: str
     target: str
-    number: int  # tells it from its like
+    number: int  # distinguishes equal marks of different elements
 
 
 @dataclass(slots=True, eq=False)
-class Place:
-    """What text in an element is: the kind of block, and what it belongs to."""
+class BlockContext:
+    """The context of text in an element: the kind of block, and its enclosing structures."""
 
     kind: str = PARAGRAPH
     level: int = 0  # of a heading
     container: Container | None = None
-    code: Code | None = None
-    list: List | None = None  # the innermost list or table that items or cells here are of
+    code: CodeText | None = None
+    list: List | None = None  # the list that items here belong to
     table: Table | None = None
 
 
 @dataclass(slots=True, eq=False)
 class Quote:
     parent: Container | None
-    depth: int  # containers around it
+    depth: int  # number of enclosing containers
 
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """An item of a list; of a list of definitions, a term and what is said of it."""
+    """An item of a list; in a definition list, a term with its definitions."""
 
     parent: Container | None
     depth: int
@@ -105,7 +104,7 @@ class Item:
 
 @dataclass(slots=True, eq=False)
 class Cell:
-    """A cell of a table; it may span several rows and columns. `column` counts the cells before it in the row."""
+    """A cell of a table, which may span several rows and columns; `column` counts the cells before it in the row."""
 
     parent: Container | None
     depth: int
@@ -125,47 +124,47 @@ class List:
     is_ordered: bool = False
     next_number: int = 1
     is_of_definitions: bool = False
-    last: Item | None = None  # of definitions: the one that is open
+    last: Item | None = None  # in a definition list: the open item
 
 
 @dataclass(slots=True, eq=False)
 class Table:
     n_rows: int = 0
     n_in_row: int = 0  # cells, in the last row
-    cells: list[Cell] = field(default_factory=list)  # all of them, also those that are empty
+    cells: list[Cell] = field(default_factory=list)  # including empty ones
 
 
 @dataclass(slots=True, eq=False)
-class Code:
-    """Code as it is written. Its blocks share it: there are several where elements in it break lines.
+class CodeText:
+    """Preformatted code. It is shared by its blocks, of which there are several if elements in it break lines.
 
-    `is_numbering`: it is but the numbers of the lines beside it.
+    `is_numbering`: it has only the line numbers of an adjacent code block.
     """
 
     language: str
     is_numbering: bool = False
-    parts: list[str] = field(default_factory=list)
-    is_broken: bool = False  # an element that breaks lines began or ended last
+    pieces: list[str] = field(default_factory=list)
+    is_broken: bool = False  # a block element began or ended after the last text
 
     def add(self, text: str) -> None:
-        """More of it. Where elements break a line that the text does not break itself, it is broken."""
-        if self.is_broken and self.parts and not self.parts[-1].endswith("\n") and not text.startswith(("\n", "\r")):
-            self.parts.append("\n")
+        """Append text, after a line break if a block element requires one and the text has none."""
+        if self.is_broken and self.pieces and not self.pieces[-1].endswith("\n") and not text.startswith(("\n", "\r")):
+            self.pieces.append("\n")
         self.is_broken = False
-        self.parts.append(text)
+        self.pieces.append(text)
 
     @property
     def text(self) -> str:
-        text = "".join(self.parts).replace("\r\n", "\n").replace("\r", "\n").removeprefix("\n")
+        text = "".join(self.pieces).replace("\r\n", "\n").replace("\r", "\n").removeprefix("\n")
         return text.rstrip().replace("\xa0", " ")
 
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """A line of a page; `element` is the innermost one that it stands in, but for inline ones.
+    """A line of a page; `element` is its innermost enclosing element that is not inline.
 
-    `anchor` is the fragment of a URL that leads here, "" where the page has none: of a heading its own `id`, that of an
-    element in it, or of one that begins just before it; of any other block that of an element that begins with it.
+    `anchor` is the URL fragment of this position, "" if there is none. For a heading it is its own `id`, that of an
+    element in it, or of one that begins just before it; for other blocks that of an element that begins with the block.
     """
 
     kind: str
@@ -176,16 +175,16 @@ class Block:
 
     @property
     def level(self) -> int:
-        """Of a heading, 1 to 6; of others 0."""
-        return self.element.place.level
+        """The level of a heading, 1 to 6; 0 for other blocks."""
+        return self.element.context.level
 
     @property
-    def code(self) -> Code | None:
-        return self.element.place.code
+    def code(self) -> CodeText | None:
+        return self.element.context.code
 
     @property
     def container(self) -> Container | None:
-        return self.element.place.container
+        return self.element.context.container
 
     @property
     def n_linked(self) -> int:
@@ -201,7 +200,7 @@ class Block:
         return sum(isinstance(container, Item) for container in self.containers())
 
     def containers(self) -> Iterator[Container]:
-        """Those that it stands in, from the inside out."""
+        """Yield the enclosing containers, from the inside out."""
         container = self.container
         while container is not None:
             yield container
@@ -209,17 +208,17 @@ class Block:
 
 
 def text_of(blocks: Iterable[Block]) -> str:
-    """The lines of these blocks: of all blocks of a page, its text."""
+    """Return the text of blocks: for all blocks of a page, the text of the page."""
     return "\n".join(block.text for block in blocks if block.text)
 
 
 def page_element() -> Element:
-    """What everything on a page stands in."""
-    return Element("html", None, 0, 0, "", "", Place(), ())
+    """Return the root element of a page."""
+    return Element("html", None, 0, 0, "", "", BlockContext(), ())
 
 
 def blocks_of_text(text: str) -> list[Block]:
-    """A text that is not of HTML: its lines, in paragraphs between empty ones."""
+    """Return plain text as blocks: a block for each line, and paragraphs separated by empty lines."""
     page = page_element()
     blocks: list[Block] = []
     paragraph: Element | None = None
@@ -229,6 +228,6 @@ def blocks_of_text(text: str) -> list[Block]:
             paragraph = None
             continue
         if paragraph is None:
-            paragraph = Element("p", page, len(blocks) + 1, 1, "", "", page.place, ())
+            paragraph = Element("p", page, len(blocks) + 1, 1, "", "", page.context, ())
         blocks.append(Block(PARAGRAPH, words, paragraph))
     return blocks

@@ -13,9 +13,9 @@ _BYTE_ORDER_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def charset_of(html: bytes, charset: str | None = None) -> str:
-    """The encoding of a page: by its byte order mark, else the HTTP header's `charset`, else what it says or seems.
+    """Return the encoding of a page: by its byte order mark, else the HTTP header's `charset`, else by detection.
 
-    It is a name of the Encoding standard in lower case, as in "utf-8" or "windows-1252".
+    It is a name of the Encoding standard in lower case, such as "utf-8" or "windows-1252".
 
     >>> charset_of(b"<meta charset=latin1>"), charset_of(b"", "no such charset"), charset_of(b"caf\\xe9", "UTF8")
     ('windows-1252', 'utf-8', 'utf-8')
@@ -25,12 +25,12 @@ def charset_of(html: bytes, charset: str | None = None) -> str:
 
 
 def decoded(html: bytes, charset: str | None = None) -> str:
-    """The text of a page, without a byte order mark; whatever cannot be decoded becomes U+FFFD."""
+    """Decode a page, without its byte order mark; bytes that cannot be decoded become U+FFFD."""
     return as_utf8(html, charset_of(html, charset)).decode()
 
 
 def as_utf8(html: bytes, charset: str) -> bytes:
-    """A page of the encoding that `charset_of` has told in UTF-8, without errors and byte order mark."""
+    """Convert a page from the encoding of `charset_of` to valid UTF-8 without a byte order mark."""
     if charset == "utf-8":
         html = html.removeprefix(codecs.BOM_UTF8)
         return html if _is_utf8(html) else html.decode(errors="replace").encode()
@@ -38,7 +38,7 @@ def as_utf8(html: bytes, charset: str) -> bytes:
 
 
 def _is_utf8(html: bytes) -> bool:
-    """Whether a page is valid UTF-8; looked at in pieces, since the text of a page takes up to four times its bytes."""
+    """Whether a page is valid UTF-8; decoded in pieces, since the text of a page takes up to four times its bytes."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         for start in range(0, len(html), _PIECE_BYTES):
@@ -51,8 +51,8 @@ def _is_utf8(html: bytes) -> bool:
 
 @lru_cache(maxsize=64)
 def _standard_name(label: str) -> str | None:
-    """The encoding that a label means by the Encoding standard; None for any other label."""
-    # Asking Python's own registry would keep every label a server makes up in memory for good.
+    """Return the encoding of a label by the Encoding standard; None for an unknown label."""
+    # Python's codec registry caches all labels for good, including the ones that servers make up.
     try:
         name = parse(b"", encoding=label).encoding
     except (LookupError, ValueError):

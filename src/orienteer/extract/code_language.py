@@ -1,4 +1,4 @@
-"""The language of a block of code, as the highlighters of the web write it down.
+"""The language of a block of code, by the class names of common highlighters.
 
 Sphinx writes `highlight-python`, most others `language-python` or `lang-python`, GitHub `highlight-source-python`,
 highlight.js `hljs python`, Pandoc `sourceCode python`; some have an attribute for it.
@@ -11,8 +11,8 @@ import re
 _PREFIXED = re.compile(
     r"(?:^|\s)(?:highlight-source-|highlight-text-|highlight-|language-|lang-|brush:\s*|src-)([\w+#.-]+)"
 )
-_BESIDE = re.compile(r"(?:^|\s)(?:hljs|sourcecode|prettyprint|src)\s+([\w+#.-]+)")
-# What these prefixes lead to, but is no language.
+_FOLLOWING = re.compile(r"(?:^|\s)(?:hljs|sourcecode|prettyprint|src)\s+([\w+#.-]+)")
+# Words after these prefixes that are no languages.
 _NO_LANGUAGES = frozenset((
     "default", "none", "notranslate", "text", "plaintext", "plain", "nohighlight", "literal", "block", "source",
     "wrapper", "container", "code", "html-basic", "numberlines", "linenums", "copy", "toolbar", "lines",
@@ -22,7 +22,7 @@ _MAX_CHARS = 30
 
 
 def language_of(class_words: str, attributes: dict[str, str]) -> str:
-    """The language that an element names, in lower case; "" where it names none.
+    """Return the language that an element names, in lower case, or "".
 
     >>> language_of("highlight-python notranslate", {}), language_of("hljs rust", {}), language_of("nav", {})
     ('python', 'rust', '')
@@ -30,7 +30,7 @@ def language_of(class_words: str, attributes: dict[str, str]) -> str:
     for name in ("data-lang", "data-language"):
         if name in attributes:
             return _named(attributes[name].lower())
-    found = _PREFIXED.search(class_words) or _BESIDE.search(class_words)
+    found = _PREFIXED.search(class_words) or _FOLLOWING.search(class_words)
     return _named(found[1]) if found is not None else ""
 
 

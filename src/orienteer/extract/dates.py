@@ -1,9 +1,9 @@
-"""Dates as pages write them, as ISO 8601 has them: to the day, the month or the year, whatever is known.
+"""Parse dates of pages to ISO 8601, to the day, the month or the year, as far as known.
 
     2025-03-01    2025-03    2025
 
-So dates are ordered as texts are, and a shorter one is before all dates in it. A date is that of the page's own time
-zone; the time of day is dropped. Of `01/03/2025` nobody knows the month, so its year is left.
+These dates sort as texts, and a shorter one is before all dates in it. A date is in the page's own time zone; the time
+of day is dropped. The month of `01/03/2025` is ambiguous, so only its year is used.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)(?!\d)")
 _DAY_FIRST = re.compile(rf"(\d{{1,2}})(?:st|nd|rd|th)?[ .-]+(?:of )?{_NAME}[ ,.-]+(\d{{4}})(?!\d)")
 _MONTH_FIRST = re.compile(rf"{_NAME} +(?:(\d{{1,2}})(?:st|nd|rd|th)?,? +)?(\d{{4}})(?!\d)")
 _FIGURES = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4})(?!\d)")
-_NOBODY_MEANS = frozenset(("1970-01-01", "1970-01", "1970"))  # what a clock shows that was never set
+_UNSET_CLOCKS = frozenset(("1970-01-01", "1970-01", "1970"))  # the Unix epoch: a clock that was never set
 
 
 def iso_date(text: str) -> str:
-    """The date that a text begins with, or names; "" for what is none.
+    """Return the date at the beginning of a text or in it; "" if there is none.
 
     >>> iso_date("2025-03-01T23:30:00+02:00"), iso_date("Sat, 01 Mar 2025 10:00:00 GMT"), iso_date("March 2025")
     ('2025-03-01', '2025-03-01', '2025-03')
     """
     found = _read(text[:_MAX_CHARS].strip().lower())
-    return "" if found in _NOBODY_MEANS else found
+    return "" if found in _UNSET_CLOCKS else found
 
 
 def _read(text: str) -> str:
@@ -54,7 +54,7 @@ def _month(name: str) -> str:
 
 
 def _checked(year: str, month: str | None = None, day: str | None = None) -> str:
-    """The date, if there is such a one."""
+    """Return the date, or "" if it does not exist."""
     if int(year) < 1000:
         return ""
     try:

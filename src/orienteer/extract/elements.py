@@ -1,14 +1,14 @@
-"""The elements of the HTML standard as numbers, with what its tree construction has to know of each.
+"""The elements of the HTML standard as numbers, with the flags that tree construction needs.
 
-A name that the standard knows is its place in `NAMES`; any other is a hash beyond them, so that two names are the same
-element exactly when their numbers are equal. An element of a page is a name and a namespace in one number (`element`).
+The number of a standard name is its index in `NAMES`; other names have hashes above them, so equal numbers mean
+equal names. An element of a page is a name and a namespace in one number (`element`).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-# Where an element stands. An `annotation-xml` that says it holds HTML is a namespace of its own here.
+# Namespaces of elements. An `annotation-xml` with HTML content is a namespace of its own here.
 HTML, SVG, MATH, MATH_WITH_HTML = range(4)
 
 SPECIAL = 1 << 0  # an end tag of another name does not look beyond it
@@ -24,7 +24,7 @@ TABLE_PART = 1 << 9
 RAW_TEXT = 1 << 10  # its content is text up to its end tag
 HOLDS_HTML = 1 << 11  # foreign, but start tags and text within it are HTML
 HOSTS_SHADOW = 1 << 12
-UNSEEN_FOREIGN = 1 << 13  # what it says is not drawn
+HIDDEN_FOREIGN = 1 << 13  # its text is not displayed
 
 _FLAGS = {
     SPECIAL: "address applet area article aside base basefont bgsound blockquote body br button caption center col"
@@ -50,7 +50,7 @@ _FLAGS = {
 }  # fmt: skip
 _SVG_FLAGS = {
     SPECIAL | BARRIER | HOLDS_HTML: "foreignobject desc title",
-    UNSEEN_FOREIGN: "desc title style script metadata",
+    HIDDEN_FOREIGN: "desc title style script metadata",
 }
 _MATH_FLAGS = {SPECIAL | BARRIER: "mi mo mn ms mtext annotation-xml", HOLDS_HTML: "mi mo mn ms mtext"}
 _MORE = "frame html kbd legend optgroup option rb rp rt rtc ruby samp svg time math mglyph malignmark unscript"
@@ -74,7 +74,7 @@ _FNV_PRIME = 0x100000001B3
 
 
 def _name_table() -> tuple[np.ndarray, np.ndarray]:
-    """A hash table: a name stands at the top bits of its hash or, where that place is taken, behind it."""
+    """Build a hash table with open addressing, indexed by the top bits of hashes."""
     hashes, numbers = np.zeros(1 << _TABLE_BITS, np.uint64), np.zeros(1 << _TABLE_BITS, np.int64)
     for name, number in NUMBERS.items():
         key = 0

@@ -1,6 +1,6 @@
-"""The numbers that are told of lines, column by column; kernels that fill a matrix with a row a line.
+"""The columns of line features, and kernels that fill a matrix with a row for each line.
 
-What is a logarithm in the end is filled in as it is, and marked by its name (see `LOGS`).
+Columns named `log ...` are filled with plain values first, and replaced by logarithms at the end (see `LOGS`).
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from orienteer.extract.line_counts import (
 from orienteer.kernel import inner, kernel
 
 INNERMOST = ("p", "div", "li", "td", "th", "button", "option")
-AROUND = (
+ANCESTORS = (
     "nav", "footer", "header", "aside", "main", "article", "form", "table", "ol", "button", "select", "figure", "dl",
     "pre", "figcaption",
 )  # fmt: skip
-N_LEVELS = 5  # elements around a line whose contents count
+N_LEVELS = 5  # ancestors of a line whose contents count
 SHIFTS = (-2, -1, 1, 2)
 WINDOWS = (5, 12, 30)
-N_INNERMOST, N_AROUND = len(INNERMOST), len(AROUND)
+N_INNERMOST, N_ANCESTORS = len(INNERMOST), len(ANCESTORS)
 
 _GROUPS = {
     "lines": (
         "log chars", "log words", "link share", "has link", "log sentences", "commas per word", "figures", "capitals",
         "has separators", "starts high", "ends sentence", "is h1", "is h2", "is h3", "log repeated",
     ),
-    "places": (*(f"in a {name}" for name in INNERMOST), *(f"within {name}" for name in AROUND)),
+    "places": (*(f"in a {name}" for name in INNERMOST), *(f"within {name}" for name in ANCESTORS)),
     "held": tuple(
         f"{name} {level}" for level in range(1, N_LEVELS + 1)
         for name in ("log held chars", "held link share", "held of page", "log held lines")
@@ -51,7 +51,7 @@ _GROUPS = {
     "neighbours": tuple(
         f"{name}, {-shift:+}" for shift in SHIFTS for name in ("log chars", "heading", "log sentences")
     ),
-    "windows": tuple(f"{name}, around {size}" for size in WINDOWS for name in ("log chars", "prose")),
+    "windows": tuple(f"{name}, window {size}" for size in WINDOWS for name in ("log chars", "prose")),
     "headings": (
         "log since heading", "log to heading", "level of heading", "in title", "has title", "log behind title",
         "log before title",
@@ -78,12 +78,12 @@ _LIKES, _NEIGHBOURS, _WINDOWS, _HEADINGS, _PAGE, WHOLE_PAGE = map(
     _begin, ("likes", "neighbours", "windows", "headings", "page", "whole page")
 )
 _PER_CONTAINER, _PER_LIKE = len(_GROUPS["containers"]) // 2, len(_GROUPS["likes"]) // 2
-_FAR = 99  # lines: as good as no heading
+_FAR = 99  # lines: counts as no heading
 
 
 @inner
 def _put(matrix: Any, line: Any, at: Any, values: Any) -> Any:
-    """Put values into a row from a column on; the column behind them."""
+    """Put values into a row from a column on; return the next column."""
     for value in values:
         matrix[line, at] = value
         at += 1
@@ -117,7 +117,7 @@ def fill_places(of_lines: Any, innermost: Any, flags: Any, matrix: Any) -> Any:
         for k in range(N_INNERMOST):
             matrix[line, at + k] = _is(innermost[element] == k)
         at += N_INNERMOST
-        for k in range(N_AROUND):
+        for k in range(N_ANCESTORS):
             matrix[line, at + k] = float((flags[element] >> k) & 1)
     return 0
 
@@ -135,7 +135,7 @@ def fill_held(of_lines: Any, parents: Any, held: Any, all_sensible: Any, matrix:
 
 @kernel
 def fill_container(of_lines: Any, depths: Any, container: Any, meeting: Any, which: Any, matrix: Any) -> Any:
-    """`meeting` is for each element the innermost one that holds both it and the container."""
+    """`meeting` is for each element its lowest common ancestor with the container."""
     n = len(of_lines)
     first, last = -1, -1
     for line in range(n):
@@ -155,7 +155,7 @@ def fill_container(of_lines: Any, depths: Any, container: Any, meeting: Any, whi
 
 @kernel
 def fill_likes(like: Any, sums: Any, all_chars: Any, which: Any, matrix: Any) -> Any:
-    """`sums` are those of each kind: characters, linked ones, sensible ones, lines."""
+    """`sums` has for each kind: characters, linked ones, sensible ones, lines."""
     for line in range(len(like)):
         kind = like[line]
         chars, linked, n_lines = sums[kind, 0], sums[kind, 1], sums[kind, 3]
@@ -180,7 +180,7 @@ def fill_neighbours(chars: Any, levels: Any, sentences: Any, matrix: Any) -> Any
 
 @kernel
 def fill_windows(sums: Any, matrix: Any) -> Any:
-    """`sums` are those of all lines before each: characters, those of prose."""
+    """`sums` has cumulative sums over the lines before each: characters, those of prose."""
     n = len(sums) - 1
     for line in range(n):
         at = _WINDOWS
@@ -193,7 +193,7 @@ def fill_windows(sums: Any, matrix: Any) -> Any:
 
 @kernel
 def fill_headings(last: Any, levels: Any, shares: Any, title: Any, matrix: Any) -> Any:
-    """`last` is the heading before each line, or itself, `title` the line of the title; -1: there is none."""
+    """`last` is the last heading up to each line, `title` the line of the title; -1: none."""
     n = len(last)
     following = n + _FAR
     for line in range(n - 1, -1, -1):
@@ -210,7 +210,7 @@ def fill_headings(last: Any, levels: Any, shares: Any, title: Any, matrix: Any) 
 
 @kernel
 def fill_page(chars: Any, sensible: Any, all_chars: Any, whole_page: Any, matrix: Any) -> Any:
-    """`whole_page` is told of every line."""
+    """`whole_page` has the values that are the same for all lines."""
     n = len(chars)
     first, last = -1, -1
     for line in range(n):

@@ -1,4 +1,4 @@
-"""The list of formatting elements: `b`, `i`, links and the like, which are opened again where a block has closed them.
+"""The list of formatting elements (`b`, `i`, links and others), which are reopened after a block has closed them.
 
 The standard's list, with its markers, and its adoption agency: what the end tag of such an element does to the stack.
 """

@@ -1,4 +1,4 @@
-"""The forms of a page, as a browser would send them: for logins."""
+"""Read the forms of a page with the values that a browser would send; used for logins."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _UNSENT = frozenset(("button", "file", "image", "reset", "submit"))
 
 @dataclass(slots=True, repr=False)
 class Form:
-    """`fields` are sent where nobody says otherwise, hidden ones included; `passwords` are those for passwords.
+    """A form. `fields` are the default values to send, hidden ones included; `passwords` are names of password fields.
 
-    `names` are all fields, also those that are empty or not chosen. `submit` is the first button of those that submit
-    the form, if it has a name. `action` is None where it is no URL that could be fetched.
+    `names` are the names of all fields, including those that are empty or not chosen. `submit` is the first submit
+    button, if it has a name. `action` is None if it is no URL that can be fetched.
     """
 
     action: str | None
@@ -33,7 +33,7 @@ class Form:
 
 
 def forms_of(html: bytes, url: str, charset: str | None = None) -> list[Form]:
-    """The forms of the page at `url`; of a hostile one the first hundred."""
+    """Return the forms of the page at `url`, at most a hundred."""
     reader = _FormReader(url)
     tokenizer = Tokenizer()
     tokenizer.feed(decoded(html, charset))
@@ -43,7 +43,7 @@ def forms_of(html: bytes, url: str, charset: str | None = None) -> list[Form]:
 
 
 class _FormReader:
-    """What the tokenizer reports to."""
+    """The handler of the tokenizer."""
 
     handle_comment = handle_decl = handle_pi = bool
 
@@ -59,7 +59,7 @@ class _FormReader:
             self._text[1].append(text)
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        found = {name: value or "" for name, value in reversed(attributes)}  # of a repeated one, the first counts
+        found = {name: value or "" for name, value in reversed(attributes)}  # of repeated attributes the first counts
         if tag == "base" and "href" in found and not self.forms:
             self._base = canonical_url(found["href"], self._base) or self._base
         elif tag == "form" and self._form is None and len(self.forms) < _MAX_FORMS:
@@ -77,8 +77,8 @@ class _FormReader:
         if tag == "form":
             self._form = None
         elif tag == "textarea" and self._text is not None:
-            name, parts = self._text
-            self._add(name, "".join(parts).removeprefix("\n"))
+            name, pieces = self._text
+            self._add(name, "".join(pieces).removeprefix("\n"))
             self._text = None
         elif tag == "select":
             self._select = ""

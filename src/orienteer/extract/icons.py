@@ -1,4 +1,4 @@
-"""The icons that a page names for itself, as URLs; the best one for a small place first."""
+"""Find the icons of a page, as URLs; the best one for a small size first."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from turbohtml import Tokenizer
 from orienteer.extract.charset import decoded
 from orienteer.url import canonical_url
 
-_MAX_BYTES = 256 << 10  # they stand in the head
+_MAX_BYTES = 256 << 10  # icons are named in the head
 _MAX_ICONS = 20
 _RELATIONS = {"icon": 0, "apple-touch-icon": 1, "apple-touch-icon-precomposed": 1}
 
 
 def icon_urls(content: bytes, url: str, charset: str | None = None) -> list[str]:
-    """The canonical URLs of its icons, and of the one that a browser asks for where a page names none.
+    """Return the canonical URLs of the icons, and of /favicon.ico, which browsers request by default.
 
     >>> icon_urls(b'<link rel="shortcut icon" href="a.png">', "http://x.test/b/")
     ['http://x.test/b/a.png', 'http://x.test/favicon.ico']
     """
-    reader = _Links()
+    reader = _IconLinks()
     tokenizer = Tokenizer()
     tokenizer.feed(decoded(content[:_MAX_BYTES], charset))
     tokenizer.close()
@@ -29,8 +29,8 @@ def icon_urls(content: bytes, url: str, charset: str | None = None) -> list[str]
     return list(dict.fromkeys(icon for icon in (*found, canonical_url("/favicon.ico", url)) if icon is not None))
 
 
-class _Links:
-    """What the tokenizer reports to."""
+class _IconLinks:
+    """The handler of the tokenizer."""
 
     handle_comment = handle_decl = handle_pi = handle_data = handle_endtag = bool
 
@@ -41,7 +41,7 @@ class _Links:
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         if tag not in ("link", "base"):
             return
-        values = {name: value or "" for name, value in reversed(attributes)}  # of a repeated one, the first counts
+        values = {name: value or "" for name, value in reversed(attributes)}  # of repeated attributes the first counts
         if tag == "base":
             self.base = self.base or values.get("href", "")
             return

@@ -1,4 +1,4 @@
-"""The language of a page: what it declares, or what its text looks like."""
+"""The language of a page: declared, or detected from its text."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 
 from orienteer.errors import MissingExtraError
 
-MIN_DETECTION_CHARS = 40  # less says too little
-_MAX_DETECTION_CHARS = 2_000  # more says nothing new
+MIN_DETECTION_CHARS = 40  # detection is unreliable for shorter texts
+_MAX_DETECTION_CHARS = 2_000  # longer samples do not improve it
 
 _PRIMARY = re.compile(r"\s*([a-zA-Z]{2,3})(?![a-zA-Z0-9])")
 
 
 def primary_language(tag: str) -> str:
-    """The language of a tag like "en-US", without region and script; of several the first; "" for what is no tag.
+    """Return the language of a tag like "en-US", without region and script; of several tags the first; "" if invalid.
 
     >>> primary_language("en-US"), primary_language("PT_br, en"), primary_language("x-default"), primary_language("")
     ('en', 'pt', '', '')
@@ -23,13 +23,13 @@ def primary_language(tag: str) -> str:
 
 
 def detected(text: str) -> str:
-    """The language that a text looks like, as in "en"; "" for a text too short to say."""
+    """Detect the language of a text, such as "en"; "" if the text is too short."""
     sample = text[:_MAX_DETECTION_CHARS]
     if len(sample) < MIN_DETECTION_CHARS:
         return ""
     try:
-        # Loading the model takes a good part of a second.
+        # Imported here, since loading the model takes almost a second.
         from py3langid.langid import classify
     except ModuleNotFoundError:
-        raise MissingExtraError("telling the language of a text", "py3langid", "language") from None
+        raise MissingExtraError("language detection", "py3langid", "language") from None
     return str(classify(sample)[0])

@@ -1,7 +1,7 @@
-"""What was learned of words: of those by which authors call their elements, and of those of short lines.
+"""Learned weights of words: words in the classes of elements, and words of short lines.
 
-A word has the logarithm of the odds that it stands in main text. Kernels look words up by their hashes, on UTF-8; what
-a word is, `element_words` and `line_words` say.
+The weight of a word is its log-odds to occur in main text. Kernels look words up by hashes of their UTF-8 bytes;
+`element_words` and `line_words` define the words.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from orienteer.extract.elements import FNV_PRIME
 from orienteer.extract.line_places import Floats, Places
 from orienteer.kernel import inner, kernel
 
-SHORT_LINE_WORDS = 14  # lines up to this length are judged by their words, too
+SHORT_LINE_WORDS = 14  # lines up to this length are scored by their words, too
 
 _ELEMENT_WORD = re.compile(rb"[a-z]{2,}")
-# Signs that begin with C2 and E2 are punctuation, but for a few; those of others are letters, but for a few.
+# Characters that begin with C2 or E2 are mostly punctuation; other characters beyond ASCII are mostly letters.
 _LINE_WORD = re.compile(rb"(?:[a-z0-9]|[\xc3-\xe1\xe3-\xf7][\x80-\xbf]*)+")
 _LINE_END = 10
 _TITLE_BITS = 10
-_MOST_WORDS = 256  # that are told apart in an element; in 400 bytes there are fewer
+_MOST_WORDS = 256  # different words of an element; 400 bytes have fewer
 
 Hashes = NDArray[np.uint64]
 Letters = NDArray[np.uint8]
 
 
 def element_words(words: str) -> set[str]:
-    """The words by which an element is called, of its class, id and role in lower case."""
+    """Return the words in the class, id and role of an element, which must be in lower case."""
     return {word.decode() for word in _ELEMENT_WORD.findall(words.encode())}
 
 
@@ -42,7 +42,7 @@ def line_words(text: str) -> set[str]:
 
 
 class WordTable:
-    """Words with numbers, as kernels find them: at the top bits of their hashes or behind."""
+    """A hash table of words with open addressing, for kernels."""
 
     def __init__(self, words: Mapping[str, float]) -> None:
         bits = max(len(words).bit_length() + 1, 4)
@@ -54,7 +54,7 @@ class WordTable:
 
 @dataclass
 class LearnedWords:
-    """How much more often than others they stand in the main text, as the logarithm of odds."""
+    """The log-odds of words to occur in main text."""
 
     of_elements: Mapping[str, float]
     of_lines: Mapping[str, float]
@@ -68,14 +68,14 @@ class LearnedWords:
         return WordTable(self.of_lines)
 
     def element_scores(self, places: Places) -> Floats:
-        """Of each element: least, most and sum of what was learned of its words; least and most never beyond 0."""
+        """Return for each element the minimum, maximum and sum of its words' weights; 0 is included in the extremes."""
         scores, seen = np.zeros((len(places.names), 3)), np.empty(_MOST_WORDS, np.uint64)
         table = self._element_table
         _score_elements(places.words, places.word_ends, table.keys, table.values, seen, scores)
         return scores
 
     def line_scores(self, letters: Letters, n_words: Floats) -> Floats:
-        """Of each line of a text that is short: least, most and mean of what was learned of its words; else 0."""
+        """Return for each short line the minimum, maximum and mean of its words' weights; 0 for long lines."""
         scores, seen = np.zeros((len(n_words), 3)), np.empty(SHORT_LINE_WORDS, np.uint64)
         table = self._line_table
         _score_lines(letters, n_words, table.keys, table.values, seen, scores)
@@ -86,7 +86,7 @@ NO_WORDS = LearnedWords({}, {})
 
 
 def title_shares(letters: Letters, n_words: Floats, title: str) -> Floats:
-    """How much of each short line stands in the title, and how much of the title in it."""
+    """Return the share of each short line's words that are in the title, and the share of the title's in the line."""
     shares, seen = np.zeros((len(n_words), 2)), np.empty(SHORT_LINE_WORDS, np.uint64)
     keys = np.zeros(1 << _TITLE_BITS, np.uint64)
     n_of_title = _note_words(lowered(title), keys)
@@ -96,7 +96,7 @@ def title_shares(letters: Letters, n_words: Floats, title: str) -> Floats:
 
 
 def lowered(text: str) -> Letters:
-    """A text in lower case, in UTF-8, as kernels read it."""
+    """Return a text in lower case as UTF-8 bytes, for kernels."""
     return np.frombuffer(text.lower().encode(errors="replace"), np.uint8)
 
 
@@ -105,7 +105,7 @@ def lowered(text: str) -> Letters:
 
 @inner
 def _place_of(keys: Any, key: Any) -> Any:
-    """Where this hash stands among the keys, or where it would."""
+    """Return the slot of a hash among the keys, or the empty slot for it."""
     mask = np.uint64(len(keys) - 1)
     place = (key ^ (key >> np.uint64(32))) & mask
     while keys[place] != 0 and keys[place] != key:
@@ -157,7 +157,7 @@ def _score_elements(words: Any, ends: Any, keys: Any, values: Any, seen: Any, sc
 
 @inner
 def _next_word(letters: Any, i: Any) -> Any:
-    """The hash of the next word of the line from i on, and where it ends; 0: the line ends there."""
+    """Return the hash of the next word of the line from i on, and its end; hash 0: the line has no more words."""
     key, n = np.uint64(0), len(letters)
     while i < n and letters[i] != _LINE_END:
         byte = letters[i]
@@ -206,7 +206,7 @@ def _score_lines(letters: Any, n_words: Any, keys: Any, values: Any, seen: Any, 
 
 @kernel
 def _note_words(letters: Any, keys: Any) -> Any:
-    """Put the words of a line in the table, as far as half of it goes; how many there are."""
+    """Insert the words of a line, until the table is half full; return their number."""
     n, i, key = 0, 0, np.uint64(1)
     while key != 0 and 2 * n < len(keys):
         key, i = _next_word(letters, i)

@@ -1,4 +1,4 @@
-"""What the letters of each line come to: how many there are, words, sentences, figures, capitals."""
+"""Counts for each line of a text: characters, words, sentences, digits, capitals and others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _QUOTES = np.frombuffer(b"\"')]", np.uint8).copy()
 
 
 def line_counts(text: str, n_lines: int) -> NDArray[np.float64]:
-    """A row a line of the text, of which there are so many; a column a kind of count."""
+    """Return a row of counts for each of the `n_lines` lines of a text."""
     counts = np.zeros((n_lines, N_COUNTS))
     letters = np.frombuffer(text.encode(errors="replace"), np.uint8)
     _count(letters, counts, _QUOTES)
@@ -27,9 +27,9 @@ def line_counts(text: str, n_lines: int) -> NDArray[np.float64]:
 
 @kernel
 def _count(letters: Any, counts: Any, quotes: Any) -> Any:
-    """Letters beyond ASCII are parts of words, but for punctuation; each sign of Chinese or Japanese is a word."""
+    """Characters beyond ASCII belong to words, except punctuation; each sign of Chinese or Japanese is a word."""
     n, line, is_word, first = len(letters), 0, False, True
-    last = 0  # what the line ends in, quotes left out
+    last = 0  # the last character of the line, ignoring quotes
     for i in range(n):
         byte = letters[i]
         if byte == _LINE_END:
@@ -78,7 +78,7 @@ def _end_line(counts: Any, line: Any, last: Any) -> None:
 
 @inner
 def _count_sign(letters: Any, i: Any, counts: Any, line: Any, is_word: Any) -> Any:
-    """Count a sign beyond ASCII; whether a word goes on behind it."""
+    """Count a character beyond ASCII; return whether a word can continue after it."""
     byte, second = letters[i], letters[i + 1] if i + 1 < len(letters) else 0
     if byte == 0xC2:
         if second == 0xA3:  # a pound
@@ -104,7 +104,7 @@ def _count_sign(letters: Any, i: Any, counts: Any, line: Any, is_word: Any) -> A
 
 @inner
 def _sentence_end(letters: Any, i: Any) -> Any:
-    """A full stop where the sign here is one of Chinese or Japanese; a dot for an ellipsis, too."""
+    """Return a dot if the character is a full stop of Chinese or Japanese, an ellipsis or a closing quote; else 0."""
     if i + 2 < len(letters):
         if letters[i] == 0xE3 and letters[i + 1] == 0x80 and letters[i + 2] == 0x82:
             return _DOT

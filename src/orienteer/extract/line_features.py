@@ -1,10 +1,10 @@
-"""What can be told of each line of a page without understanding it: a row of numbers a line.
+"""Features of the lines of a page, a row of numbers for each line.
 
-Of the line itself: its length, how much of it is links, sentences, figures. Of its place: the elements around it, how
-much text and how many links those hold, whether most of the page's sentences stand there. Of its like: lines in
-elements of the same name and class. Of its neighbours, of the headings before and after it, of the page as a whole. And
-what was learned of words: those by which authors call their elements (`sidebar`, `entry`), and those of short lines
-(`Share`, `Subscribe`). The columns are named in `feature_columns`, which fills them in.
+The features are of the line itself (length, share of links, sentences, digits), of its ancestors (their text and links,
+and whether they contain most sentences of the page), of similar lines (in elements of the same name and class), of its
+neighbors, of the headings before and after it, and of the page as a whole; and the learned weights of words, in classes
+of elements (`sidebar`, `entry`) and in short lines (`Share`, `Subscribe`). `feature_columns` names and fills the
+columns.
 """
 
 from __future__ import annotations
@@ -17,38 +17,38 @@ from numpy.typing import NDArray
 
 from orienteer.extract import feature_columns as columns
 from orienteer.extract.elements import N_NAMES, NUMBERS, numbers
-from orienteer.extract.feature_columns import N_AROUND, SHIFTS
+from orienteer.extract.feature_columns import N_ANCESTORS, SHIFTS
 from orienteer.extract.learned_words import NO_WORDS, LearnedWords, lowered, title_shares
 from orienteer.extract.line_counts import CHARS, PRICES, SENTENCES, WORDS, line_counts
 from orienteer.extract.line_places import Floats, Ints, Places
 from orienteer.kernel import kernel
 
 N_LEARNED = 16
-_SHARES = (0.8, 0.5)  # of the sentences of a page that its containers hold
+_SHARES = (0.8, 0.5)  # of the sentences of a page that its containers must contain
 _HEADINGS = tuple(NUMBERS[f"h{level}"] for level in range(1, 7))
 
 _INNERMOST = np.full(N_NAMES, -1, np.int64)
 _INNERMOST[[NUMBERS[name] for name in columns.INNERMOST]] = range(columns.N_INNERMOST)
-_BITS = np.zeros(N_NAMES, np.int64)  # beyond those of elements around it, the level of a heading
-_BITS[[NUMBERS[name] for name in columns.AROUND]] = 1 << np.arange(N_AROUND)
-_BITS[list(_HEADINGS)] = 1 << (N_AROUND + np.arange(6))
+_BITS = np.zeros(N_NAMES, np.int64)  # a bit for each of ANCESTORS, and above them one for each level of headings
+_BITS[[NUMBERS[name] for name in columns.ANCESTORS]] = 1 << np.arange(N_ANCESTORS)
+_BITS[list(_HEADINGS)] = 1 << (N_ANCESTORS + np.arange(6))
 _NAV, _FOOTER, _ASIDE, _PRE, _TABLE, _MAIN = numbers("nav", "footer", "aside", "pre", "table", "main")
 _OUTSIDE = int(_BITS[_NAV] | _BITS[_FOOTER] | _BITS[_ASIDE])
 _MAY_REPEAT = int(_BITS[_PRE] | _BITS[_TABLE])
 
 
 class Context(NamedTuple):
-    """What lines have to do with one another."""
+    """The relations between the lines of a page."""
 
     places: Places
     chars: Floats
-    same_class: Ints  # of each line a number, the same for its like
+    same_class: Ints  # for each line the number of its kind; similar lines have the same
     same_path: Ints
-    last_heading: Ints  # of each line the heading above it, or itself; -1: none
+    last_heading: Ints  # for each line the last heading up to it; -1: none
 
 
 class LineFeatures:
-    """Of the lines of a page; `matrix` has a row for each, the columns of learned words at the end."""
+    """The features of a page; `matrix` has a row for each line, with the columns of learned words at the end."""
 
     def __init__(self, text: str, places: Places, title: str, url: str, learned: LearnedWords = NO_WORDS) -> None:
         self.texts, self.places = text.split("\n"), places
@@ -63,7 +63,7 @@ class LineFeatures:
         self.depths = places.depths
         self.levels, self.last_heading = np.zeros(n), np.empty(n, np.int64)
         _find_headings(places.of_lines, self.flags, self.levels, self.last_heading)
-        self._tell_sensible()
+        self._mark_prose()
         self._fill(title, url)
         fill_learned(self.context, self.letters, self.words, learned, self.matrix[:, columns.N_UNLEARNED :])
 
@@ -72,7 +72,7 @@ class LineFeatures:
         return Context(self.places, self.chars, self.same_class, self.same_path, self.last_heading)
 
     def repeats(self, least_chars: int) -> list[int]:
-        """The long lines that stood on the page before; not those of code and of tables, which may well repeat."""
+        """Return the long lines that repeat an earlier line; lines of code and of tables may repeat."""
         seen: set[str] = set()
         again = []
         may_repeat = (self.flags & _MAY_REPEAT)[self.places.of_lines] > 0
@@ -82,8 +82,8 @@ class LineFeatures:
             seen.add(self.texts[k])
         return again
 
-    def _tell_sensible(self) -> None:
-        """Characters of lines that look like sentences; of all lines where the page has hardly any."""
+    def _mark_prose(self) -> None:
+        """Count the characters of lines that look like sentences; of all lines if the page has few such lines."""
         unlinked = self.chars - self.linked
         is_prose = (self.chars >= 60) & (self.linked < 0.35 * self.chars) & (self.sentences >= 1)
         self.prose = np.where(is_prose, unlinked, 0.0)
@@ -100,15 +100,15 @@ class LineFeatures:
         repeated = np.array([n_same[text] for text in self.texts], np.float64)
         columns.fill_lines(self.counts, self.linked, self.sentences, self.levels, repeated, matrix)
         columns.fill_places(of_lines, _INNERMOST[places.names], self.flags, matrix)
-        parts = np.stack([self.chars, self.linked, self.sensible, np.ones(n)], axis=1)
-        held = places.sums(parts)
+        own = np.stack([self.chars, self.linked, self.sensible, np.ones(n)], axis=1)
+        held = places.sums(own)
         columns.fill_held(of_lines, places.parents, held, all_sensible, matrix)
         for which, share in enumerate(_SHARES):
             container, meeting = self._container(share * all_sensible, held[:, 2])
             columns.fill_container(of_lines, self.depths, container, meeting, which, matrix)
         self.same_class, self.same_path = (numbered(kinds[of_lines]) for kinds in places.kinds())
         for which, like in enumerate((self.same_class, self.same_path)):
-            columns.fill_likes(like, sums_of(like, parts), all_chars, which, matrix)
+            columns.fill_likes(like, sums_of(like, own), all_chars, which, matrix)
         columns.fill_neighbours(self.chars, self.levels, self.sentences, matrix)
         before = np.zeros((n + 1, 2))
         np.cumsum(np.stack([self.chars, self.prose], axis=1), axis=0, out=before[1:])
@@ -119,13 +119,13 @@ class LineFeatures:
         matrix[:, columns.LOGS] = np.log1p(matrix[:, columns.LOGS])
 
     def _container(self, enough: float, sensible: Floats) -> tuple[int, Ints]:
-        """The innermost element that holds so many sensible characters, and where each other element meets it."""
+        """Return the innermost element with `enough` sensible characters, and its common ancestor with each element."""
         holding = np.nonzero(sensible >= enough)[0]
         container = int(holding[np.argmax(self.depths[holding])]) if len(holding) else 0
         return container, self.places.meeting(container)
 
     def _title_line(self, shares: Floats) -> int:
-        """The first heading that says the title, or else the first of the highest level; -1: there is none."""
+        """Return the first heading with the words of the title, or else the first `h1`; -1: there is none."""
         levels = self.levels
         titles = np.nonzero((shares[:, 1] > 0.3) & (shares[:, 0] > 0.5) & (levels > 0) & (levels <= 2))[0]
         if not len(titles):
@@ -145,10 +145,10 @@ class LineFeatures:
 
 @kernel
 def _find_headings(of_lines: Any, flags: Any, levels: Any, last: Any) -> Any:
-    """The level of each line that is a heading, and the heading before each line."""
+    """Fill in the levels of headings, and the last heading up to each line."""
     heading = -1
     for line in range(len(of_lines)):
-        bits = flags[of_lines[line]] >> N_AROUND
+        bits = flags[of_lines[line]] >> N_ANCESTORS
         if bits:
             level = 1
             while not bits & 1:
@@ -161,13 +161,13 @@ def _find_headings(of_lines: Any, flags: Any, levels: Any, last: Any) -> Any:
 
 
 def numbered(kinds: Ints) -> Ints:
-    """A number for each, from 0 on, the same for those that are the same."""
+    """Renumber kinds from 0 on; equal kinds get equal numbers."""
     index: Ints = np.unique(kinds, return_inverse=True)[1]
     return index
 
 
 def sums_of(like: Ints, values: Floats) -> Floats:
-    """Of each kind, the sums of what the lines of this kind have."""
+    """Return for each kind the sums of the values of its lines."""
     total = np.zeros((int(like.max()) + 1, values.shape[1]))
     _add_up(like, values, total)
     return total
@@ -182,52 +182,52 @@ def _add_up(like: Any, values: Any, total: Any) -> Any:
 
 
 def fill_learned(context: Context, letters: Any, n_words: Floats, learned: LearnedWords, matrix: Any) -> None:
-    """What the words say of lines: of those that elements are called by, and of those of short lines."""
+    """Fill in the scores of learned words: those in the classes of elements, and those of short lines."""
     own = learned.element_scores(context.places)
-    said = learned.line_scores(letters, n_words)
-    around = context.places.spread(own)
-    _fill_learned(context.places.of_lines, context.places.parents, own, around, said, context.last_heading, matrix)
+    of_words = learned.line_scores(letters, n_words)
+    spread = context.places.spread(own)
+    _fill_learned(context.places.of_lines, context.places.parents, own, spread, of_words, context.last_heading, matrix)
 
 
 @kernel
-def _fill_learned(of_lines: Any, parents: Any, own: Any, around: Any, said: Any, last: Any, matrix: Any) -> Any:
+def _fill_learned(of_lines: Any, parents: Any, own: Any, spread: Any, of_words: Any, last: Any, matrix: Any) -> Any:
     n = len(of_lines)
     for line in range(n):
         element = of_lines[line]
         above = max(parents[element], 0)
-        matrix[line, 0], matrix[line, 1] = around[element, 0], around[element, 1]
-        matrix[line, 2] = min(max(around[element, 2], -15.0), 15.0)
+        matrix[line, 0], matrix[line, 1] = spread[element, 0], spread[element, 1]
+        matrix[line, 2] = min(max(spread[element, 2], -15.0), 15.0)
         matrix[line, 3], matrix[line, 4], matrix[line, 5] = (
             own[element, 2],
             own[above, 2],
             own[max(parents[above], 0), 2],
         )
         for k in range(3):
-            matrix[line, 6 + k] = said[line, k]
-        matrix[line, 9] = said[last[line], 2] if last[line] >= 0 else 0.0
+            matrix[line, 6 + k] = of_words[line, k]
+        matrix[line, 9] = of_words[last[line], 2] if last[line] >= 0 else 0.0
         at = 10
         for shift in (-1, 1):
             k = line - shift
-            matrix[line, at] = around[of_lines[k], 0] if 0 <= k < n else 0.0
+            matrix[line, at] = spread[of_lines[k], 0] if 0 <= k < n else 0.0
             at += 1
         for shift in SHIFTS:
             k = line - shift
-            matrix[line, at] = said[k, 2] if 0 <= k < n else 0.0
+            matrix[line, at] = of_words[k, 2] if 0 <= k < n else 0.0
             at += 1
     return 0
 
 
 def context_columns(context: Context, scores: Floats) -> NDArray[np.float32]:
-    """What a first judgement of all lines says of each: its own, and those around it."""
+    """Return the features of the second pass: the scores of the first pass, of each line and of related lines."""
     chars, places = context.chars, context.places
-    parts = np.stack([scores * chars, chars], axis=1)
-    mean = float(parts[:, 0].sum() / parts[:, 1].sum())
+    own = np.stack([scores * chars, chars], axis=1)
+    mean = float(own[:, 0].sum() / own[:, 1].sum())
     before = np.zeros((len(scores) + 1, 2))
-    np.cumsum(parts, axis=0, out=before[1:])
-    held = places.sums(parts)
+    np.cumsum(own, axis=0, out=before[1:])
+    held = places.sums(own)
     matrix = np.empty((len(scores), N_CONTEXT), np.float32)
     for k, like in enumerate((context.same_class, context.same_path)):
-        total = sums_of(like, parts)
+        total = sums_of(like, own)
         matrix[:, k] = (total[:, 0] / total[:, 1])[like]
     _fill_context(scores, mean, context.last_heading, before, places.of_lines, places.parents, held, matrix)
     return matrix

@@ -1,4 +1,4 @@
-"""Where the lines of a page stand: the elements around them as arrays, and sums over all that an element holds."""
+"""The enclosing elements of the lines of a page as arrays, and sums over the subtree of each element."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _MAX_WORDS_BYTES = 400  # of an element
 
 @dataclass(slots=True)
 class Places:
-    """The elements that lines stand in, each after the one around it; the page itself is 0, and has the parent -1.
+    """The elements that contain lines, each after its parent; the page itself is 0, with the parent -1.
 
-    `names` are numbers (`elements`). `words` are those of class, id and role, in lower case, in UTF-8 and one element
-    after the other, each up to its place in `word_ends`; `linked` are the characters of each line that are links.
+    `names` are numbers (`elements`). `words` has class, id and role of the elements in lower case and UTF-8,
+    concatenated; `word_ends` are the ends of the elements in it. `linked` counts the characters of each line in links.
     """
 
     names: Ints
@@ -47,41 +47,41 @@ class Places:
         return depths
 
     def of_first(self, n_lines: int) -> Places:
-        """Those of the first lines."""
+        """Return the places of the first lines."""
         if n_lines >= len(self.of_lines):
             return self
         return replace(self, of_lines=self.of_lines[:n_lines], linked=self.linked[:n_lines])
 
     def sums(self, values: Floats) -> Floats:
-        """For each element the sum of what all lines in it have; of several columns."""
+        """Return for each element the sums of the values of all lines in it, by column."""
         total = np.zeros((len(self.parents), values.shape[1]))
         _sum_up(self.parents, self.of_lines, values, total)
         return total
 
     def above(self, index: Ints) -> Ints:
-        """The elements around these; the page where nothing is."""
+        """Return the parents of these elements; the parent of the page is the page."""
         return np.maximum(self.parents[index], 0)
 
     def kinds(self) -> tuple[Ints, Ints]:
-        """Two numbers for each element: of its name, its words and what it stands in, and of the names down to it."""
+        """Return two hashes for each element: of its name, words and parent's name, and of the names on its path."""
         calls, paths = np.zeros(len(self.names), np.int64), np.zeros(len(self.names), np.int64)
         _hash_kinds(self.parents, self.names, self.words, self.word_ends, calls, paths)
         return calls, paths
 
     def flags(self, own: Ints) -> Ints:
-        """What bits an element or any around it has."""
+        """Return for each element the bits of it and all of its ancestors."""
         bits = own.copy()
         _or_down(self.parents, bits)
         return bits
 
     def spread(self, own: Floats) -> Floats:
-        """Of what elements say, (least, most, sum): least, most and sum of it and of all elements around it."""
+        """Combine (minimum, maximum, sum) of each element with those of all of its ancestors."""
         all_of = own.copy()
         _spread_down(self.parents, all_of)
         return all_of
 
     def meeting(self, element: int) -> Ints:
-        """For each element the innermost one that holds both it and this one."""
+        """Return the lowest common ancestor of each element and this one."""
         shared = np.full(len(self.parents), -1, np.int64)
         k = element
         while k >= 0:
@@ -92,7 +92,7 @@ class Places:
 
 
 def placed(nodes: NodeTable, html: bytes, of_lines: Ints, linked: Floats) -> Places:
-    """Of the elements of a page in UTF-8, those that a line stands in; the others are left out."""
+    """Return the elements of a page in UTF-8 that contain lines; others are omitted."""
     is_used = np.zeros(len(nodes.parents), np.bool_)
     is_used[of_lines] = True
     is_used[:1] = True
@@ -107,17 +107,17 @@ def placed(nodes: NodeTable, html: bytes, of_lines: Ints, linked: Floats) -> Pla
 
 
 def places_of(lines: list[Block]) -> Places:
-    """Of blocks with a text. Elements that only mark words, such as `b`, are left out, as when reading by lines."""
+    """Return the places of blocks with a text. Inline elements such as `b` are omitted, as in `line_reader`."""
     found: dict[int, Element] = {}
     for line in lines:
         element: Element | None = line.element
         while element is not None and element.number not in found:
             found[element.number] = element
-            element = _around(element)
+            element = _parent_block(element)
     elements = [found[number] for number in sorted(found)]
     indexes = {element.number: k for k, element in enumerate(elements)}
     words = [element.words.encode() for element in elements]
-    above = [_around(element) for element in elements]
+    above = [_parent_block(element) for element in elements]
     return Places(
         np.array([NUMBERS.get(element.name, 0) for element in elements], np.int64),
         np.frombuffer(b"".join(words), np.uint8),
@@ -128,8 +128,8 @@ def places_of(lines: list[Block]) -> Places:
     )
 
 
-def _around(element: Element) -> Element | None:
-    """The block or link around an element; the page where there is none."""
+def _parent_block(element: Element) -> Element | None:
+    """Return the nearest ancestor that is a block or a link, or else the page."""
     above = element.parent
     while above is not None and above.parent is not None and above.name not in LINE_NODES:
         above = above.parent
@@ -176,10 +176,10 @@ def _sum_up(parents: Any, of_lines: Any, values: Any, total: Any) -> Any:
 def _hash_kinds(parents: Any, names: Any, words: Any, ends: Any, calls: Any, paths: Any) -> Any:
     start = 0
     for k in range(len(parents)):
-        above, around = (paths[parents[k]], names[parents[k]]) if parents[k] >= 0 else (0, 0)
+        above, parent_name = (paths[parents[k]], names[parents[k]]) if parents[k] >= 0 else (0, 0)
         paths[k] = (above * 1_000_003 + names[k] + 1) & 0xFFFFFFFFFF
         call = hash_of(words, start, ends[k])
-        calls[k] = (call ^ (call >> 32)) * 0x10001 + names[k] * 256 + around
+        calls[k] = (call ^ (call >> 32)) * 0x10001 + names[k] * 256 + parent_name
         start = ends[k]
     return 0
 

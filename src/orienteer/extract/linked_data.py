@@ -1,10 +1,10 @@
-"""What a page says of itself in JSON-LD, which search engines read: its types, and the few values that matter.
+"""Read the JSON-LD of a page: its types, and a few values that search engines use.
 
-Whoever makes a page can put anything there. What is too large, too deep, or of another kind than it should be counts as
-not there; only so many objects are looked at.
+The data is untrusted. Values that are too large, too deep or of an unexpected type are ignored, and the number of
+objects is bounded.
 
-The object that speaks for the page is an article, else a page, else any other that is no mere part of one (a person, a
-picture, a list of crumbs).
+The object that describes the page is an article, else a page, else any other object that is not a component of one (a
+person, an image, a list of breadcrumbs).
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ _TYPE = re.compile(r"(?:https?://schema\.org/|schema:)?([A-Za-z]\w{0,59})")
 _DEEPER = ("@graph", "mainEntity", "mainEntityOfPage")
 _PAGES = frozenset(("webpage", "itempage", "aboutpage", "contactpage", "collectionpage", "faqpage", "qapage",
                     "profilepage", "searchresultspage", "medicalwebpage"))  # fmt: skip
-_PARTS = frozenset(("person", "organization", "website", "imageobject", "videoobject", "breadcrumblist", "listitem",
-                    "searchaction", "readaction", "review", "comment", "offer", "aggregaterating", "rating", "brand",
-                    "postaladdress", "place", "localbusiness", "corporation", "newsmediaorganization"))  # fmt: skip
-_ARTICLE, _PAGE, _OTHER, _PART = range(4)
+_COMPONENTS = frozenset(("person", "organization", "website", "imageobject", "videoobject", "breadcrumblist",
+                    "listitem", "searchaction", "readaction", "review", "comment", "offer", "aggregaterating", "rating",
+                    "brand", "postaladdress", "place", "localbusiness", "corporation",
+                         "newsmediaorganization"))  # fmt: skip
+_ARTICLE, _PAGE, _OTHER, _COMPONENT = range(4)
 
 
 class LinkedData(NamedTuple):
-    """Texts as they stand there; "" for what is not."""
+    """The values as they are stated; "" for missing ones."""
 
     types: tuple[str, ...] = ()
     published: str = ""
@@ -42,7 +43,7 @@ class LinkedData(NamedTuple):
 
 
 def linked_data(scripts: Iterable[str]) -> LinkedData:
-    """What the scripts of a page say.
+    """Return the values of the JSON-LD scripts of a page.
 
     >>> linked_data(['{"@type": "NewsArticle", "datePublished": "2025-03-01", "author": [{"name": "A. Writer"}]}'])[:4]
     (('NewsArticle',), '2025-03-01', '', 'A. Writer')
@@ -51,8 +52,8 @@ def linked_data(scripts: Iterable[str]) -> LinkedData:
     if not objects:
         return LinkedData()
     types = dict.fromkeys(name for each in objects for name in _types(each))
-    ranked = sorted(objects, key=_rank)  # those of a rank in their order
-    speaking = [each for each in ranked if _rank(each) != _PART]
+    ranked = sorted(objects, key=_rank)  # stable: document order within a rank
+    speaking = [each for each in ranked if _rank(each) != _COMPONENT]
     names = {each["@id"]: each["name"] for each in objects if _is_text(each.get("@id")) and _is_text(each.get("name"))}
     sites = [each for each in objects if "website" in map(str.lower, _types(each))]
     return LinkedData(
@@ -69,19 +70,19 @@ def linked_data(scripts: Iterable[str]) -> LinkedData:
 
 
 def _parsed(script: str) -> Any:
-    """The JSON of a script; None where there is none. Numbers are left out: they may have thousands of digits."""
+    """Parse a script as JSON; None if it is invalid. Numbers are dropped: they may have thousands of digits."""
     try:
-        return json.loads(script.strip().rstrip(";"), parse_int=_left_out, parse_float=_left_out, strict=False)
+        return json.loads(script.strip().rstrip(";"), parse_int=_dropped, parse_float=_dropped, strict=False)
     except (ValueError, RecursionError):
         return None
 
 
-def _left_out(number: str) -> None:
+def _dropped(number: str) -> None:
     return None
 
 
 def _objects(values: Iterable[Any]) -> list[dict[str, Any]]:
-    """The objects at the top, in lists, and where others point to what they are about; in order."""
+    """Return the objects at the top level, in lists, and in the properties of _DEEPER, in document order."""
     found: list[dict[str, Any]] = []
     waiting = [(value, 0) for value in values][::-1]
     n_seen = 0
@@ -112,7 +113,7 @@ def _rank(value: dict[str, Any]) -> int:
         return _ARTICLE
     if not _PAGES.isdisjoint(names):
         return _PAGE
-    return _PART if not names or not _PARTS.isdisjoint(names) else _OTHER
+    return _COMPONENT if not names or not _COMPONENTS.isdisjoint(names) else _OTHER
 
 
 def _first(texts: Iterable[str]) -> str:
@@ -130,7 +131,7 @@ def _text(value: Any) -> str:
 
 
 def _names(value: Any, by_id: dict[str, str]) -> str:
-    """The names of persons or organisations: text, objects with a name or the id of one that has, or several."""
+    """Return the names of persons or organisations: a text, an object with a name or an id, or a list."""
     names: dict[str, None] = {}
     for each in value[:10] if isinstance(value, list) else [value]:
         if isinstance(each, dict):

@@ -1,8 +1,8 @@
-"""From the references of a page to its links: canonical URLs, and whether any are missing.
+"""Resolve the references of a page to links: canonical URLs, and whether any are missing.
 
-A reference that leads to no web page is no link (`mailto:`, `javascript:`, `data:`, what no browser can parse). One
-that leads to a page and cannot be kept is missing, and a page with missing links has to say so: what is proved of a
-crawl holds only for pages whose links are all known.
+A reference that leads to no web page is no link (`mailto:`, `javascript:`, `data:`, invalid URLs). A reference to a
+page that is dropped because of a limit is a missing link and must be reported: the bounds of a crawl are proved only
+for pages whose links are all known.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from url import URL, URLError
 
 from orienteer.url import canonical_url, too_long_url
 
-MAX_LINKS = 10_000  # of one page; what follows is dropped
+MAX_LINKS = 10_000  # of a page; further ones are dropped
 
-# Why links of a page are not known.
-NOFOLLOW = "nofollow"  # the page asks that its links are not followed
+# Reasons why links of a page are unknown; stored with the page.
+NOFOLLOW = "nofollow"  # the page asks robots not to follow its links
 TOO_MANY_LINKS = "too many links"
 URL_TOO_LONG = "URL too long"
-UNREADABLE = "unreadable"  # the markup was not followed to its end
+UNREADABLE = "unreadable"  # parsing of the markup was abandoned
 SCRIPTED = "perhaps made by scripts"  # which were not run, or not to the end; see `script_signs`
-NEEDS_CLICK = "links that need a click"  # a browser has seen things to click that are no links
-COMES_WITH_SCROLLING = "more comes with scrolling"  # than a browser was to scroll
-UNCOUNTED = (TOO_MANY_LINKS, UNREADABLE, SCRIPTED, NEEDS_CLICK, COMES_WITH_SCROLLING)  # nobody knows how many
+NEEDS_CLICK = "links that need a click"  # the rendered page has clickable elements that are no links
+COMES_WITH_SCROLLING = "more comes with scrolling"  # beyond the limit of scrolling in the browser
+UNCOUNTED = (TOO_MANY_LINKS, UNREADABLE, SCRIPTED, NEEDS_CLICK, COMES_WITH_SCROLLING)  # their number is unknown
 
 _MAX_PARSED_CHARS = 1 << 20
-# Encodings of the standard that Python has under another name, or that are a part of another.
+# Encodings of the standard with another name in Python, or covered by a larger codec.
 _CODECS = {
     "big5": "big5hkscs",
     "euc-kr": "cp949",
@@ -42,15 +42,15 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
 class Resolved(NamedTuple):
-    """`links` are by their references; `too_long` is what stands for those whose URLs are (url.too_long_url)."""
+    """`links` maps references to links; `too_long` has substitutes for links whose URLs are too long (too_long_url)."""
 
     links: dict[str, str]
     too_long: tuple[str, ...]
-    is_cut: bool  # there are references that were not looked at, since there were too many
+    is_cut: bool  # further references were ignored because of MAX_LINKS
 
 
 def resolved(references: Iterable[str], base: str, charset: str) -> Resolved:
-    """The links that references stand for, seen from `base`, on a page of this encoding."""
+    """Resolve references against `base`, on a page of this encoding."""
     references = list(references)
     links: dict[str, str] = {}
     distinct = set()
@@ -62,15 +62,15 @@ def resolved(references: Iterable[str], base: str, charset: str) -> Resolved:
             distinct.add(link)
             if len(distinct) == MAX_LINKS and n_read < len(references):
                 return Resolved(links, tuple(too_long), is_cut=True)
-        elif (stand_in := too_long_url(reference, base)) is not None:
-            too_long[stand_in] = None
+        elif (substitute := too_long_url(reference, base)) is not None:
+            too_long[substitute] = None
     return Resolved(links, tuple(too_long), is_cut=False)
 
 
 def base_url(stated: str | None, url: str) -> str:
-    """The URL that references start from: that of the page, unless its `base` element states another.
+    """Return the URL that references are resolved against: that of the page, or of its `base` element.
 
-    As browsers have it, a base may be of any scheme but two; what is relative to `mailto:` is then no link.
+    As in browsers, a base may have any scheme except two; references relative to `mailto:` are then no links.
     """
     if stated is None or len(stated) > _MAX_PARSED_CHARS:
         return url
@@ -82,7 +82,7 @@ def base_url(stated: str | None, url: str) -> str:
 
 
 def _as_sent(reference: str, charset: str) -> str:
-    """A reference with its query in the encoding of the page, as browsers send it; all else is UTF-8."""
+    """Encode the query of a reference in the encoding of the page, as browsers do; all else is UTF-8."""
     if reference.isascii() or "?" not in reference or charset.startswith("utf-"):
         return reference
     path, mark, query = reference.partition("?")
@@ -93,7 +93,7 @@ def _escaped(text: str, charset: str) -> str:
     try:
         return "".join(f"%{byte:02X}" for byte in text.encode(_CODECS.get(charset, charset)))
     except UnicodeEncodeError:
-        # A letter that the encoding has not is sent as a character reference.
+        # A character that the encoding lacks is sent as a character reference.
         return f"%26%23{ord(text)}%3B" if len(text) == 1 else "".join(_escaped(letter, charset) for letter in text)
     except LookupError:
         return text

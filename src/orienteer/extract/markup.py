@@ -1,16 +1,16 @@
-"""A page without the markup that nothing here reads, as browsers understand that markup.
+"""Remove the markup that is not needed from a page, by the rules of browsers.
 
-Of the tags of a page few matter: of the 760 elements on a mean page of documentation a hundred are links, and half are
-`span`s. The tokenizer passes each of them to Python, which is where the time goes. So a kernel goes over the page
-first. It leaves out comments, scripts, styles, tags without meaning and whatever is in the markup but not on the page
-(`tree_rules`), puts a mark where a block begins or ends, and copies the rest as it is. What is left is read by the
-tokenizer, which then needs to know nothing of where a tag stands.
+Few tags of a page matter: of the 760 elements on a mean page of documentation a hundred are links, and half are
+`span`s. The tokenizer passes each of them to Python, which takes most of the time. So a kernel filters the page first.
+It drops comments, scripts, styles, irrelevant tags and markup that is not part of the visible page (`tree_rules`), puts
+a mark where a block begins or ends, and copies everything else. The tokenizer then reads the result without any
+knowledge of the tree.
 
-The kernel knows where the tokens of the HTML standard end, not what they say: attributes and character references are
-left to the tokenizer. Scripts are not run, so the content of `noscript` is markup; what makes the tokenizer take it for
-text, its name, is changed. So is that of a link in a drawing, which has its target elsewhere.
+The kernel finds the boundaries of the tokens of the HTML standard only: attributes and character references are left to
+the tokenizer. Scripts are not run, so the content of `noscript` is markup; `noscript` is renamed, since the tokenizer
+would take its content for text. Links in SVG are renamed, too, since their target is in another attribute.
 
-Notes can go along with the page: which elements its tags and texts stand in (`markup_notes`).
+Notes can be added to the page: the enclosing elements of its tags and texts (`markup_notes`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.extract.elements import FLAGS, FORMATTING, HTML, N_NAMES, NUMBERS, RAW_TEXT, UNSEEN_FOREIGN, numbers
+from orienteer.extract.elements import FLAGS, FORMATTING, HIDDEN_FOREIGN, HTML, N_NAMES, NUMBERS, RAW_TEXT, numbers
 from orienteer.extract.markup_notes import (
     FIRST_NOTE,
     LAST_NODE,
@@ -49,17 +49,17 @@ from orienteer.extract.open_elements import (
 from orienteer.extract.script_signs import IN_NOSCRIPT, SOURCES, count_code, count_words, new_signs
 from orienteer.extract.tags import (
     CODE,
-    CODE_ELSEWHERE,
+    CODE_IN_FILE,
     LINKED_DATA,
     after,
     comment_end,
     has_id,
+    has_significant_value,
     hash_of,
     is_letter,
     is_space,
     number_of_name,
     raw_text_end,
-    says_what_matters,
     script_end,
     script_kind,
     tag_end,
@@ -69,33 +69,33 @@ from orienteer.extract.tree_rules import DRAWN, ELEMENT, FRAMESET_BEGINS, end_ta
 from orienteer.extract.whitespace import BLOCK_MARK
 from orienteer.kernel import inner, kernel
 
-# What `noscript`, and `a` in a drawing, are called for the tokenizer: names as long as theirs that are never kept.
+# New names of `noscript`, and of `a` in SVG, for the tokenizer: of the same length, and never retained otherwise.
 NOSCRIPT, DRAWN_LINK = "unscript", "s"
 
-MAX_LINKED_DATA_BYTES = 200_000  # of a script; larger ones are left out
-MAX_TEXT_BYTES = 4_000_000  # of a page; what follows is left out, though not its links
+MAX_LINKED_DATA_BYTES = 200_000  # of a script; larger ones are dropped
+MAX_TEXT_BYTES = 4_000_000  # of a page; further text is dropped, but not its links
 
-# What becomes of a tag, by the name of the element; of start tags and of end tags.
+# The action on a tag, by the name of the element; for start tags and for end tags.
 _START, _END = range(2)
 _DROP, _MARK, _KEEP, _KEEP_WITH_TEXT = range(4)
 
 _HASH, _AMPERSAND, _SLASH, _LESS, _GREATER, _QUESTION, _EXCLAMATION, _BRACKET_OPEN, _BRACKET_CLOSE = b"#&/<>?![]"
-_MAX_REFERENCE_BYTES = 64  # longer ones are taken for unfinished, which does no harm
+_MAX_REFERENCE_BYTES = 64  # longer ones are taken for unfinished, which is harmless
 _MARK_BYTE = ord(BLOCK_MARK)
 _DRAWN_LINK_BYTE, _RENAMED_U, _RENAMED_N = b"sun"
 _A, _BODY, _SCRIPT, _PLAINTEXT, _NOSCRIPT = numbers("a", "body", "script", "plaintext", "noscript")
 _END_TAG_BYTES = len("</script>")
 _NO_NODE, _NODE, _NODE_IF_ID = range(3)  # which elements get numbers, by their names
-_OF_PAGE = np.zeros(N_NAMES, np.bool_)  # what counts on the page itself only, not in a shadow
+_OF_PAGE = np.zeros(N_NAMES, np.bool_)  # elements that count on the page itself only, not in a shadow tree
 for _name in ("base", "link", "meta", "title", "html", "body"):
     _OF_PAGE[NUMBERS[_name]] = True
 
 
-class Light(NamedTuple):
-    """What matters of a page; whether all its tags were understood (see `open_elements`); its notes, if any.
+class FilteredPage(NamedTuple):
+    """A filtered page; whether all of its tags were understood (see `open_elements`); its notes, if any.
 
-    The note of a start tag is twice the number of the element that it stands in, and one more if it has a number of its
-    own; that of a change is the number of the element. 0 is the page.
+    The note of a start tag is twice the number of the enclosing element, plus one if it has a number of its own; the
+    note of a change is the number of the element. 0 is the page.
     """
 
     page: str
@@ -104,25 +104,25 @@ class Light(NamedTuple):
     nodes: NodeTable | None = None
 
 
-class Lightener:
-    """Takes pages in UTF-8 and gives back what matters of them."""
+class MarkupFilter:
+    """Filters pages in UTF-8."""
 
     def __init__(
-        self, kept: Iterable[str], blocks: Iterable[str], with_text: bool, with_linked_data: bool = False,
+        self, names: Iterable[str], blocks: Iterable[str], with_text: bool, with_linked_data: bool = False,
         starts: Iterable[str] = (), nodes: Iterable[str] = (), nodes_if_id: Iterable[str] = (),
         with_table: bool = False,
     ) -> None:  # fmt: skip
-        """The tags of `kept` elements stay and those of `blocks` leave a mark.
+        """Retain the tags of elements with these `names`, and replace those of `blocks` by a mark.
 
-        Without text nothing stays but start tags, the title, and where a `noscript` ends; with linked data also the
-        scripts that hold it, as far as they are not too large. Of `starts` the start tags stay, whatever becomes of the
-        end tags; so do those of `nodes`, which get numbers, and of `nodes_if_id`, which do if they have an `id`. With
-        a table, nodes get numbers and nothing else changes.
+        Without text, only start tags, the title, and end tags of `noscript` are retained; with linked data also scripts
+        of JSON-LD up to a limit. The start tags of `starts` are always retained, as are those of `nodes`, which get
+        numbers, and of `nodes_if_id`, which get numbers if they have an `id`. With a table, nodes get numbers and
+        nothing else changes.
         """
         self._actions = np.zeros((2, N_NAMES), np.uint8)
         for name in blocks if with_text else ():
             self._actions[:, NUMBERS[name]] = _MARK
-        for name in (*kept, "noscript"):
+        for name in (*names, "noscript"):
             self._actions[:, NUMBERS[name]] = _KEEP
         for name in ("title", "iframe", *(("textarea", "xmp", "plaintext") if with_text else ())):
             self._actions[:, NUMBERS[name]] = _KEEP_WITH_TEXT
@@ -139,39 +139,39 @@ class Lightener:
         self._has_nodes = bool(self._nodes.any())
         self._with_table = with_table
 
-    def lightened(self, html: bytes, signs: NDArray[np.int64] | None = None) -> Light:
-        """What matters of a page. `signs` are filled with what may tell that scripts make it (see `script_signs`)."""
+    def apply(self, html: bytes, signs: NDArray[np.int64] | None = None) -> FilteredPage:
+        """Filter a page. `signs` is filled with counts that indicate a page made by scripts (see `script_signs`)."""
         page = np.frombuffer(html, np.uint8)
         n = len(page)
-        # A note, or a change, takes a tag of three bytes at least; before a change there is such a tag, behind it text.
+        # A note or a change needs a tag of at least three bytes; a change has such a tag before it and text after it.
         # With a table a zero of the page becomes three bytes.
         rest = np.empty((2 + self._with_table) * n + 8 if self._has_nodes else n + 1, np.uint8)
         notes, table = new_notes(n, self._has_nodes), new_table(n, self._with_table)
         tree = nothing_open(n)
         signs = new_signs() if signs is None else signs
-        size = _lighten(page, rest, self._actions, tree, self._with_text, self._nodes, notes, table, signs)
+        size = _filter_page(page, rest, self._actions, tree, self._with_text, self._nodes, notes, table, signs)
         n_notes = int(notes[N_NOTES]) if self._has_nodes else 0
         taken = notes[FIRST_NOTE : FIRST_NOTE + n_notes].copy()
         nodes = NodeTable(*table[:, : notes[N_NODES] + 1]) if self._with_table else None
-        return Light(str(rest[:size].data, "utf-8"), not tree[STATE, GAVE_UP], taken, nodes)
+        return FilteredPage(str(rest[:size].data, "utf-8"), not tree[STATE, GAVE_UP], taken, nodes)
 
 
 @kernel
-def _lighten(
+def _filter_page(
     page: Any, rest: Any, actions: Any, tree: Any, with_text: Any, nodes: Any, notes: Any, table: Any, signs: Any
 ) -> Any:
-    """Fill `rest` with what matters of `page`, `notes` and the table unless they are empty; the number of bytes."""
+    """Fill `rest` with the filtered page, and `notes` and the table unless empty; return the size of `rest`."""
     n, i, size = len(page), 0, 0
     text_left = MAX_TEXT_BYTES
     body_at = -1  # where the body begins in `rest`
-    notes_at, nodes_at, node_at = 0, 0, 0  # what the notes were there
+    notes_at, nodes_at, node_at = 0, 0, 0  # the state of the notes there
     while True:
         start = i
         i = text_end(page, i)
         if i > start:
             is_blank = _is_blank(page, start, i)
             text(tree, is_blank)
-            if text_left and _is_shown(tree):
+            if text_left and _is_visible(tree):
                 if not is_blank:
                     count_words(page, start, i, signs)
                 if with_text:
@@ -195,9 +195,9 @@ def _lighten(
         elif page[i + 1] == _QUESTION:
             i = after(page, i + 2, _GREATER)
         elif page[i + 1] == _SLASH:
-            i, size = _lighten_end_tag(page, i, rest, size, actions, tree, with_text, signs)
+            i, size = _filter_end_tag(page, i, rest, size, actions, tree, with_text, signs)
         else:
-            i, size, became = _lighten_start_tag(page, i, rest, size, actions, tree, nodes, notes, table, signs)
+            i, size, became = _filter_start_tag(page, i, rest, size, actions, tree, nodes, notes, table, signs)
             if became == FRAMESET_BEGINS and had_body:
                 before = size = body_at
                 if len(notes):
@@ -211,19 +211,19 @@ def _lighten(
 
 @inner
 def _letter_end(page: Any, i: Any) -> Any:
-    """This place, or the one before it where a letter ends."""
+    """Return i, or the last boundary of a character before it."""
     while 0 < i < len(page) and page[i] & 0xC0 == 0x80:
         i -= 1
     return i
 
 
 @inner
-def _is_shown(tree: Any) -> Any:
-    """Whether text is seen here."""
+def _is_visible(tree: Any) -> Any:
+    """Whether text is visible here."""
     if tree[STATE, GAVE_UP]:
         return True
     element = tree[ELEMENTS, tree[STATE, N_OPEN] - 1]
-    if element & 3 != HTML and element >> 2 < N_NAMES and FLAGS[element & 3, element >> 2] & UNSEEN_FOREIGN:
+    if element & 3 != HTML and element >> 2 < N_NAMES and FLAGS[element & 3, element >> 2] & HIDDEN_FOREIGN:
         return False
     return tree[STATE, N_TEMPLATES] == 0 and not tree[STATE, IS_FRAMESET]
 
@@ -237,7 +237,7 @@ def _is_blank(page: Any, i: Any, end: Any) -> Any:
 
 @inner
 def _declaration_end(page: Any, i: Any, tree: Any) -> Any:
-    """Behind what begins with <! at i: a comment, a doctype, text of a drawing, or nothing of the kind."""
+    """Return the end of a comment, a doctype, a CDATA section of SVG or another declaration that begins at i."""
     n = len(page)
     if i + 3 < n and (page[i + 2] | 32) == 100 and tree[STATE, N_OPEN] == 1:  # d
         tree[STATE, IS_QUIRKY] = 0
@@ -257,14 +257,14 @@ def _declaration_end(page: Any, i: Any, tree: Any) -> Any:
 
 
 @inner
-def _lighten_end_tag(
+def _filter_end_tag(
     page: Any, start: Any, rest: Any, size: Any, actions: Any, tree: Any, with_text: Any, signs: Any
 ) -> Any:
-    """Close what the end tag at `start` closes; where to go on, and the number of bytes in `rest`."""
+    """Close the elements that the end tag at `start` closes; return the next position and the size of `rest`."""
     n, i = len(page), start + 2
-    if i == n:  # mere text
-        return n, _copy(page, start, n, rest, size) if with_text and _is_shown(tree) else size
-    if not is_letter(page[i]):  # no tag, but a comment by mistake
+    if i == n:  # text
+        return n, _copy(page, start, n, rest, size) if with_text and _is_visible(tree) else size
+    if not is_letter(page[i]):  # a bogus comment
         return after(page, i, _GREATER), size
     name, name_end = number_of_name(page, i)
     i, _ = tag_end(page, name_end)
@@ -273,7 +273,7 @@ def _lighten_end_tag(
     end_tag(tree, name)
     if name == _NOSCRIPT:
         signs[IN_NOSCRIPT] = 0
-    if not (with_text or name == _NOSCRIPT) or name >= N_NAMES or not (_is_shown(tree) or name == _A):
+    if not (with_text or name == _NOSCRIPT) or name >= N_NAMES or not (_is_visible(tree) or name == _A):
         return i, size
     action = actions[_END, name]
     if action == _MARK:
@@ -288,12 +288,12 @@ def _lighten_end_tag(
 
 
 @inner
-def _lighten_start_tag(
+def _filter_start_tag(
     page: Any, start: Any, rest: Any, size: Any, actions: Any, tree: Any, nodes: Any, notes: Any, table: Any, signs: Any
 ) -> Any:
-    """Copy the tag at `start`, with the text behind it where that is to stay, or leave it out.
+    """Copy or drop the tag at `start`, with its text if that is retained.
 
-    Where to go on, the number of bytes in `rest`, and what became of the element.
+    Return the next position, the size of `rest`, and what became of the element.
     """
     n = len(page)
     name, name_end = number_of_name(page, start + 1)
@@ -303,7 +303,7 @@ def _lighten_start_tag(
     flags = FLAGS[HTML, name] if name < N_NAMES else 0
     looks = hash_of(page, name_end, i) if flags & FORMATTING else 0
     attributes_end = i - 1
-    became = start_tag(tree, name, is_empty, looks, says_what_matters(page, name, name_end, attributes_end))
+    became = start_tag(tree, name, is_empty, looks, has_significant_value(page, name, name_end, attributes_end))
     if became == DRAWN and name == _A and _is_on_page(tree, name):
         drawn = size
         note_start(tree, name, False, notes, table, name_end, attributes_end)
@@ -318,7 +318,7 @@ def _lighten_start_tag(
         i = script_end(page, i)
         if kind == CODE:
             count_code(page, code_start, i - _END_TAG_BYTES, signs)
-        elif kind == CODE_ELSEWHERE:
+        elif kind == CODE_IN_FILE:
             signs[SOURCES] += 1
         is_data = kind == LINKED_DATA and i - code_start <= MAX_LINKED_DATA_BYTES
     elif flags & RAW_TEXT:
@@ -326,7 +326,7 @@ def _lighten_start_tag(
     elif name == _PLAINTEXT:
         i = n
     elif name == _NOSCRIPT or name == _BODY:
-        signs[IN_NOSCRIPT] = 1 if name == _NOSCRIPT else 0  # one that was left open in the head ends there
+        signs[IN_NOSCRIPT] = 1 if name == _NOSCRIPT else 0  # an open one in the head ends there
     action = actions[_START, name] if name < N_NAMES and _is_on_page(tree, name) else _DROP
     if name == _SCRIPT and not is_data:
         action = _DROP
@@ -378,7 +378,7 @@ def _copy(page: Any, start: Any, end: Any, rest: Any, size: Any) -> Any:
 
 @inner
 def _copy_without_zeros(page: Any, start: Any, end: Any, rest: Any, size: Any) -> Any:
-    """Copy text; what is nothing to the tokenizer stands for zeros, which are not shown."""
+    """Copy text, and replace zeros, which are not visible, by an empty end tag."""
     for k in range(start, end):
         if page[k] != 0:
             rest[size] = page[k]
@@ -390,7 +390,7 @@ def _copy_without_zeros(page: Any, start: Any, end: Any, rest: Any, size: Any) -
 
 @inner
 def _end_text(rest: Any, size: Any) -> Any:
-    """Nothing to the tokenizer, but it ends what the text began."""
+    """Append an empty end tag, which the tokenizer ignores but which ends a token of the text."""
     for byte in (_LESS, _SLASH, _GREATER):
         rest[size] = byte
         size += 1

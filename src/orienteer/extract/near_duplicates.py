@@ -1,4 +1,4 @@
-"""Pages that say the same, or nearly the same.
+"""Exact and near duplicates of pages.
 
 Two texts are as similar as their sets of shingles (four words in a row) overlap: their Jaccard similarity J, shared
 shingles over all shingles. A MinHash signature has 256 slots, and two signatures agree in a slot with probability J. So
@@ -26,7 +26,7 @@ from rensa import RMinHash
 
 from orienteer.kernel import kernel
 
-MIN_WORDS = 20  # a shorter text is too short to judge
+MIN_WORDS = 20  # the similarity of shorter texts is not meaningful
 NEAR = 0.85
 
 SHINGLE_WORDS = 4
@@ -43,12 +43,12 @@ BAND_FACTORS = 1 | np.random.default_rng(1).integers(0, 2**64, (N_BANDS, BAND_SL
 
 
 def digest(content: bytes) -> bytes:
-    """The SHA-1 of a page's content, equal for exact duplicates; WARC's payload digest is the same in base 32."""
+    """Return the SHA-1 of a page's content, equal for exact duplicates; WARC has the same digest in base 32."""
     return hashlib.sha1(content, usedforsecurity=False).digest()
 
 
 def signature(text: str) -> bytes | None:
-    """The MinHash signature of a text, 512 bytes; None for a text that is too short to judge.
+    """Return the MinHash signature of a text, 512 bytes; None for a text shorter than MIN_WORDS.
 
     Case, punctuation and white space do not count. A character of Chinese, Japanese, Thai, Lao, Khmer or Burmese is a
     word: they have no spaces between words.
@@ -64,20 +64,20 @@ def signature(text: str) -> bytes | None:
 
 
 def bands(signature: bytes) -> list[int]:
-    """Signed 64-bit numbers, of which similar pages have at least one in common."""
+    """Return the hashes of the bands as signed 64-bit numbers; similar pages share at least one."""
     slots = np.frombuffer(signature, SLOT_TYPE)[: N_BANDS * BAND_SLOTS].reshape(N_BANDS, BAND_SLOTS)
     sums: list[int] = (slots * BAND_FACTORS).sum(axis=1, dtype=np.uint64).view(np.int64).tolist()
     return sums
 
 
 def similarity(one: bytes, other: bytes) -> float:
-    """The estimated Jaccard similarity of the texts behind two signatures; near duplicates have at least `NEAR`."""
+    """Return the estimated Jaccard similarity of the texts of two signatures; near duplicates have at least `NEAR`."""
     return float(np.mean(np.frombuffer(one, SLOT_TYPE) == np.frombuffer(other, SLOT_TYPE)))
 
 
 @kernel
 def _hash_shingles(letters: Any, hashes: Any) -> Any:
-    """Fill `hashes` with one number per shingle; the number of words."""
+    """Fill `hashes` with a hash for each shingle; return the number of words."""
     n, i, n_words = len(letters), 0, 0
     first = second = third = np.uint64(0)  # the three words before
     while i < n:
@@ -102,7 +102,7 @@ def _hash_shingles(letters: Any, hashes: Any) -> Any:
 
 @kernel
 def _word_end(letters: Any, start: Any) -> Any:
-    """Where the word that begins at `start` ends, in UTF-8; `start` itself where none begins.
+    """Return the end of the word that begins at `start`, in UTF-8; `start` itself if none begins there.
 
     Everything from U+0080 to U+00BF and from U+2000 to U+2FFF counts as punctuation.
     """
@@ -124,7 +124,7 @@ def _word_end(letters: Any, start: Any) -> Any:
 
 @kernel
 def _is_sign(letters: Any, i: Any) -> Any:
-    """Whether a character of three bytes begins here that is a word: of a script without spaces."""
+    """Whether a character of three bytes of a script without spaces begins here, which is a word by itself."""
     byte = letters[i]
     if byte >= 0xE3:  # U+3000 to U+9FFF: Chinese and Japanese
         return True
@@ -141,7 +141,7 @@ def _gap_bytes(byte: Any) -> Any:
 
 @kernel
 def _mixed(number: Any) -> Any:
-    """A number whose bits all depend on all bits of another (the end of SplitMix64)."""
+    """Mix the bits of a number (the finalizer of SplitMix64)."""
     number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     number = (number ^ (number >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return number ^ (number >> np.uint64(31))

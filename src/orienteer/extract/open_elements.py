@@ -1,8 +1,8 @@
-"""The elements that are open at a place of a page, by the rules of the HTML standard's tree construction.
+"""The stack of open elements, by the rules of the HTML standard's tree construction.
 
-Whether a tag is one, and what becomes of its element, depends on where it stands: `<title>` begins text that ends at
-`</title>`, but not in a drawing; in a `template` nothing is on the page; after a `frameset` nothing but frames counts.
-So the stack of open elements is kept as the standard says, with the list of formatting elements, but without a tree.
+The meaning of a tag depends on the open elements: `<title>` begins text that ends at `</title>`, but not in SVG; the
+content of a `template` is not on the page; after a `frameset` only frames count. So this module maintains the stack of
+open elements of the standard, and the list of formatting elements, but builds no tree.
 
 Each step along the stack is counted. A page that needs more steps than it should (thousands of elements left open, and
 as many end tags that fit none) is not followed to its end: `GAVE_UP` is set, and from there on tags are taken as they
@@ -24,21 +24,21 @@ _MIN_STEPS = 1_000_000
 
 # All of it is one array, of which these are the rows. Formatting elements are known by slots.
 ELEMENTS = 0  # the stack from the root on: name * 4 + namespace
-SLOTS = 1  # beside it; below 0 stands one of the words below
+SLOTS = 1  # of each element of the stack; one of the constants below if negative
 LISTED = 2  # slots in the order of the list of formatting elements
 SLOT_NAMES, SLOT_LOOKS, SLOT_IS_OPEN, SLOT_IS_LISTED = 3, 4, 5, 6  # looks are a hash of the attributes
 SLOT_IS_HIDDEN = 7  # in a template
 FREE = 8  # slots to be used again
 N_OF_NAME = 9  # how many elements of HTML are open, by their names
 STATE = 10
-NODES = 11  # beside the stack: numbers by which a reader knows its elements; see `markup`
+NODES = 11  # of each element of the stack, its number for readers; see `markup`
 _N_ROWS = 12
 
 # Figures of the state.
 N_OPEN, N_LISTED, N_FREE, N_SLOTS, STEPS_LEFT, GAVE_UP, N_TEMPLATES, N_SHADOWS = range(8)
 HAS_BODY, IS_FRAMESET, SHOWS_SOMETHING, HAS_FORM, IS_QUIRKY = range(8, 13)
 
-# Beside an element that is no formatting element.
+# Slots of elements that are no formatting elements.
 NO_SLOT, HIDDEN_TEMPLATE, SHADOW_TEMPLATE, SHADOW_HOST = -1, -2, -3, -4
 MARKER = -1  # in the list of formatting elements: those before it are not opened again here
 

@@ -1,4 +1,4 @@
-"""What a page says: its links, its words, and what it tells robots."""
+"""Extract the content of an HTML page: links, text, metadata, and rules for robots."""
 
 from __future__ import annotations
 
@@ -38,54 +38,54 @@ MAX_TEXT_CHARS = 1_000_000
 
 @dataclass(slots=True)
 class Page:
-    """Links and the canonical URL are canonical; texts have their white space collapsed, and blocks end lines."""
+    """The content of a page. URLs are canonical; texts have collapsed white space, and a line for each block."""
 
     links: list[str]  # to follow, in the order of the document, without repeats
     title: str
-    text: str  # what a reader sees; of a document with pages, each begins with a form feed
+    text: str  # the visible text; each page of a document with pages begins with a form feed
     headings: list[str]  # of the first three levels
-    anchors: list[tuple[str, str]]  # links to other pages, and the words or the image that stand for them
+    anchors: list[tuple[str, str]]  # links to other pages, with their texts or those of their images
     description: str
-    language: str  # as declared, like "en"; "" where it is not
+    language: str  # as declared, such as "en", or ""
     charset: str
     canonical: str | None
     noindex: bool
     nofollow: bool
-    unknown_links: tuple[str, ...] = ()  # why links are missing, if any are: the words of extract/links
-    nofollow_links: tuple[str, ...] = ()  # that a reader can follow, but robots are asked not to
-    too_long: tuple[str, ...] = ()  # what stands for links whose URLs are too long
-    refresh: Refresh | None = None  # where the page leads by itself; one of its links
+    unknown_links: tuple[str, ...] = ()  # the reasons why links are missing, see extract/links
+    nofollow_links: tuple[str, ...] = ()  # links that robots are asked not to follow
+    too_long: tuple[str, ...] = ()  # substitutes for links whose URLs are too long
+    refresh: Refresh | None = None  # the target of a refresh, which is one of the links
     noarchive: bool = False
-    feeds: tuple[str, ...] = ()  # that it names; like the next two, they are no links of the page
+    feeds: tuple[str, ...] = ()  # URLs of feeds; like `alternates`, they do not count as links
     alternates: tuple[str, ...] = ()  # the same page in other languages
-    fields: PageFields = NO_FIELDS  # where they were asked for
-    blocks: list[Block] = field(default_factory=list)  # the lines of the text with what they are, where asked for
-    base: str = ""  # the URL that references in blocks start from
-    has_code: bool = False  # scripts may change it
-    line_scores: bytes = b""  # of the lines of the text, how much they are main text (`main_text`), where asked for
+    fields: PageFields = NO_FIELDS  # with `with_fields`
+    blocks: list[Block] = field(default_factory=list)  # the lines of the text, with `with_blocks`
+    base: str = ""  # the URL that references in blocks are resolved against
+    has_code: bool = False  # has scripts, which may change the page
+    line_scores: bytes = b""  # the main text scores of lines (see `main_text`), with `with_scores`
 
     @property
     def is_suspect(self) -> bool:
-        """Whether scripts may make the page: what it says here, and its links, may not be all."""
+        """Whether scripts may build the page, so that its text and links may be incomplete."""
         return SCRIPTED in self.unknown_links
 
     @property
     def main_text(self) -> str:
-        """The lines that a reader came for; the text where nobody has judged them."""
+        """The main text; the whole text if its lines have no scores."""
         return main_text(self.text, self.line_scores)
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Links that belong to the page, and are not among those to follow.
+        """Links that count as links of the page, but are not followed.
 
-        Those of a page that asks robots not to follow its links, and those that are too long. A single link marked
-        nofollow does not belong to the page: its author does not vouch for it.
+        These are links that are too long, and all links of a page that asks robots not to follow its links. A single
+        link marked nofollow does not count: its author does not endorse it.
         """
         return (*self.too_long, *(self.nofollow_links if self.nofollow else ()))
 
     @property
     def why_uncounted(self) -> str:
-        """Why nobody knows how many links are missing; "" where that is known."""
+        """The reasons why the number of missing links is unknown; "" if it is known."""
         return ", ".join(why for why in self.unknown_links if why in UNCOUNTED)
 
 
@@ -102,20 +102,20 @@ def extract_page(
     with_blocks: bool = False,
     with_scores: bool = False,
 ) -> Page:
-    """Read the page at `url`.
+    """Extract the content of the page at `url`.
 
-    Links are those that stand on the page as a browser without scripts has it: of `a` and `area`, also in a drawing,
-    of `frame`, `iframe`, a canonical, next or previous `link`, and a refresh, that of the HTTP header
-    (`refresh_header`) or of a `meta` element. They start from the page's `base`. Those marked `nofollow` are apart
-    (`nofollow_links`), all of them where the page or `robots_header` (the `X-Robots-Tag`) says so. Where links are
-    missing for any reason, `unknown_links` tells it.
+    Links are those that a browser without scripts would find: of `a` and `area`, also in SVG, of `frame`, `iframe`, a
+    canonical, next or previous `link`, and a refresh, in the HTTP header (`refresh_header`) or in a `meta` element.
+    They are resolved against the page's `base`. Links marked `nofollow` are separate (`nofollow_links`), which applies
+    to all links if the page or `robots_header` (the `X-Robots-Tag`) says so. `unknown_links` has the reasons why links
+    are missing.
 
-    `charset` is what the HTTP header says, `now` the time by which `unavailable_after` is judged, `robot` the name by
-    which the page may speak to us. Without text the page has no text, headings and anchors, which saves half the time;
-    with blocks it has them besides, which takes several times the time; with scores its main text is known. Only with
-    fields it has any (`page_fields`).
+    `charset` is that of the HTTP header, `now` is compared with `unavailable_after`, `robot` is the name of the robot
+    whose rules apply. `with_text=False` leaves out text, headings and anchors, which halves the time; `with_blocks`
+    adds the text as blocks, which takes several times as long; `with_scores` adds what `main_text` needs. `fields` are
+    read only with `with_fields` (`page_fields`).
 
-    Nothing that a page holds raises an exception; time and memory are linear in its size.
+    No content raises an exception; time and memory are linear in its size.
 
     >>> page = extract_page(b"<title>A</title><p>See <a href=b#c>the<br>next</a>.", "http://example.org/a/")
     >>> page.title, page.text, page.anchors
@@ -162,7 +162,7 @@ def extract_page(
         canonical=canonical_url(reader.canonical, base) if reader.canonical else None,
         noindex=rules.noindex,
         nofollow=rules.nofollow,
-        unknown_links=tuple(why for why, is_so in missing.items() if is_so),
+        unknown_links=tuple(why for why, is_missing in missing.items() if is_missing),
         nofollow_links=tuple(nofollow_links),
         too_long=too_long,
         refresh=refresh,
@@ -178,7 +178,7 @@ def extract_page(
 
 
 def _line_scores(reader: PageReader, blocks: list[Block], text: str, url: str) -> bytes:
-    if not text or reader.noscript_text:  # whose lines stand nowhere
+    if not text or reader.noscript_text:  # the elements around lines of `noscript` are unknown
         return b""
     if isinstance(reader, LineReader):
         places = reader.places.of_first(text.count("\n") + 1)
@@ -194,7 +194,7 @@ def _read(html: bytes, with_text: bool, robot: str, with_blocks: bool, with_scor
 
 
 def _is_suspect(reader: PageReader, found: Resolved, unfollowed: Resolved, url: str) -> bool:
-    """Whether scripts may make the page, by what can be clicked on it."""
+    """Whether scripts may build the page, judging by its code and the links that can be clicked."""
     unclicked = reader.unclicked
     if reader.noscript_references and not noscript_is_page(reader.signs):
         unclicked = unclicked | reader.noscript_references
@@ -220,12 +220,12 @@ def _rules(reader: PageReader, robots_header: str, now: float | None, robot: str
 
 
 def _refresh(reader: PageReader, header: str, url: str) -> tuple[Refresh | None, bool, tuple[str, ...]]:
-    """The refresh that counts, the header's before the page's; whether it is a link; what stands for one too long."""
+    """Return the refresh (the header comes before the page), whether it is a link, and a substitute if too long."""
     stated, base = stated_refresh(header) if header else None, url
     if stated is None:
         stated, base = reader.refresh, base_url(reader.base_of_refresh, url)
     if stated is None:
         return None, False, ()
     target = canonical_url(stated.reference, base)
-    stand_in = too_long_url(stated.reference, base) if target is None else None
-    return Refresh(target, stated.delay_s), bool(stated.reference), () if stand_in is None else (stand_in,)
+    substitute = too_long_url(stated.reference, base) if target is None else None
+    return Refresh(target, stated.delay_s), bool(stated.reference), () if substitute is None else (substitute,)

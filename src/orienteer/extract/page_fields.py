@@ -1,12 +1,10 @@
-"""What a page says of itself for machines: description, author, dates, OpenGraph, JSON-LD, other languages.
+"""Read the metadata of a page: description, author, dates, OpenGraph, JSON-LD, other languages.
 
-Only tokens are read, as everywhere (`reader`), in a pass of its own: the crawl itself does without, and whoever makes
-an index or an export asks for it.
+The page is tokenized in a separate pass (as in `reader`): the crawl does not need the fields, only indexes and exports.
 
-Where several places speak, the one that was written for machines most clearly counts: JSON-LD, then `meta` elements,
-then `time` elements that say what they are. A `time` that says nothing may be that of a comment; the first one counts
-for an article alone. When a server says that a page was modified, that is the last resort for `changed`: many say the
-time of the request.
+Of several sources the most explicit one counts: JSON-LD, then `meta` elements, then `time` elements with a known class.
+Other `time` elements may belong to a comment, so the first of them counts for articles only. The Last-Modified header
+is the last resort for `changed`, since many servers send the time of the request.
 """
 
 from __future__ import annotations
@@ -17,16 +15,16 @@ from turbohtml import Tokenizer
 
 from orienteer.extract.dates import iso_date
 from orienteer.extract.linked_data import MAX_SCRIPTS, LinkedData, linked_data
-from orienteer.extract.markup import Lightener
+from orienteer.extract.markup import MarkupFilter
 from orienteer.url import canonical_url
 
 MAX_FIELD_CHARS = 1_000
 MAX_NAME_CHARS = 200  # of an author, a site, a kind
 MAX_LANGUAGES = 200
 
-_LIGHTENER = Lightener(("base", "link", "meta", "time"), (), with_text=False, with_linked_data=True)
+_MARKUP_FILTER = MarkupFilter(("base", "link", "meta", "time"), (), with_text=False, with_linked_data=True)
 
-# Names of `meta` elements, as `name`, `property` or `itemprop`; the earlier ones count more.
+# Names of `meta` elements, as `name`, `property` or `itemprop`, in order of preference.
 _PUBLISHED = (
     "article:published_time", "og:published_time", "datepublished", "citation_publication_date", "citation_date",
     "dcterms.issued", "dc.date.issued", "dcterms.created", "dc.date.created", "parsely-pub-date", "sailthru.date",
@@ -41,18 +39,18 @@ _AUTHOR = ("author", "citation_author", "parsely-author", "dcterms.creator", "dc
 _DESCRIPTION = ("description", "og:description", "twitter:description", "dcterms.description", "dc.description")
 _SITE = ("og:site_name", "application-name", "citation_journal_title")
 _IMAGE = ("og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src")
-_WANTED = frozenset((*_PUBLISHED, *_CHANGED, *_AUTHOR, *_DESCRIPTION, *_SITE, *_IMAGE, "og:title", "og:type"))
+_META_NAMES = frozenset((*_PUBLISHED, *_CHANGED, *_AUTHOR, *_DESCRIPTION, *_SITE, *_IMAGE, "og:title", "og:type"))
 
-_SAYS_PUBLISHED = ("datepublished", "published", "pubdate", "entry-date", "post-date", "posted")
-_SAYS_CHANGED = ("datemodified", "updated", "modified")
+_PUBLISHED_CLASSES = ("datepublished", "published", "pubdate", "entry-date", "post-date", "posted")
+_CHANGED_CLASSES = ("datemodified", "updated", "modified")
 
 
 @dataclass(frozen=True, slots=True)
 class PageFields:
-    """What is not stated is "" or (). Dates are as `dates` has them: `2025-03-01`, `2025-03` or `2025`.
+    """The metadata of a page; missing fields are "" or (). Dates are `2025-03-01`, `2025-03` or `2025` (see `dates`).
 
-    `title` and `kind` are of OpenGraph (`og:title`, `og:type`), `types` those of JSON-LD. `image` is a canonical URL.
-    `languages` are the page in other languages: a language as the page writes it, and a canonical URL.
+    `title` and `kind` are from OpenGraph (`og:title`, `og:type`), `types` from JSON-LD. `image` is a canonical URL.
+    `languages` are other languages of the page: the language as stated, and a canonical URL.
     """
 
     description: str = ""
@@ -71,11 +69,11 @@ NO_FIELDS = PageFields()
 
 
 def fields_of(html: bytes, base: str) -> PageFields:
-    """The fields of a page in UTF-8, whose references start from `base`."""
-    light = _LIGHTENER.lightened(html).page
-    found = _Found()
+    """Read the fields of a page in UTF-8, whose references are resolved against `base`."""
+    filtered = _MARKUP_FILTER.apply(html).page
+    found = _FoundFields()
     tokenizer = Tokenizer()
-    tokenizer.feed(light)
+    tokenizer.feed(filtered)
     tokenizer.close()
     tokenizer.dispatch(found)
     found.end_script()
@@ -83,24 +81,24 @@ def fields_of(html: bytes, base: str) -> PageFields:
 
 
 def with_server_date(fields: PageFields, last_modified: str) -> PageFields:
-    """The fields, with what a Last-Modified header says where the page itself says nothing."""
+    """Return the fields with the date of a Last-Modified header, unless the page states one."""
     if fields.changed or not last_modified:
         return fields
     changed = iso_date(last_modified)
     return replace(fields, changed=changed) if changed >= fields.published else fields
 
 
-class _Found:
-    """What the tokenizer reports to."""
+class _FoundFields:
+    """The handler of the tokenizer."""
 
     def __init__(self) -> None:
-        self.metas: dict[str, str] = {}  # by name; of authors all together
+        self.metas: dict[str, str] = {}  # by name; several authors are joined
         self.languages: dict[tuple[str, str], None] = {}
         self.scripts: list[str] = []
         self.published = self.changed = self.first_time = ""
-        self._parts: list[str] = []
+        self._pieces: list[str] = []
         self._is_script = False
-        self.handle_data = self._parts.append
+        self.handle_data = self._pieces.append
 
     handle_comment = handle_decl = handle_pi = bool
 
@@ -114,7 +112,7 @@ class _Found:
         elif tag == "script":
             self.end_script()
             self._is_script = True
-        self._parts.clear()  # the title, and the like
+        self._pieces.clear()  # the title, and the like
 
     handle_startendtag = handle_starttag
 
@@ -124,9 +122,9 @@ class _Found:
 
     def end_script(self) -> None:
         if self._is_script and len(self.scripts) < MAX_SCRIPTS:
-            self.scripts.append("".join(self._parts))
+            self.scripts.append("".join(self._pieces))
         self._is_script = False
-        self._parts.clear()
+        self._pieces.clear()
 
     def _start_meta(self, attributes: dict[str, str]) -> None:
         content = attributes.get("content", "")
@@ -134,7 +132,7 @@ class _Found:
             return
         for attribute in ("property", "name", "itemprop", "http-equiv"):
             name = attributes.get(attribute, "").strip().lower()
-            if name in _WANTED:
+            if name in _META_NAMES:
                 before = self.metas.get(name)
                 if before is None:
                     self.metas[name] = content[: 4 * MAX_FIELD_CHARS]
@@ -152,14 +150,14 @@ class _Found:
         if not (when := iso_date(attributes.get("datetime", ""))):
             return
         self.first_time = self.first_time or when
-        says = f"{attributes.get('itemprop', '')} {attributes.get('class', '')}".lower()
-        if any(word in says for word in _SAYS_CHANGED):
+        classes = f"{attributes.get('itemprop', '')} {attributes.get('class', '')}".lower()
+        if any(word in classes for word in _CHANGED_CLASSES):
             self.changed = self.changed or when
-        elif "pubdate" in attributes or any(word in says for word in _SAYS_PUBLISHED):
+        elif "pubdate" in attributes or any(word in classes for word in _PUBLISHED_CLASSES):
             self.published = self.published or when
 
 
-def _fields(found: _Found, data: LinkedData, base: str) -> PageFields:
+def _fields(found: _FoundFields, data: LinkedData, base: str) -> PageFields:
     metas = found.metas
     kind = _short(metas.get("og:type", ""), MAX_NAME_CHARS)
     is_article = kind == "article" or any(name.lower().endswith(("article", "posting")) for name in data.types)
@@ -183,7 +181,7 @@ def _fields(found: _Found, data: LinkedData, base: str) -> PageFields:
 
 
 def _is_name(text: str) -> bool:
-    """`article:author` is often the address of a profile."""
+    """Whether a text is a name: `article:author` is often the URL of a profile."""
     return bool(text.strip()) and "://" not in text
 
 

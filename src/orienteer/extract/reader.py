@@ -1,9 +1,8 @@
-"""Reading a page: from its tokens to what it says.
+"""Read a page from its tokens, without building a tree.
 
-Only tokens are read, no tree is built: a tree costs up to thousands of times the memory of the page where formatting
-elements are left open (the standard wants them reopened in every paragraph), and square time where `<html>` is
-repeated. What stands where in the tree is settled before (`markup`), in linear time, and leaves only what is on the
-page.
+A tree takes up to thousands of times the memory of the page if formatting elements are left open (the standard reopens
+them in every paragraph), and quadratic time if `<html>` is repeated. `markup` applies the rules of the tree
+before, in linear time, and leaves only content that is on the page.
 """
 
 from __future__ import annotations
@@ -14,20 +13,20 @@ from collections.abc import Callable
 from turbohtml import Tokenizer
 
 from orienteer.extract.language import primary_language
-from orienteer.extract.markup import DRAWN_LINK, NOSCRIPT, Light, Lightener
+from orienteer.extract.markup import DRAWN_LINK, NOSCRIPT, FilteredPage, MarkupFilter
 from orienteer.extract.refresh import StatedRefresh, stated_refresh
-from orienteer.extract.robot_rules import ANYBODY, OUR_NAME
+from orienteer.extract.robot_rules import ALL_ROBOTS, OUR_NAME
 from orienteer.extract.script_signs import new_signs, reads_noscript
 from orienteer.extract.whitespace import BLOCK_MARK, lines
 
 MAX_TITLE_CHARS = 1_000  # also of a heading and of the description
 MAX_ANCHOR_CHARS = 200
-MAX_REFERENCES = 50_000  # that are kept of a page; also of anchors
+MAX_REFERENCES = 50_000  # of a page; also of anchors
 MAX_HEADINGS = 10_000
 MAX_ALTERNATES = 500  # of a page; also of feeds
 _MAX_RULES = 1_000
 
-# Elements that stand on lines of their own, or at least apart from the words beside them.
+# Elements that begin a new line, or are at least separated from adjacent words.
 BLOCKS = frozenset((
     "address", "article", "aside", "blockquote", "br", "button", "caption", "center", "dd", "details", "dialog",
     "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "frameset", "h1", "h2", "h3", "h4",
@@ -36,47 +35,47 @@ BLOCKS = frozenset((
     "tfoot", "th", "thead", "tr", "ul", "xmp",
 ))  # fmt: skip
 
-# Those of them that lines stand in.
+# Those of them that contain lines.
 BLOCK_NODES = BLOCKS.difference(("br", "frameset", "hr", "plaintext", "textarea", "xmp"))
-LINE_NODES = BLOCK_NODES | {"a"}  # what lines are told to stand in
+LINE_NODES = BLOCK_NODES | {"a"}  # elements recorded for lines
 
 _READ = ("a", "area", "base", "body", "frame", "html", "iframe", "link", "meta", "title")
 READ_WITH_TEXT = (*_READ, "h1", "h2", "h3", "img")
-_LINKS_ONLY = Lightener(_READ, (), with_text=False)
-_WITH_TEXT = Lightener(READ_WITH_TEXT, BLOCKS, with_text=True)
+_LINKS_ONLY = MarkupFilter(_READ, (), with_text=False)
+_WITH_TEXT = MarkupFilter(READ_WITH_TEXT, BLOCKS, with_text=True)
 
-_PERMALINKS = frozenset("¶#§🔗")  # what the links of headings to themselves say, which no reader reads
+_PERMALINKS = frozenset("¶#§🔗")  # texts of links of headings to themselves, which are dropped
 _FOLLOWED_RELATIONS = frozenset(("canonical", "next", "prev"))
 
-_LEADS_NOWHERE = re.compile(r"history|print\(|close\(")  # in a script that a link runs
+_LEADS_NOWHERE = re.compile(r"history|print\(|close\(")  # in `javascript:` links that open no page
 _FEED_TYPES = frozenset(("application/rss+xml", "application/atom+xml"))
 
 _Attributes = list[tuple[str, str]]
 
 
 def read(html: bytes, with_text: bool = True, robot: str = OUR_NAME) -> PageReader:
-    """What a page in UTF-8 says, and what it says to a robot of this name; without text, its links and its head."""
+    """Read a page in UTF-8, and the rules for a robot of this name; without text, only its links and its head."""
     reader = PageReader(with_text, robot)
-    dispatch((_WITH_TEXT if with_text else _LINKS_ONLY).lightened(html, reader.signs), reader)
+    dispatch((_WITH_TEXT if with_text else _LINKS_ONLY).apply(html, reader.signs), reader)
     return reader
 
 
-def dispatch(light: Light, reader: PageReader) -> None:
-    """Report the tokens of a page."""
-    reader.begin(light)
+def dispatch(filtered: FilteredPage, reader: PageReader) -> None:
+    """Tokenize a page, and pass the tokens to a reader."""
+    reader.begin(filtered)
     tokenizer = Tokenizer()
-    tokenizer.feed(light.page)
+    tokenizer.feed(filtered.page)
     tokenizer.close()
     tokenizer.dispatch(reader)
     reader.finish()
 
 
 class PageReader:
-    """What the tokenizer reports to. References are kept as written, but without their fragments.
+    """The handler of the tokenizer. References are stored as written, without their fragments.
 
-    `nofollow_references` are those of links that ask not to be followed. `unclicked` are those that are followed, but
-    that nobody clicks: of `link` and `iframe` elements; `noscript_references` those that stand in a `noscript`.
-    `feeds` and `alternates` lead to a feed of the page, and to what it says in other languages.
+    `nofollow_references` are those of links marked nofollow. `unclicked` are links that users cannot click: of `link`
+    and `iframe` elements; `noscript_references` are those in a `noscript`. `feeds` are feeds of the page, `alternates`
+    its versions in other languages.
     """
 
     def __init__(self, with_text: bool, robot: str = OUR_NAME) -> None:
@@ -87,37 +86,37 @@ class PageReader:
         self.feeds: dict[str, None] = {}
         self.alternates: dict[str, None] = {}
         self.n_scripted = 0  # links that run a script
-        self.signs = new_signs()  # that scripts make the page
-        self.noscript_text = ""  # at the end of the text, where it is a part of it
+        self.signs = new_signs()  # counts for `script_signs`
+        self.noscript_text = ""  # the end of the text, if it includes text of `noscript`
         self.anchors: dict[tuple[str, str], None] = {}  # references and their texts
         self.headings: list[str] = []
         self.title = self.text = self.description = self.language = ""
         self.base: str | None = None
         self.canonical: str | None = None
         self.refresh: StatedRefresh | None = None
-        self.base_of_refresh: str | None = None  # the one before it: a later one does not count
-        self.robots: dict[str, None] = {}  # what the page tells them
+        self.base_of_refresh: str | None = None  # the base before the refresh: a later one does not count
+        self.robots: dict[str, None] = {}  # rules for robots, as stated
         self.n_left_out = 0  # references beyond the limit
-        self.is_understood = True  # all of its tags; else there may be more or fewer links
+        self.is_understood = True  # whether all tags were understood; else there may be more or fewer links
         self._with_text = with_text
         self._robot = robot
-        self._parts: list[str] = []  # of the text; places in it are where something begins
+        self._pieces: list[str] = []  # of the text; the indices below are positions in it
         self._anchor: int | None = None
         self._anchor_reference = self._anchor_image = ""
         self._permalink: int | None = None
         self._heading: int | None = None
         self._title: int | None = None
         self._is_titled = False
-        self._unseen: tuple[str, int] | None = None
+        self._hidden: tuple[str, int] | None = None
         self._noscript: list[str] = []  # text
         self._noscript_headings: list[str] = []
-        self.handle_data = self._parts.append
+        self.handle_data = self._pieces.append
 
-    def begin(self, light: Light) -> None:
-        """The tokens of this page are about to be reported."""
-        self.is_understood = light.is_understood
+    def begin(self, filtered: FilteredPage) -> None:
+        """Prepare for the tokens of this page."""
+        self.is_understood = filtered.is_understood
 
-    # Called for nothing: a built-in takes half the time of a function that passes.
+    # Ignored tokens: calling a built-in takes half the time of an empty function.
     handle_comment = handle_decl = handle_pi = bool
 
     def handle_starttag(self, tag: str, attributes: _Attributes) -> None:
@@ -125,7 +124,7 @@ class PageReader:
         if start is not None:
             start(self, dict(attributes))
         elif tag in BLOCKS:
-            self._parts.append(BLOCK_MARK)
+            self._pieces.append(BLOCK_MARK)
 
     handle_startendtag = handle_starttag
 
@@ -137,16 +136,16 @@ class PageReader:
             self._end_heading()
         elif tag == "title":
             self._end_title()
-        elif self._unseen is not None and tag == self._unseen[0]:
-            self._show()
+        elif self._hidden is not None and tag == self._hidden[0]:
+            self._end_hidden()
         if tag in BLOCKS:
-            self._parts.append(BLOCK_MARK)
+            self._pieces.append(BLOCK_MARK)
 
     def finish(self) -> None:
-        """All tokens were reported: end what is open, and make the text."""
+        """End open elements after the last token, and build the text."""
         self._end_title()
-        if self._unseen is not None:
-            self._show()
+        if self._hidden is not None:
+            self._end_hidden()
         self._end_a()
         self._end_heading()
         if self._with_text:
@@ -155,10 +154,10 @@ class PageReader:
                 self._read_noscript()
 
     def _make_text(self) -> None:
-        self.text = lines("".join(self._parts))
+        self.text = lines("".join(self._pieces))
 
     def _read_noscript(self) -> None:
-        """What stands in `noscript` is on the page where there is little else."""
+        """Append the text of `noscript` if the page has little other text."""
         text = lines("".join(self._noscript))
         if reads_noscript(len(self.text.split()), len(text.split())):
             self.noscript_text = text
@@ -166,25 +165,25 @@ class PageReader:
             self.headings += self._noscript_headings[: MAX_HEADINGS - len(self.headings)]
 
     def _text_from(self, start: int) -> str:
-        return "".join(self._parts[start:]).replace("\0", "")
+        return "".join(self._pieces[start:]).replace("\0", "")
 
-    def _take_out(self, start: int) -> None:
-        """The parts of the text from here on are not seen."""
-        del self._parts[start:]
+    def _discard_from(self, start: int) -> None:
+        """Discard the pieces of the text from here on."""
+        del self._pieces[start:]
 
-    # Text that is not seen where it stands: taken out again at the end of its element.
+    # Hidden text is discarded at the end of its element.
 
     def _hide(self, element: str) -> None:
-        if self._unseen is None:
-            self._unseen = element, len(self._parts)
+        if self._hidden is None:
+            self._hidden = element, len(self._pieces)
 
-    def _show(self) -> None:
-        assert self._unseen is not None
-        element, start = self._unseen
+    def _end_hidden(self) -> None:
+        assert self._hidden is not None
+        element, start = self._hidden
         if element == NOSCRIPT and self._with_text:
-            self._noscript += (*self._parts[start:], BLOCK_MARK)
-        self._take_out(start)
-        self._unseen = None
+            self._noscript += (*self._pieces[start:], BLOCK_MARK)
+        self._discard_from(start)
+        self._hidden = None
         if self._permalink is not None:
             self._permalink = min(self._permalink, start)
         if self._anchor is not None:
@@ -199,9 +198,9 @@ class PageReader:
             reference = reference.partition("#")[0]
             if reference not in self.references:
                 self.unclicked.add(reference)
-            self._keep(reference, self.references)
+            self._add_reference(reference, self.references)
 
-    def _keep(self, reference: str, references: dict[str, None]) -> None:
+    def _add_reference(self, reference: str, references: dict[str, None]) -> None:
         if len(references) < MAX_REFERENCES or reference in references:
             references[reference] = None
         else:
@@ -213,24 +212,24 @@ class PageReader:
         if reference is None:
             return
         if reference[:1] == "#":
-            self._permalink = len(self._parts)
+            self._permalink = len(self._pieces)
         reference = reference.partition("#")[0]
-        if self._unseen is not None or self.unclicked or self.noscript_references:
+        if self._hidden is not None or self.unclicked or self.noscript_references:
             self._note_click(reference)
         if not reference or reference[:11].lower() == "javascript:":
             self.n_scripted += "onclick" in attributes if not reference else _LEADS_NOWHERE.search(reference) is None
         if "rel" in attributes and _is_nofollow(attributes):
-            self._keep(reference, self.nofollow_references)
+            self._add_reference(reference, self.nofollow_references)
             return
-        self._keep(reference, self.references)
-        if reference and self._with_text:  # a link within the page says nothing about another
-            self._anchor, self._anchor_reference, self._anchor_image = len(self._parts), reference, ""
+        self._add_reference(reference, self.references)
+        if reference and self._with_text:  # links within the page are no anchors
+            self._anchor, self._anchor_reference, self._anchor_image = len(self._pieces), reference, ""
 
     def _note_click(self, reference: str) -> None:
-        if self._unseen is None:
+        if self._hidden is None:
             self.unclicked.discard(reference)
             self.noscript_references.discard(reference)
-        elif self._unseen[0] == NOSCRIPT and reference not in self.references:
+        elif self._hidden[0] == NOSCRIPT and reference not in self.references:
             self.noscript_references.add(reference)
 
     def _start_drawn_link(self, attributes: dict[str, str]) -> None:
@@ -241,7 +240,7 @@ class PageReader:
     def _end_a(self) -> None:
         if self._permalink is not None:
             if self._text_from(self._permalink).strip(" \n") in _PERMALINKS:
-                self._take_out(self._permalink)
+                self._discard_from(self._permalink)
             self._permalink = None
         if self._anchor is not None:
             text = _collapsed(self._text_from(self._anchor), MAX_ANCHOR_CHARS) or self._anchor_image
@@ -296,7 +295,7 @@ class PageReader:
     def _start_meta(self, attributes: dict[str, str]) -> None:
         content = attributes.get("content", "")
         name = attributes.get("name", "").strip().lower()
-        if name == ANYBODY or name == self._robot:
+        if name == ALL_ROBOTS or name == self._robot:
             if len(self.robots) < _MAX_RULES:
                 self.robots[content] = None
         elif name == "description":
@@ -313,33 +312,33 @@ class PageReader:
         self.language = self.language or primary_language(declared)
 
     def _start_noscript(self, attributes: dict[str, str]) -> None:
-        self._hide(NOSCRIPT)  # it says again what a script would, or that there should be one
+        self._hide(NOSCRIPT)  # an alternative to a script, or a notice that scripts are needed
 
     def _start_body(self, attributes: dict[str, str]) -> None:
-        if self._unseen is not None and self._unseen[0] == NOSCRIPT:
-            self._show()  # it was left open in the head
+        if self._hidden is not None and self._hidden[0] == NOSCRIPT:
+            self._end_hidden()  # left open in the head
 
     def _start_title(self, attributes: dict[str, str]) -> None:
-        self._title = len(self._parts)
+        self._title = len(self._pieces)
 
     def _end_title(self) -> None:
         if self._title is not None:
             if not self._is_titled:
                 self.title = _collapsed(self._text_from(self._title), MAX_TITLE_CHARS)
                 self._is_titled = True
-            self._take_out(self._title)
+            self._discard_from(self._title)
             self._title = None
 
     def _start_heading(self, attributes: dict[str, str]) -> None:
         self._end_heading()
-        self._parts.append(BLOCK_MARK)
-        if self._with_text and (self._unseen is None or self._unseen[0] == NOSCRIPT):
-            self._heading = len(self._parts)
+        self._pieces.append(BLOCK_MARK)
+        if self._with_text and (self._hidden is None or self._hidden[0] == NOSCRIPT):
+            self._heading = len(self._pieces)
 
     def _end_heading(self) -> None:
         if self._heading is not None:
             heading = _collapsed(self._text_from(self._heading), MAX_TITLE_CHARS)
-            headings = self.headings if self._unseen is None else self._noscript_headings
+            headings = self.headings if self._hidden is None else self._noscript_headings
             if heading and len(headings) < MAX_HEADINGS:
                 headings.append(heading)
             self._heading = None
@@ -371,6 +370,6 @@ def _is_nofollow(attributes: dict[str, str]) -> bool:
 
 
 def _collapsed(text: str, max_chars: int) -> str:
-    """Text with its white space collapsed, of bounded length."""
+    """Return a text with collapsed white space, of bounded length."""
     text = " ".join(text.split())
     return text if len(text) <= max_chars else text[:max_chars].rstrip()

@@ -1,6 +1,6 @@
-"""Where a page sends its reader on by itself, and when: the `Refresh` header, and the `meta` element of that name.
+"""Refreshes: redirects by the page after a delay, in the `Refresh` header or the `meta` element of that name.
 
-Browsers treat both alike, and of several they take the first that is valid; the header comes before the page.
+Browsers treat both alike and use the first valid one; the header comes before the page.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ _URL_EQUALS = re.compile(r"url[\t\n\f\r ]*=[\t\n\f\r ]*", re.IGNORECASE)
 
 
 class Refresh(NamedTuple):
-    """`url` is canonical; it is None where it is no page that can be fetched."""
+    """A resolved refresh; `url` is canonical, or None if it cannot be fetched."""
 
     url: str | None
     delay_s: int
 
 
 class StatedRefresh(NamedTuple):
-    """As it was stated: the reference may be relative, and "" is the page itself."""
+    """A refresh as stated: the reference may be relative, and "" is the page itself."""
 
     reference: str
     delay_s: int
 
 
 def stated_refresh(value: str) -> StatedRefresh | None:
-    """What the value of the header, or the content of the element, asks for; None where it asks for nothing.
+    """Parse the value of the header, or the content of the element; None if it is invalid.
 
     >>> stated_refresh("5; URL='next.html'"), stated_refresh("1 next"), stated_refresh("30"), stated_refresh("soon")
     (StatedRefresh(reference='next.html', delay_s=5), StatedRefresh(reference='next', delay_s=1), \
@@ -58,7 +58,7 @@ def _reference(text: str) -> str:
     if named is not None:
         text = text[named.end() :]
     elif text[:1] in ("u", "U"):
-        return text.strip(_SPACE)  # it only looked like `url=`
+        return text.strip(_SPACE)  # a reference that begins with u, not `url=`
     quote = text[:1]
     if quote in ("'", '"'):
         text = text[1:].partition(quote)[0]

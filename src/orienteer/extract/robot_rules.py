@@ -1,13 +1,13 @@
-"""What a page asks of robots: not to be indexed, its links not to be followed.
+"""Rules for robots on a page: noindex, nofollow, noarchive.
 
-The grammar is the one that Google documents for `meta` elements and for the `X-Robots-Tag` header: rules with commas
-between them, some of which have a value behind a colon. In the header, a robot's name and a colon may come before the
-rules that are for it. What is no rule is ignored. A robot's name is the product token of its User-Agent (`robot_name`).
+The grammar is that of Google's documentation for `meta` elements and for the `X-Robots-Tag` header: rules separated by
+commas, some with a value after a colon. In the header, a robot's name and a colon may precede the rules for it. Unknown
+rules are ignored. A robot's name is the product token of its User-Agent (`robot_name`).
 
-`noarchive`, or `nocache` as some call it: the page is not to be kept as it came.
+`noarchive`, or its alias `nocache`: the page must not be archived.
 
-A rule with a value forbids nothing, with one exception: a page that is past its `unavailable_after` is not to be
-indexed. Its date may hold commas and colons.
+Rules with a value forbid nothing, with one exception: a page past its `unavailable_after` must not be indexed. The date
+may contain commas and colons.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
-OUR_NAME = "orienteer"  # of a robot that says nothing else of itself
-ANYBODY = "robots"  # what is for all of them
+OUR_NAME = "orienteer"  # the default name of our robot
+ALL_ROBOTS = "robots"  # the name in rules for all robots
 
 _MAX_CHARS = 20_000  # of one line; more is not read
 _NAMED = re.compile(r"\s*([a-z*][\w.*/-]*)?\s*:(.*)", re.DOTALL)  # in lower case
@@ -31,7 +31,7 @@ _RULES = frozenset((
 
 
 class RobotRules(NamedTuple):
-    """Rules add up: what one of them forbids stays forbidden."""
+    """The rules of a page. Rules combine by OR: a restriction is never lifted by another rule."""
 
     noindex: bool = False
     nofollow: bool = False
@@ -42,7 +42,7 @@ class RobotRules(NamedTuple):
 
 
 def robot_name(user_agent: str) -> str:
-    """The name by which pages and robots.txt speak to a robot: its product token, in lower case; "" for none.
+    """Return the name of a robot in pages and robots.txt: its product token in lower case, or "".
 
     >>> robot_name("My-Bot/1.0 (+http://example.org/bot)")
     'my-bot'
@@ -52,9 +52,9 @@ def robot_name(user_agent: str) -> str:
 
 
 def rules_of(content: str, now: float | None = None) -> RobotRules:
-    """The rules in the content of a `meta` element for robots, at a time in seconds since 1970.
+    """Parse the content of a `meta` element for robots, at a time in seconds since 1970.
 
-    Without a time no page is past its date.
+    Without a time, `unavailable_after` is ignored.
 
     >>> rules_of("NoIndex, max-image-preview: none"), rules_of("none").nofollow
     (RobotRules(noindex=True, nofollow=False, noarchive=False), True)
@@ -63,9 +63,9 @@ def rules_of(content: str, now: float | None = None) -> RobotRules:
 
 
 def rules_of_header(text: str, now: float | None = None, robot: str = OUR_NAME) -> RobotRules:
-    """The rules in an `X-Robots-Tag` header for a robot of this name; several headers are several lines.
+    """Parse an `X-Robots-Tag` header for a robot of this name; several headers are given as several lines.
 
-    A robot's name holds for what follows it in its line, up to the next name. Rules for others do not count.
+    A robot's name applies to the rules after it in its line, up to the next name. Rules for other robots are ignored.
 
     >>> rules_of_header("otherbot: noindex, nofollow\\nOrienteer: nofollow")
     RobotRules(noindex=False, nofollow=True, noarchive=False)
@@ -77,42 +77,42 @@ def rules_of_header(text: str, now: float | None = None, robot: str = OUR_NAME) 
 
 
 def _rules(text: str, now: float | None, robot: str | None) -> RobotRules:
-    """Without a name of a robot no names are expected."""
+    """Parse a line of rules; without the name of a robot, names are not expected."""
     rules = RobotRules()
     is_ours = True
-    parts = text[:_MAX_CHARS].lower().split(",")[::-1]
-    while parts:
-        part = parts.pop()
-        named = _NAMED.match(part)
+    items = text[:_MAX_CHARS].lower().split(",")[::-1]
+    while items:
+        item = items.pop()
+        named = _NAMED.match(item)
         name = None if named is None else named[1]
         while robot is not None and named is not None and name not in _WITH_VALUES:
             if name is not None:
-                is_ours = name in (robot, "*", ANYBODY)
-            part = named[2]
-            named = _NAMED.match(part)
+                is_ours = name in (robot, "*", ALL_ROBOTS)
+            item = named[2]
+            named = _NAMED.match(item)
             name = None if named is None else named[1]
         if named is not None and name in _WITH_VALUES:
             if name == "unavailable_after":
-                date = _with_the_rest(named[2], parts)
+                date = _whole_date(named[2], items)
                 if is_ours and now is not None and _is_past(date, now):
                     rules |= RobotRules(noindex=True)
         elif is_ours:
-            words = part.split()
+            words = item.split()
             is_none = "none" in words
-            is_kept = "noarchive" not in words and "nocache" not in words
-            rules |= RobotRules(is_none or "noindex" in words, is_none or "nofollow" in words, not is_kept)
+            noarchive = "noarchive" in words or "nocache" in words
+            rules |= RobotRules(is_none or "noindex" in words, is_none or "nofollow" in words, noarchive)
     return rules
 
 
-def _with_the_rest(date: str, parts: list[str]) -> str:
-    """A date with its parts behind commas: those up to the next rule, or the next name."""
-    while parts and _RULES.isdisjoint(parts[-1].split()) and _NAMED.match(parts[-1]) is None:
-        date = f"{date},{parts.pop()}"
+def _whole_date(date: str, items: list[str]) -> str:
+    """Return a date that contains commas: with the following items up to the next rule or name."""
+    while items and _RULES.isdisjoint(items[-1].split()) and _NAMED.match(items[-1]) is None:
+        date = f"{date},{items.pop()}"
     return date.strip()
 
 
 def _is_past(text: str, now: float) -> bool:
-    """Whether a date in one of the forms of HTTP, mail and ISO 8601 is past; what is none is not."""
+    """Whether a date in a format of HTTP, mail or ISO 8601 is past; False for invalid dates."""
     for read in (datetime.fromisoformat, parsedate_to_datetime):
         try:
             date = read(text.upper())

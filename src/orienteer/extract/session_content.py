@@ -1,4 +1,4 @@
-"""A content without the session of its URL: what two visits of one page have in common."""
+"""Compare the content of pages without the session ids of their URLs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ _VALUES = re.compile(SESSION_VALUES.encode(), re.IGNORECASE)
 
 
 def digest_without_session(url: str, content: bytes) -> bytes | None:
-    """The digest of a content without the session of its URL.
+    """Return the digest of a content without the session id of its URL.
 
-    None where the URL has no session, or where the content names another one than that: it may well be a list of things
-    with such names.
+    None if the URL has no session, or if the content has other session ids: these may be a list of similar names.
     """
     session = session_of(url)
     if session is None:

@@ -1,7 +1,7 @@
-"""The URLs that a style names and a browser would fetch: url(), @import, image-set().
+"""Find the URLs in a style sheet that a browser would fetch: url(), @import, image-set().
 
-One pass over the tokens of CSS, in linear time: comments, strings, escapes and nesting are those of CSS Syntax Level 3.
-What stands in the prelude of another at-rule than @import (@namespace, @document) is a name, and nothing to fetch.
+A single pass over the tokens of CSS, in linear time, with the comments, strings, escapes and nesting of CSS Syntax
+Level 3. URLs in the preludes of other at-rules than @import (@namespace, @document) are names that are not fetched.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from orienteer.extract.charset import as_utf8, charset_of
 
-MAX_NESTING = 200  # of brackets that are told apart
+MAX_NESTING = 200  # of brackets whose kinds are tracked
 
 _BYTE_ORDER_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _STATED = re.compile(rb'@charset "([^"\n]{1,40})";')
@@ -38,24 +38,24 @@ _OTHER, _IMAGES = range(2)  # kinds of brackets: any, and that of image-set
 
 
 def style_text(content: bytes, charset: str | None = None) -> str:
-    """A style sheet as text; `charset` is what the HTTP header states."""
+    """Decode a style sheet; `charset` is that of the HTTP header."""
     if not content.startswith(_BYTE_ORDER_MARKS):
         stated = None if charset else _STATED.match(content)
         charset = charset or (stated[1].decode("latin-1") if stated else "utf-8")
         if stated and charset.lower().startswith("utf-16"):
-            charset = "utf-8"  # it could be read as ASCII, so it is not
+            charset = "utf-8"  # the rule was readable as ASCII, so it cannot be UTF-16
     return as_utf8(content, charset_of(content, charset)).decode()
 
 
 def style_urls(style: str) -> Iterator[str]:
-    """What it names, as it is written, but without escapes; in order, with repeats.
+    """Yield the URLs of a style sheet as written, without escapes, in order, with repeats.
 
     >>> list(style_urls("@import 'a.css'; b { background: url( c\\\\20 d.png ) } /* url(e) */"))
     ['a.css', 'c d.png']
     """
     at, end = 0, len(style)
     brackets: list[int] = []
-    rule = ""  # the at-rule in whose prelude it stands
+    rule = ""  # the at-rule whose prelude is being read
     while at < end:
         found = _NEXT.search(style, at)
         if found is None:
@@ -71,6 +71,8 @@ def style_urls(style: str) -> Iterator[str]:
             if is_named or (not rule and brackets and brackets[-1] == _IMAGES):
                 yield _unescaped(string[1])
             rule = _after_name(rule) if is_named else rule
+        elif token[0] == "\\":
+            continue  # an escaped character opens and closes nothing
         elif token[0] == "@":
             rule = token.lower()
         elif token.lower() == "url(":
@@ -90,12 +92,12 @@ def style_urls(style: str) -> Iterator[str]:
 
 
 def _after_name(rule: str) -> str:
-    """What follows the name in an @import (layer, supports, media) names nothing."""
+    """Return the state after the URL of an @import: what follows (layer, supports, media) has no URLs."""
     return "@import-rest" if rule == "@import" else rule
 
 
 def _url(style: str, at: int) -> tuple[str | None, int]:
-    """What stands in url(), and where it ends; None for what is no URL."""
+    """Return the content of url() and its end; None if it is no URL."""
     quoted = _BEFORE_STRING.match(style, at)
     if quoted is not None:
         string = _STRING[style[quoted.end()]].match(style, quoted.end())
@@ -113,10 +115,10 @@ def _end(pattern: re.Pattern[str], style: str, at: int) -> int:
 
 
 def _unescaped(text: str) -> str:
-    return _ESCAPE.sub(_meant, text) if "\\" in text else text
+    return _ESCAPE.sub(_unescaped_character, text) if "\\" in text else text
 
 
-def _meant(escape: re.Match[str]) -> str:
+def _unescaped_character(escape: re.Match[str]) -> str:
     number, line_end, plain = escape[1], escape[2], escape[3]
     if number is not None:
         code = int(number, 16)

@@ -1,4 +1,4 @@
-"""Tables, as far as they decide what is open: which part of a table ends where the next one begins."""
+"""The rules of tables for the stack of open elements: which elements of a table end where the next one begins."""
 
 from __future__ import annotations
 
@@ -76,29 +76,29 @@ def _leave(tree: Any, place: Any) -> Any:
 @inner
 def start_table_part(tree: Any, name: Any) -> Any:
     place = _context(tree)
-    around = tree[ELEMENTS, place] >> 2
+    context = tree[ELEMENTS, place] >> 2
     if name == _TABLE:
-        return _start_table(tree, place, around)
+        return _start_table(tree, place, context)
     if place == 0:
         return False  # not in a table
-    if around == _TEMPLATE and tree[STATE, N_SHADOWS]:
+    if context == _TEMPLATE and tree[STATE, N_SHADOWS]:
         tree[STATE, GAVE_UP] = 1  # what may follow here depends on more than what is open
-    # Leave what the new part cannot stand in.
-    while around != _TABLE and around != _TEMPLATE:
-        stays = (_is_cell(name) and (around == _TR or is_section(around))) or (name == _TR and is_section(around))
-        if stays or (name == _COL and around == _COLGROUP):
+    # Close elements that cannot contain the new one.
+    while context != _TABLE and context != _TEMPLATE:
+        stays = (_is_cell(name) and (context == _TR or is_section(context))) or (name == _TR and is_section(context))
+        if stays or (name == _COL and context == _COLGROUP):
             break
         _leave(tree, place)
         place = _context(tree)
-        around = tree[ELEMENTS, place] >> 2
+        context = tree[ELEMENTS, place] >> 2
     pop_to(tree, place + 1)
     if name == _COL:
-        if around == _TABLE:
+        if context == _TABLE:
             push(tree, _COLGROUP << 2, NO_SLOT)
         return True
-    if around == _TABLE and (_is_cell(name) or name == _TR):
+    if context == _TABLE and (_is_cell(name) or name == _TR):
         push(tree, _TBODY << 2, NO_SLOT)
-    if _is_cell(name) and around != _TR and around != _TEMPLATE:
+    if _is_cell(name) and context != _TR and context != _TEMPLATE:
         push(tree, _TR << 2, NO_SLOT)
     push(tree, name << 2, NO_SLOT)
     if _is_cell(name) or name == _CAPTION:
@@ -107,8 +107,8 @@ def start_table_part(tree: Any, name: Any) -> Any:
 
 
 @inner
-def _start_table(tree: Any, place: Any, around: Any) -> Any:
-    if place and (around == _TABLE or around == _COLGROUP or around == _TR or is_section(around)):
+def _start_table(tree: Any, place: Any, context: Any) -> Any:
+    if place and (context == _TABLE or context == _COLGROUP or context == _TR or is_section(context)):
         # A table in a table that is not in a cell ends it.
         table = _place_in_table(tree, _TABLE)
         if table >= 0:
@@ -122,18 +122,18 @@ def _start_table(tree: Any, place: Any, around: Any) -> Any:
 @inner
 def end_table_part(tree: Any, name: Any) -> Any:
     place = _context(tree)
-    around = tree[ELEMENTS, place] >> 2
-    if name == _COL or place == 0 or (around == _TEMPLATE and name != _TABLE):
+    context = tree[ELEMENTS, place] >> 2
+    if name == _COL or place == 0 or (context == _TEMPLATE and name != _TABLE):
         return
-    if around == _CAPTION and name != _CAPTION and name != _TABLE:
+    if context == _CAPTION and name != _CAPTION and name != _TABLE:
         return
-    if _is_cell(around) and (name == _CAPTION or name == _COLGROUP or (_is_cell(name) and name != around)):
+    if _is_cell(context) and (name == _CAPTION or name == _COLGROUP or (_is_cell(name) and name != context)):
         target = _place_in_table(tree, name) if _is_cell(name) else -1
     else:
         target = _place_in_table(tree, name)
     if target < 0:
         return
-    if around == _COLGROUP and name != _COLGROUP and name != _TABLE:
+    if context == _COLGROUP and name != _COLGROUP and name != _TABLE:
         return
     while tree[STATE, N_OPEN] > target:
         _leave(tree, max(target, _context(tree)))

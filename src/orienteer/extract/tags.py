@@ -1,4 +1,4 @@
-"""Where the tokens of a page end: tags, attributes, comments, and text that is no markup; all in bytes of UTF-8."""
+"""Find the ends of tokens in the UTF-8 bytes of a page: tags, attributes, comments, and raw text."""
 
 from __future__ import annotations
 
@@ -13,21 +13,38 @@ _SPACE, _QUOTE, _APOSTROPHE, _DASH, _SLASH = b" \"'-/"
 _LESS, _EQUALS, _GREATER, _QUESTION, _EXCLAMATION = b"<=>?!"
 _FONT, _TEMPLATE, _ANNOTATION, _INPUT = numbers("font", "template", "annotation-xml", "input")
 
-_ATTRIBUTES = np.zeros((10, 16), np.uint8)  # names that matter
-_SHADOW_ROOT_MODE, _ENCODING, _TYPE, _COLOR, _FACE, _SIZE, _SRC, _ID, _CLASS, _ROLE = range(10)
+_ATTRIBUTES = np.zeros((11, 16), np.uint8)  # names that matter
+_SHADOW_ROOT_MODE, _ENCODING, _TYPE, _COLOR, _FACE, _SIZE, _SRC, _ID, _CLASS, _ROLE, _LANGUAGE = range(11)
 _VALUES = np.zeros((5, 32), np.uint8)  # and values
 _OPEN, _CLOSED, _TEXT_HTML, _XHTML, _HIDDEN = range(5)
 for _row, _word in enumerate(
-    ("shadowrootmode", "encoding", "type", "color", "face", "size", "src", "id", "class", "role")
+    ("shadowrootmode", "encoding", "type", "color", "face", "size", "src", "id", "class", "role", "language")
 ):
     _ATTRIBUTES[_row, : len(_word)] = np.frombuffer(_word.encode(), np.uint8)
 for _row, _word in enumerate(("open", "closed", "text/html", "application/xhtml+xml", "hidden")):
     _VALUES[_row, : len(_word)] = np.frombuffer(_word.encode(), np.uint8)
-_DATA_TYPES = np.zeros((7, 16), np.uint8)  # parts of the types of scripts that are not run; the first are linked data
-for _row, _word in enumerate(("ld+json", "json", "template", "html", "importmap", "rules", "tex")):
-    _DATA_TYPES[_row, : len(_word)] = np.frombuffer(_word.encode(), np.uint8)
+# Types of scripts that a browser runs: `module`, and the JavaScript MIME type essence strings of the MIME Sniffing
+# standard. It runs no script of any other type.
+_LANGUAGES = (
+    "javascript", "ecmascript", "x-javascript", "x-ecmascript", "javascript1.0", "javascript1.1", "javascript1.2",
+    "javascript1.3", "javascript1.4", "javascript1.5", "jscript", "livescript",
+)  # fmt: skip
+_CODE_TYPES = np.zeros((17, 32), np.uint8)
+for _row, _word in enumerate(
+    (
+        "module",
+        *(f"text/{name}" for name in _LANGUAGES),
+        *(f"application/{name}" for name in _LANGUAGES[:4]),
+    )
+):
+    _CODE_TYPES[_row, : len(_word)] = np.frombuffer(_word.encode(), np.uint8)
+_CODE_LANGUAGES = np.zeros((len(_LANGUAGES), 16), np.uint8)  # values of the old `language` attribute
+for _row, _word in enumerate(_LANGUAGES):
+    _CODE_LANGUAGES[_row, : len(_word)] = np.frombuffer(_word.encode(), np.uint8)
+_LINKED_DATA_TYPE = np.zeros(16, np.uint8)
+_LINKED_DATA_TYPE[: len("ld+json")] = np.frombuffer(b"ld+json", np.uint8)
 
-CODE, CODE_ELSEWHERE, DATA, LINKED_DATA = range(4)  # what a script is
+CODE, CODE_IN_FILE, DATA, LINKED_DATA = range(4)  # what a script is
 
 
 @inner
@@ -115,8 +132,8 @@ def _value_end(page: Any, i: Any) -> Any:
 
 
 @inner
-def says_what_matters(page: Any, name: Any, i: Any, end: Any) -> Any:
-    """Whether the attributes from i to end say what `open_elements.start_tag` wants to know."""
+def has_significant_value(page: Any, name: Any, i: Any, end: Any) -> Any:
+    """Whether the attributes from i to end have the value that `tree_rules.start_tag` needs."""
     if name == _FONT:
         for attribute in (_COLOR, _FACE, _SIZE):
             if _attribute(page, i, end, _ATTRIBUTES[attribute]) != -2:
@@ -140,7 +157,7 @@ def has_id(page: Any, i: Any, end: Any) -> Any:
 
 @inner
 def copy_naming(page: Any, i: Any, end: Any, names: Any, size: Any, max_bytes: Any) -> Any:
-    """Copy what class, id and role among the attributes from i to end say, in lower case, with a space before each."""
+    """Copy the values of class, id and role among the attributes from i to end, in lower case, each after a space."""
     limit = size + max_bytes
     while i < end:
         byte = page[i]
@@ -178,19 +195,39 @@ def _is_naming(page: Any, i: Any, end: Any) -> Any:
 
 @inner
 def script_kind(page: Any, i: Any, end: Any) -> Any:
-    """What a script is whose attributes stand from i to end: code here or in a file, or data."""
+    """The kind of a script whose attributes are from i to end: code here or in a file, or data.
+
+    As the HTML standard says, a script is code if its `type` is one of code, empty, or missing; where it is missing,
+    a `language` counts.
+    """
     value = _attribute(page, i, end, _ATTRIBUTES[_TYPE])
-    if value >= 0:
-        value_end = min(_value_end(page, value), end)
-        for row in range(len(_DATA_TYPES)):
-            if _holds(page, value, value_end, _DATA_TYPES[row]):
-                return LINKED_DATA if row == 0 else DATA
-    return CODE_ELSEWHERE if _attribute(page, i, end, _ATTRIBUTES[_SRC]) >= 0 else CODE
+    if value != -2:
+        start, value_end = _value_inside(page, value, end)
+        if start < value_end:
+            while start < value_end and is_space(page[start]):
+                start += 1
+            while start < value_end and is_space(page[value_end - 1]):
+                value_end -= 1
+            if not _is_one_of(page, start, value_end, _CODE_TYPES):
+                return LINKED_DATA if _holds(page, start, value_end, _LINKED_DATA_TYPE) else DATA
+    else:
+        start, value_end = _value_inside(page, _attribute(page, i, end, _ATTRIBUTES[_LANGUAGE]), end)
+        if start < value_end and not _is_one_of(page, start, value_end, _CODE_LANGUAGES):
+            return DATA
+    return CODE_IN_FILE if _attribute(page, i, end, _ATTRIBUTES[_SRC]) >= 0 else CODE
+
+
+@inner
+def _is_one_of(page: Any, i: Any, end: Any, words: Any) -> Any:
+    for row in range(len(words)):
+        if _is_word(page, i, end, words[row]):
+            return True
+    return False
 
 
 @inner
 def _holds(page: Any, i: Any, end: Any, wanted: Any) -> Any:
-    """Whether a word stands somewhere in these bytes, in any case; behind the word there are zeros."""
+    """Whether these bytes contain a word, ignoring case; the word is padded with zeros."""
     n = 0
     while wanted[n] != 0:
         n += 1
@@ -222,17 +259,24 @@ def _attribute(page: Any, i: Any, end: Any, wanted: Any) -> Any:
 
 @inner
 def _is_value(page: Any, i: Any, end: Any, wanted: Any) -> Any:
+    start, value_end = _value_inside(page, i, end)
+    return _is_word(page, start, value_end, wanted)
+
+
+@inner
+def _value_inside(page: Any, i: Any, end: Any) -> Any:
+    """The value that begins at i, without its quotes; nothing where i is below 0 (`_attribute`)."""
     if i < 0 or i >= end:
-        return False
+        return 0, 0
     value_end = min(_value_end(page, i), end)
     if page[i] == _QUOTE or page[i] == _APOSTROPHE:
-        return _is_word(page, i + 1, value_end - 1, wanted)
-    return _is_word(page, i, value_end, wanted)
+        return i + 1, value_end - 1
+    return i, value_end
 
 
 @inner
 def _is_word(page: Any, i: Any, end: Any, wanted: Any) -> Any:
-    """Whether these bytes are a word, in any case; behind the word there are zeros."""
+    """Whether these bytes are a word, ignoring case; the word is padded with zeros."""
     n = end - i
     if n < 1 or n >= len(wanted) or wanted[n] != 0:
         return False
@@ -327,7 +371,7 @@ def _is_script(page: Any, i: Any) -> Any:
 
 @inner
 def _is_name(page: Any, i: Any, name: Any, length: Any) -> Any:
-    """Whether the name that stands at `name` stands at i as well, in any case."""
+    """Whether the name at `name` is also at i, ignoring case."""
     if i + length >= len(page):
         return False
     for k in range(length):

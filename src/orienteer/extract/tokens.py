@@ -1,8 +1,8 @@
-"""Words as numbers: the words of a page, and those that stand for a link, hashed into buckets.
+"""Hashed words of pages and of links, as bucket numbers.
 
-A word is a run of letters and digits, in lower case. Its bucket is FNV-1a of its bytes, so that the same word has the
-same bucket in every process, on every machine. Words of an anchor and words of a URL are told apart: `courses` as a
-folder says something else than `courses` in a sentence.
+A word is a run of letters and digits, in lower case. Its bucket is FNV-1a of its bytes, which is the same in all
+processes and on all machines. Words of an anchor and words of a URL have different buckets: `courses` as a folder has
+another meaning than `courses` in a sentence.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from numpy.typing import NDArray
 
 from orienteer.kernel import kernel
 
-N_BUCKETS = 1 << 16  # bucket 0 stays empty: it stands for "no word"
+N_BUCKETS = 1 << 16  # bucket 0 stays empty, for "no word"
 MAX_LINK_WORDS = 32  # of an anchor, and of a URL
 
-_ANCHOR, _URL = 0x811C9DC5, 0x050C5D1F  # where the hashes start
+_ANCHOR, _URL = 0x811C9DC5, 0x050C5D1F  # the initial values of the hashes
 _MAX_WORDS = 20_000
 
 
 def link_tokens(anchor_text: str, url: str) -> NDArray[np.uint32]:
-    """The buckets of a link's words: those of its anchor, then those of the path and query of its URL.
+    """Return the buckets of a link's words: of its anchor, then of the path and query of its URL.
 
     >>> len(link_tokens("Lecture notes", "http://example.org/courses/notes.html")), len(link_tokens("", ""))
     (5, 0)
     """
     try:
-        parts = urlsplit(url)
-        path = unquote(f"{parts.path} {parts.query}")
+        split = urlsplit(url)
+        path = unquote(f"{split.path} {split.query}")
     except ValueError:
         path = url
     anchor = _buckets(anchor_text[: 16 * MAX_LINK_WORDS], _ANCHOR, MAX_LINK_WORDS)
@@ -38,7 +38,7 @@ def link_tokens(anchor_text: str, url: str) -> NDArray[np.uint32]:
 
 
 def page_tokens(text: str) -> NDArray[np.uint32]:
-    """The buckets of a page's words, in their order; of a very long page those of its first words.
+    """Return the buckets of a page's words in order; for a very long page, those of its first words.
 
     >>> words = page_tokens("The cat, the dog")
     >>> len(words), bool(words[0] == words[2])
@@ -55,7 +55,7 @@ def _buckets(text: str, start: int, n_most: int) -> NDArray[np.uint32]:
 
 @kernel
 def _hash_words(letters: Any, start: Any, words: Any) -> Any:
-    """Fill `words` with the buckets of the words, as far as they go; how many there are."""
+    """Fill `words` with the buckets of the first words; return their number."""
     n_words, n_letters, number = 0, 0, start
     for i in range(len(letters) + 1):
         byte = letters[i] if i < len(letters) else np.uint8(32)

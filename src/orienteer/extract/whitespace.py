@@ -1,6 +1,6 @@
-"""White space as a browser shows it: any amount of it is one space, or the end of a line where blocks meet.
+"""Collapse white space as browsers do: any amount of it is one space, or the end of a line between blocks.
 
-Splitting a text into words and joining them again takes three times as long.
+Splitting a text into words and joining them again would take three times as long.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from orienteer.kernel import kernel
 
-BLOCK_MARK = "\x1e"  # stands where a block begins or ends: the record separator, which is on no real page
+BLOCK_MARK = "\x1e"  # marks where a block begins or ends: the record separator, which real pages do not use
 
 _SPACE, _LINE_END, _MARK = 0x20, 0x0A, 0x1E
 _NO_BREAK_SPACE = 0xC2, 0xA0  # in UTF-8
 
 
 def lines(text: str) -> str:
-    """A text with marks between its blocks: white space collapsed, each block on a line of its own, and no empty lines.
+    """Return a text with marks between blocks as lines: a line for each block, collapsed, without empty lines.
 
-    Zeros are not shown.
+    Zeros are removed.
 
     >>> lines(f" a\\n b{BLOCK_MARK} {BLOCK_MARK}c ")
     'a b\\nc'
@@ -30,9 +30,9 @@ def lines(text: str) -> str:
 
 
 def collapsed(text: str) -> NDArray[np.uint8]:
-    """The same in UTF-8, with white space that is not ASCII left at both ends.
+    """Return the same in UTF-8, except that other Unicode white space is not stripped at the ends.
 
-    A zero stays, before the space or the end of a line that it stood in, and is none of the letters beside it.
+    Zeros are retained, before the white space that they occur in.
     """
     page = np.frombuffer(text.encode(), np.uint8)
     rest = np.empty(len(page), np.uint8)
@@ -42,7 +42,7 @@ def collapsed(text: str) -> NDArray[np.uint8]:
 @kernel
 def _collapse(page: Any, rest: Any) -> Any:
     n, i, size = len(page), 0, 0
-    gap = 0  # what stands for the white space before i
+    gap = 0  # the replacement of the white space before i
     while i < n:
         byte = page[i]
         i += 1

@@ -1,1 +1,1 @@
-"""Whole webs on loopback, for tests, benchmarks and the demo: one port, any number of hosts, kind or hostile."""
+"""Fake webs on loopback, for tests, benchmarks and the demo: one port, any number of hosts, benign or hostile."""

@@ -11,20 +11,22 @@ from collections.abc import Sequence
 
 from orienteer.errors import OrienteerError
 from orienteer.fake_web.community.addresses import HOME
-from orienteer.fake_web.community.site import CommunitySite, seen_at
+from orienteer.fake_web.community.site import CommunitySite, url_at_port
 from orienteer.fake_web.opening import site_at
 from orienteer.fake_web.process import allow_many_connections
 from orienteer.fake_web.server import FakeWeb
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m orienteer.fake_web", description="Serve a whole web on loopback.")
+    parser = argparse.ArgumentParser(prog="python -m orienteer.fake_web", description="Serve a fake web on loopback.")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument(
         "path", nargs="?", help="a link graph in any format, or a folder or .tar[.gz|.zst] of <host>/<path> files"
     )
-    what.add_argument("--community", action="store_true", help="the small town of the demo, to be seen in a browser")
-    parser.add_argument("--port", type=int, default=0, help="the port to listen on (default: any free one)")
+    what.add_argument(
+        "--community", action="store_true", help="the small town of the demo, which can be opened in a browser"
+    )
+    parser.add_argument("--port", type=int, default=0, help="port to listen on (default: any free one)")
     options = parser.parse_args(arguments)
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -32,21 +34,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     allow_many_connections()
     try:
         site = CommunitySite() if options.community else site_at(options.path)
-        with FakeWeb(site, options.port, remembers_requests=False) as web:
+        with FakeWeb(site, options.port, records_requests=False) as web:
             urls = site.urls()
-            _tell(web.address, urls, HOME if options.community else urls[0] if urls else "")
+            _print_commands(web.address, urls, HOME if options.community else urls[0] if urls else "")
             if options.community:
-                print(f"In a browser: {seen_at(HOME, web.port)}", flush=True)
-            stopped.wait()
+                print(f"In a browser: {url_at_port(HOME, web.port)}", flush=True)
+            while not stopped.wait(0.5):  # a signal that arrives just before the call must not wait for long
+                pass
     except OrienteerError as error:
         print(f"fake_web: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-def _tell(address: str, urls: list[str], start: str) -> None:
+def _print_commands(address: str, urls: list[str], start: str) -> None:
     if not urls:
-        print(f"no pages at all at {address}", flush=True)
+        print(f"no pages at {address}", flush=True)
         return
     n_hosts = len({url.split("/", 3)[2] for url in urls})
     print(f"{len(urls):,} pages of {n_hosts:,} hosts at {address}; Ctrl-C ends it", flush=True)

@@ -1,11 +1,11 @@
-"""A site whose pages and hosts fail as real ones do: the same ones every time, chosen by a hash of the URL.
+"""A site whose pages and hosts fail like real ones; which ones fail is determined by a hash of the URL.
 
-Each URL has one *fate*. Its share of the URLs is given, and it can be asked for beforehand:
+Each URL has one *fate*. The shares of the fates are arguments, and `fate` returns the one of a URL:
 
     web = Faulty(site, not_found=0.02, server_error=0.02, redirects=0.05)
     web.fate("http://h3.test/p17")         # "fine", "not found", "server error", "moved", "reset" or "slow"
 
-robots.txt has no fate: a host whose robots.txt fails is another matter than a page that fails.
+robots.txt never fails, since a failing robots.txt would affect the whole host.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from hashlib import blake2b
 from itertools import accumulate
 
 from orienteer.errors import InputError
-from orienteer.fake_web.answers import NOT_FOUND, Answer, redirect_to
-from orienteer.fake_web.site import RequestHeaders, Site, place_of
+from orienteer.fake_web.fake_response import NOT_FOUND, FakeResponse, redirect_to
+from orienteer.fake_web.site import RequestHeaders, Site, host_and_target
 
 _MOVED = "moved=1"
 _REDIRECTS = (301, 302, 307, 308)
@@ -27,12 +27,12 @@ _SERVER_ERRORS = (500, 502, 503)
 
 @dataclass
 class Faulty(Site):
-    """The site, with faults.
+    """The site, with injected faults.
 
     `latency_s` is the range of the delay of each URL. `server_error` is the share of URLs whose first
-    `n_failures` requests fail. `redirects` is the share that have moved, to the same URL with a further query.
-    `slow` pages drip at `slow_bytes_per_s`. Every connection to one of the `dead_hosts` is reset, and to a host in
-    `dies_after` when it has answered so many requests.
+    `n_failures` requests fail. `redirects` is the share that redirect to the same URL with an added query. `slow` pages
+    are sent at `slow_bytes_per_s`. Connections to `dead_hosts` are always reset; those to a host in `dies_after` after
+    that many requests.
     """
 
     site: Site
@@ -62,21 +62,21 @@ class Faulty(Site):
         self._fates = tuple(zip(accumulate(shares), fates, strict=True))
 
     def fate(self, url: str) -> str:
-        """What happens to requests for this URL on a living host."""
-        return self._fate(*place_of(url))
+        """Return the fate of requests for this URL, if its host is alive."""
+        return self._fate(*host_and_target(url))
 
-    def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
+    def response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
         self._n_requests[host] += 1
         n_requests = self._n_requests[host]
         if host in self.dead_hosts or n_requests > self.dies_after.get(host, n_requests):
-            return Answer(reset=True)
-        answer = self._faulty(host, target, headers)
+            return FakeResponse(reset=True)
+        response = self._faulty(host, target, headers)
         low, high = self.latency_s
         delay_s = low + (high - low) * self._drawn(host, target, "latency")
-        return replace(answer, delay_s=answer.delay_s + delay_s) if delay_s else answer
+        return replace(response, delay_s=response.delay_s + delay_s) if delay_s else response
 
     def _drawn(self, host: str, target: str, purpose: str) -> float:
-        """A number from 0 to 1, the same for the same URL, purpose and rng."""
+        """Return a number from 0 to 1, determined by URL, purpose and rng."""
         digest = blake2b(f"{self.rng} {purpose} {host}{target}".encode(), digest_size=7).digest()
         return int.from_bytes(digest) / 2**56
 
@@ -87,26 +87,26 @@ class Faulty(Site):
         return next((name for limit, name in self._fates if share < limit), "fine")
 
     def _moved_from(self, host: str, target: str) -> str | None:
-        """The target that a page has moved away from to this one; None if this is no new place."""
+        """Return the old target of a moved page; None if this target is not a new location."""
         if not target.endswith(("?" + _MOVED, "&" + _MOVED)):
             return None
         old = target[: -len(_MOVED) - 1]
         return old if self._fate(host, old) == "moved" else None
 
-    def _faulty(self, host: str, target: str, headers: RequestHeaders) -> Answer:
+    def _faulty(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
         fate = self._fate(host, target)
         if fate == "not found":
             return NOT_FOUND
         if fate == "server error" and self._n_failed[host, target] < self.n_failures:
             self._n_failed[host, target] += 1
-            return Answer("Out of order", self._one_of(_SERVER_ERRORS, host, target), content_type="text/plain")
+            return FakeResponse("Out of order", self._one_of(_SERVER_ERRORS, host, target), content_type="text/plain")
         if fate == "reset":
-            return Answer(reset=True)
+            return FakeResponse(reset=True)
         if fate == "moved":
             new = f"{target}{'&' if '?' in target else '?'}{_MOVED}"
             return redirect_to(new, self._one_of(_REDIRECTS, host, target))
-        answer = self.site.answer(host, self._moved_from(host, target) or target, headers)
-        return replace(answer, bytes_per_s=self.slow_bytes_per_s) if fate == "slow" else answer
+        response = self.site.response(host, self._moved_from(host, target) or target, headers)
+        return replace(response, bytes_per_s=self.slow_bytes_per_s) if fate == "slow" else response
 
     def _one_of(self, statuses: tuple[int, ...], host: str, target: str) -> int:
         return statuses[int(self._drawn(host, target, "status") * len(statuses))]

@@ -1,9 +1,9 @@
-"""Any link graph as a web of pages: a title, prose, and the links of the graph in its order.
+"""A link graph as a web of pages: a title, prose, and the links of the graph in its order.
 
-A page's URL is the graph's, in canonical form; https becomes http, for a fake web has no certificates. Where the graph
-has none, or one that nobody could fetch (`ftp:`, a title), it is `http://h{host}.test/p{page}`, and `http://h{host}.test/`
-for the first page of a host. Two pages of the graph with the same URL in that sense (http and https, say) are served
-as one: the first found.
+A page has the canonical URL of the graph; https becomes http, since a fake web has no certificates. If the graph has no
+URL for it, or one that cannot be fetched (`ftp:`, a title), it is `http://h{host}.test/p{page}`, and
+`http://h{host}.test/` for the first page of a host. Two pages with the same URL in that sense (http and https) are
+served as one: the first one.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from numpy.typing import NDArray
 
 from orienteer.errors import InputError
 from orienteer.fake_web import prose
-from orienteer.fake_web.answers import NOT_FOUND, Answer
+from orienteer.fake_web.fake_response import NOT_FOUND, FakeResponse
 from orienteer.fake_web.site import RequestHeaders, SiteWithRobots
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.url import canonical_url
 
-MAX_PAGE_BYTES = 1 << 20  # of prose; links come on top
-_CACHED_LINKS = 1 << 16  # pages of a host mostly link to the same pages
+MAX_PAGE_BYTES = 1 << 20  # of prose, without the links
+_CACHED_LINKS = 1 << 16  # rendered links, since pages of a host mostly link to the same pages
 
 
 class GraphSite(SiteWithRobots):
-    """The pages of a graph, made when they are asked for; `cache_bytes` of them are kept.
+    """The pages of a graph, generated on request and cached up to `cache_bytes`.
 
-    A page has about `page_bytes` bytes, more if its links alone take more. With `relative`, links to the own host are
-    written without its name. `url_of` and `page_of` translate.
+    A page has about `page_bytes` bytes, more if its links alone take more. With `relative`, links within a host are
+    relative. `url_of` and `page_of` convert between pages and URLs.
     """
 
     def __init__(
@@ -48,21 +48,21 @@ class GraphSite(SiteWithRobots):
         self.page_bytes = page_bytes
         self.relative = relative
         self.cache_bytes = cache_bytes
-        self._cache: dict[int, Answer] = {}
+        self._cache: dict[int, FakeResponse] = {}
         self._cached_bytes = 0
         self._first = _first_pages(graph)
-        self._link = lru_cache(_CACHED_LINKS)(self._written_link)
+        self._link = lru_cache(_CACHED_LINKS)(self._render_link)
         if graph.urls is not None:
             graph.urls.find("")  # indexes the table now, not while the first client waits
 
     @property
     def hosts(self) -> list[str]:
-        """The names of the hosts, in the order of their first pages."""
+        """Return the names of the hosts, in the order of their first pages."""
         names = (self.url_of(page).split("/", 3)[2] for page in range(self.graph.n_pages))
         return list(dict.fromkeys(names))
 
     def urls(self) -> list[str]:
-        """The URL of every page."""
+        """Return the URL of every page."""
         return [self.url_of(page) for page in range(self.graph.n_pages)]
 
     def url_of(self, page: int) -> str:
@@ -74,24 +74,24 @@ class GraphSite(SiteWithRobots):
         return f"http://h{host}.test/" if self._first[host] == page else f"http://h{host}.test/p{page}"
 
     def page_of(self, url: str) -> int | None:
-        """The page that is served at the URL; None if there is none."""
+        """Return the page that is served at the URL; None if there is none."""
         url = _without_tls(url)
         page = self._in_table(url)
         if page is None:
-            page = self._made_up(url)
+            page = self._generated_page(url)
         if page is None and self.graph.urls is not None:
-            page = self._oddly_written.get(url)
+            page = self._non_canonical.get(url)
         return page
 
-    def page_answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
+    def page_response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
         page = self.page_of(f"http://{host}{target}")
         if page is None:
             return NOT_FOUND
         cached = self._cache.get(page)
-        return self._made(page) if cached is None else cached
+        return self._make_response(page) if cached is None else cached
 
     def html(self, page: int) -> str:
-        """The page as HTML."""
+        """Return the page as HTML."""
         topic = self._topic(page)
         title = prose.title(topic, page)
         prefix = self._own_prefix(page)
@@ -102,30 +102,30 @@ class GraphSite(SiteWithRobots):
             f"<body><h1>{title}</h1>\n<p>{text}</p>\n<ul>\n{links}</ul>\n</body></html>\n"
         )
 
-    def _made(self, page: int) -> Answer:
-        answer = Answer(self.html(page).encode())
-        n_bytes = len(answer.body)
+    def _make_response(self, page: int) -> FakeResponse:
+        response = FakeResponse(self.html(page).encode())
+        n_bytes = len(response.body)
         if n_bytes <= self.cache_bytes:
-            self._cache[page] = answer
+            self._cache[page] = response
             self._cached_bytes += n_bytes
         while self._cached_bytes > self.cache_bytes:
             oldest = next(iter(self._cache))
             self._cached_bytes -= len(self._cache.pop(oldest).body)
-        return answer
+        return response
 
-    def _written_link(self, target: int, own_prefix: str) -> str:
+    def _render_link(self, target: int, own_prefix: str) -> str:
         href = self.url_of(target)
-        # A path that starts with two slashes would be read as a host.
+        # A path that starts with two slashes would be parsed as a host.
         if own_prefix and href.startswith(own_prefix) and href[len(own_prefix) : len(own_prefix) + 2] != "//":
             href = href[len(own_prefix) :]
         return f'<li><a href="{escape(href)}">{prose.title(self._topic(target), target)}</a></li>\n'
 
     def _own_prefix(self, page: int) -> str:
-        """What links to the own host leave out: `http://name`, up to its slash."""
+        """Return the prefix that relative links omit: `http://name`, without the slash."""
         return "http://" + self.url_of(page).split("/", 3)[2] if self.relative else ""
 
     def _topic(self, page: int) -> int:
-        """Mostly that of the host; every eighth page has wandered off."""
+        """Return the topic of the host, except for every eighth page."""
         host = 0 if self.graph.hosts is None else int(self.graph.hosts[page])
         return (host + (page % 8 == 7) * (page // 8)) % len(prose.TOPICS)
 
@@ -136,8 +136,8 @@ class GraphSite(SiteWithRobots):
         page = urls.find(url)
         return urls.find("https" + url[4:]) if page is None else page
 
-    def _made_up(self, url: str) -> int | None:
-        """The page with this URL of the form http://h{host}.test/p{page}."""
+    def _generated_page(self, url: str) -> int | None:
+        """Parse a generated URL, http://h{host}.test/p{page}; None if there is no such page."""
         host, _, name = url.removeprefix("http://h").partition(".test/")
         if name:
             page = int(name[1:]) if name[1:].isdecimal() and len(name) < 12 else -1
@@ -146,18 +146,18 @@ class GraphSite(SiteWithRobots):
         return page if 0 <= page < self.graph.n_pages and self.url_of(page) == url else None
 
     @cached_property
-    def _oddly_written(self) -> dict[str, int]:
-        """The pages whose URL in the graph is not canonical. All are looked at, so this is made only when needed."""
-        odd: dict[str, int] = {}
+    def _non_canonical(self) -> dict[str, int]:
+        """Pages whose URL in the graph is not canonical. Built only when needed, since it scans all pages."""
+        found: dict[str, int] = {}
         for page, text in enumerate(self.graph.urls or ()):
             url = canonical_url(text)
             if url is not None and url != text:
-                odd.setdefault(_without_tls(url), page)
-        return odd
+                found.setdefault(_without_tls(url), page)
+        return found
 
 
 def _first_pages(graph: LinkGraph) -> NDArray[np.int64]:
-    """The first page of each host; -1 for a host without pages."""
+    """Return the first page of each host; -1 for a host without pages."""
     if graph.hosts is None:
         return np.zeros(1, np.int64)
     hosts, pages = np.unique(graph.hosts, return_index=True)

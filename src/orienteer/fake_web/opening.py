@@ -1,4 +1,4 @@
-"""A site from a path: a link graph in any format, or real pages in a folder or an archive."""
+"""Open a site by its path: a link graph in any format, or real pages in a folder or an archive."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from orienteer.graph.link_graph import LinkGraph
 
 
 def site_at(path: str | PathLike[str]) -> GraphSite | PageSite:
-    """Real pages where the path is an archive, or a folder that is no graph folder; else a graph."""
+    """Open real pages if the path is an archive, or a folder that is no graph folder; else a graph."""
     path = Path(path)
     is_pages = path.name.lower().endswith(ARCHIVE_ENDINGS) or (path.is_dir() and not (path / "graph.json").is_file())
     return PageSite(path) if is_pages else graph_site_at(path)
 
 
 def graph_site_at(path: str | PathLike[str], **settings: Any) -> GraphSite:
-    """The site of the graph in a file or folder."""
+    """Open the graph in a file or folder."""
     return GraphSite(LinkGraph.load(path), **settings)

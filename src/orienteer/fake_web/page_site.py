@@ -1,11 +1,11 @@
 """Real pages as a web: a folder or an archive (.tar, .tar.gz, .tar.zst) of files `<host>/<path>`, all in memory.
 
-It answers as a real server of files does: a folder with its index.html, a folder asked for without its slash with a
-redirect to the one with it, the root of a host that has no index with a redirect to the nearest one below, anything
-else with 404. A path that only once percent-decoded is the name of a file is redirected to it, so that a page has one
-URL. The type is told by the ending; the charset is not stated unless asked.
+It responds like a file server: for a folder with its index.html; for a folder without trailing slash with a redirect to
+the one with it; for the root of a host without an index with a redirect to the nearest index below; else with 404. A
+path that is a file name only after percent-decoding redirects to it, so that each page has one URL. The content type
+follows the suffix; a charset is only stated if given.
 
-A fake web has no certificates, so `https` links between the hosts that are here become `http` (unless asked not to).
+A fake web has no certificates, so by default `https` links between its hosts become `http`.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from typing import BinaryIO, cast
 from urllib.parse import quote, unquote
 
 from orienteer.errors import GraphFileError, InputError
-from orienteer.fake_web.answers import NOT_FOUND, Answer, redirect_to
+from orienteer.fake_web.fake_response import NOT_FOUND, FakeResponse, redirect_to
 from orienteer.fake_web.site import RequestHeaders, SiteWithRobots
 from orienteer.files.compressed import byte_blocks
 
 MAX_SITE_BYTES = 4 << 30
 ARCHIVE_ENDINGS = (".tar", ".tar.gz", ".tgz", ".tar.zst")
 _INDEX_NAMES = ("index.html", "index.htm")
-_LEFT_ALONE = "/%!$&'()*+,;=:@~"  # what a path may hold as it is; a % stays, for some archives hold encoded names
-_MAX_LINKS_IN_A_ROW = 8  # of symbolic links in an archive
+_SAFE = "/%!$&'()*+,;=:@~"  # not percent-encoded in paths; % stays, since some archives contain encoded names
+_MAX_LINKS_IN_A_ROW = 8  # chains of symbolic links in an archive
 
 _TYPES = {
     "html": "text/html",
@@ -83,22 +83,22 @@ class PageSite(SiteWithRobots):
 
     @property
     def hosts(self) -> list[str]:
-        """The names of the hosts."""
+        """Return the names of the hosts."""
         return list(dict.fromkeys(key.partition("/")[0] for key in self._files))
 
     def urls(self) -> list[str]:
-        """The URL of every file by its name (an index file is also what its folder answers)."""
+        """Return the URL of every file by its name (an index file is also served at its folder)."""
         return ["http://" + key for key in self._files]
 
-    def page_answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
+    def page_response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
         path, question_mark, query = target.partition("?")
         key = host + path
-        found = self._named(key)
+        found = self._file_name(key)
         if found is not None:
-            return Answer(self._files[found], content_type=self._type(found))
-        otherwise = quote(unquote(key), _LEFT_ALONE)
-        if otherwise in self._files:
-            return redirect_to(otherwise.removeprefix(host))
+            return FakeResponse(self._files[found], content_type=self._type(found))
+        canonical = quote(unquote(key), _SAFE)
+        if canonical in self._files:
+            return redirect_to(canonical.removeprefix(host))
         if key + "/" in self._folders:
             return redirect_to(f"{path}/{question_mark}{query}")
         if path == "/" and host in self._homes:
@@ -115,7 +115,7 @@ class PageSite(SiteWithRobots):
                 homes[host] = "/" + path
         return homes
 
-    def _named(self, key: str) -> str | None:
+    def _file_name(self, key: str) -> str | None:
         names = [key + name for name in _INDEX_NAMES] if key.endswith("/") else [key]
         return next((name for name in names if name in self._files), None)
 
@@ -123,7 +123,7 @@ class PageSite(SiteWithRobots):
         host, slash, path = name.partition("/")
         if not slash or not path:
             return
-        key = quote(f"{host.lower()}/{path}", _LEFT_ALONE)
+        key = quote(f"{host.lower()}/{path}", _SAFE)
         self._files[key] = data
         while (key := key.rpartition("/")[0]) and key + "/" not in self._folders:
             self._folders.add(key + "/")
@@ -131,7 +131,7 @@ class PageSite(SiteWithRobots):
     def _type(self, key: str) -> str:
         ending = posixpath.splitext(key)[1].lower().removeprefix(".")
         kind = _TYPES.get(ending)
-        if kind is None:  # clean URLs, and dots that end nothing: what looks like HTML is HTML
+        if kind is None:  # clean URLs, and dots that begin no suffix: detect HTML by its content
             kind = "text/html" if self._files[key][:64].lstrip().startswith(b"<") else "application/octet-stream"
         return f"{kind}; charset={self.charset}" if self.charset and kind.startswith("text/") else kind
 
@@ -144,7 +144,7 @@ class PageSite(SiteWithRobots):
 
 
 def _files_at(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Name and content of every file; names have slashes."""
+    """Yield the name (with slashes) and the content of every file."""
     files: Iterable[tuple[str, bytes]]
     try:
         if path.is_dir():
@@ -159,7 +159,7 @@ def _files_at(path: Path) -> Iterator[tuple[str, bytes]]:
         for name, data in files:
             n_bytes += len(data)
             if n_bytes > MAX_SITE_BYTES:
-                raise InputError(f"{path}: more than {MAX_SITE_BYTES >> 30} GiB of pages; they are kept in memory")
+                raise InputError(f"{path}: more than {MAX_SITE_BYTES >> 30} GiB of pages, the maximum in memory")
             yield name, data
     except (tarfile.TarError, GraphFileError) as error:
         raise InputError(f"{path}: {error}") from None
@@ -179,7 +179,7 @@ def _files_in_archive(path: Path) -> Iterator[tuple[str, bytes]]:
     links: dict[str, str] = {}
     with (
         closing(byte_blocks(path)) as blocks,  # type: ignore[type-var]
-        tarfile.open(fileobj=cast(BinaryIO, _Stream(blocks)), mode="r|") as archive,
+        tarfile.open(fileobj=cast(BinaryIO, _PageStream(blocks)), mode="r|") as archive,
     ):
         for member in archive:
             name = posixpath.normpath(member.name)
@@ -197,17 +197,17 @@ def _files_in_archive(path: Path) -> Iterator[tuple[str, bytes]]:
             yield name, contents[linked]
 
 
-class _Stream:
-    """Blocks of bytes as the file object that tarfile reads from."""
+class _PageStream:
+    """Blocks of bytes as a file object for tarfile."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
         self._blocks = blocks
-        self._rest = b""
+        self._block = b""
         self._at = 0
 
     def read(self, size: int) -> bytes:
-        if self._at == len(self._rest):
-            self._rest, self._at = next(self._blocks, b""), 0
-        piece = self._rest[self._at : self._at + size]
+        if self._at == len(self._block):
+            self._block, self._at = next(self._blocks, b""), 0
+        piece = self._block[self._at : self._at + size]
         self._at += len(piece)
         return piece

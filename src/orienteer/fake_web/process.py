@@ -1,9 +1,9 @@
-"""A fake web in a process of its own, so that its work is not counted as the client's.
+"""A fake web in a separate process, so that its CPU time is not counted as the client's.
 
-    with served_elsewhere(graph_site_at, "web.npz") as web:
+    with FakeWebProcess(graph_site_at, "web.npz") as web:
         ...                                  # all connections to web.address
 
-The process ends with the `with` statement, or when this process is gone, whatever happens.
+The process ends with the `with` block, or when the parent process ends for any reason.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from orienteer.errors import InputError
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import Site
 
-_PATIENCE_S = 5.0  # for an orderly end; then it is killed
+_TIMEOUT_S = 5.0  # for a clean exit, before it is killed
 
 
 class FakeWebProcess:
-    """Serves `site_factory(*args, **named)`, a function that can be imported, in a process of its own."""
+    """Serves `site_factory(*args, **named)`, an importable function, in a separate process."""
 
     def __init__(self, site_factory: Callable[..., Site], *args: Any, port: int = 0, **named: Any) -> None:
         # Spawned, not forked: the parent may have threads and open files.
@@ -46,16 +46,16 @@ class FakeWebProcess:
         try:
             self._process.start()
             self._far_end.close()
-            answer = self._pipe.recv()
+            response = self._pipe.recv()
         except BaseException as error:
             self._end()
             if isinstance(error, EOFError):
                 raise InputError("the fake web ended before it could listen") from None
             raise
-        if not isinstance(answer, int):
+        if not isinstance(response, int):
             self._end()
-            raise InputError(f"the fake web did not start: {answer}")
-        self.port = answer
+            raise InputError(f"the fake web did not start: {response}")
+        self.port = response
         return self
 
     def __exit__(
@@ -65,34 +65,31 @@ class FakeWebProcess:
 
     def _end(self) -> None:
         self._far_end.close()
-        self._pipe.close()  # tells it to stop
+        self._pipe.close()  # signals the process to stop
         if self._process.pid is None:
             return
-        self._process.join(_PATIENCE_S)
+        self._process.join(_TIMEOUT_S)
         if self._process.is_alive():
             self._process.kill()
             self._process.join()
         self._process.close()
 
 
-served_elsewhere = FakeWebProcess
-
-
 def _serve(pipe: Connection, factory: Callable[..., Site], args: Any, named: Any, port: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C, and ends this process
     allow_many_connections()
     try:
-        with FakeWeb(factory(*args, **named), port, remembers_requests=False) as web:
+        with FakeWeb(factory(*args, **named), port, records_requests=False) as web:
             pipe.send(web.port)
             with contextlib.suppress(EOFError, OSError):
-                pipe.recv()  # until the parent closes its end, or is gone
+                pipe.recv()  # until the parent closes its end or exits
     except Exception as error:
         with contextlib.suppress(OSError):
             pipe.send(f"{type(error).__name__}: {error}")
 
 
 def allow_many_connections() -> None:
-    """As many open files as the system lets this process have: each connection is one."""
+    """Raise the limit of open files to its hard limit, since each connection needs one."""
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 

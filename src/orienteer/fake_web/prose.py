@@ -1,7 +1,7 @@
-"""Text for made-up pages: plain English about one of a few topics, the same for the same page every time.
+"""Text of generated pages: English sentences about one of a few topics, deterministic for each page.
 
-Pairs of sentences are made once, a few thousand for each topic, and a page draws its own from them; two pages of a
-topic then share some words and hardly any sentences, as real ones do, and are no near-duplicates.
+Pairs of sentences are generated once, a few thousand per topic, and each page draws from them. Two pages of a topic
+then share words but hardly any sentences, like real ones, and are no near duplicates.
 """
 
 from __future__ import annotations
@@ -55,27 +55,27 @@ def _words(topic: int) -> list[str]:
 def _pairs(topic: int) -> list[str]:
     rng = random.Random(topic)
     nouns, adjectives, verbs = _words(topic), _ADJECTIVES.split(), _VERBS.split()
-    made = []
+    sentences = []
     for _ in range(2 * _PAIRS_PER_TOPIC):
         a, b, c, d = rng.sample(nouns, 4)
         adjective, verb = rng.choice(adjectives), rng.choice(verbs)
-        made.append(rng.choice(_PATTERNS).format(a=a, b=b, c=c, d=d, adjective=adjective, verb=verb))
-    return [first + second for first, second in zip(made[::2], made[1::2], strict=True)]
+        sentences.append(rng.choice(_PATTERNS).format(a=a, b=b, c=c, d=d, adjective=adjective, verb=verb))
+    return [first + second for first, second in zip(sentences[::2], sentences[1::2], strict=True)]
 
 
 def title(topic: int, page: int) -> str:
-    """A few words that name a page: two of its topic's, and its number.
+    """Return a title: two words of the topic, and the number of the page.
 
     >>> title(0, 12)
     'Tide and harbour 12'
     """
     words = _words(topic)
     first = page * 7 % len(words)
-    second = (first + 1 + page % (len(words) - 1)) % len(words)  # another word
+    second = (first + 1 + page % (len(words) - 1)) % len(words)  # a different word
     return f"{words[first].capitalize()} and {words[second]} {page}"
 
 
 def text(topic: int, page: int, n_bytes: int) -> str:
-    """About so many bytes of prose, at least two sentences; the same for the same arguments."""
+    """Return about `n_bytes` of prose, at least two sentences; deterministic."""
     n_pairs = max(1, n_bytes // MEAN_PAIR_BYTES)
     return "".join(random.Random(page).choices(_pairs(topic), k=n_pairs))

@@ -1,12 +1,12 @@
-"""The server: one loopback port, any number of hosts, told apart by the Host header (or by an absolute request line,
-so that it can be used as a proxy too).
+"""The server: one loopback port for any number of hosts, distinguished by the Host header, or by an absolute request
+line, so that it can also serve as a proxy.
 
     with FakeWeb(GraphSite(graph)) as web:
         ...                                  # fetch http://h0.test/ with all connections going to web.address
         assert web.count("http://h0.test/") == 1
 
-Most answers are written in the same call in which their request arrives. Any other kind is sent by a task of its
-connection, and further requests on that connection wait for it.
+Plain responses are written in the same callback in which their request arrives. Others are sent by a task of the
+connection, and further requests on the connection wait for it.
 """
 
 from __future__ import annotations
@@ -20,40 +20,37 @@ from collections import Counter
 from types import TracebackType
 
 from orienteer.errors import InputError
-from orienteer.fake_web.answers import Answer, chunk
-from orienteer.fake_web.site import RequestHeaders, Site, place_of
+from orienteer.fake_web.fake_response import FakeResponse, chunk
+from orienteer.fake_web.site import RequestHeaders, Site, host_and_target
 
 MAX_HEAD_BYTES = 1 << 18
-_LOOK_EVERY_S = 0.01  # for whether an answer is held any longer
-_DRIP_S = 0.02  # slower drips wait longer, for one byte at a time
+_POLL_EVERY_S = 0.01  # check whether a response is still held
+_DRIP_S = 0.02  # minimum pause; slower rates wait longer, one byte at a time
 _ENDLESS_PIECE_BYTES = 1 << 16
 _BACKLOG = 4096
-_LINGER_OFF = struct.pack("ii", 1, 0)  # closing then resets the connection
+_LINGER_OFF = struct.pack("ii", 1, 0)  # makes close() reset the connection
 
 
 class FakeWeb:
-    """Serves a site in a thread of its own for as long as the `with` statement lasts.
+    """Serves a site in a separate thread during the `with` block.
 
-    `requests` is (time, host, target) of every request in order of arrival. `max_open_per_host` is the largest number
-    of connections that were open at once whose latest request was to that host; `max_under_way_per_host` the largest
-    number of requests that were waiting for the end of their answer at once. An error in the site answers 500 and is
-    raised at the end.
+    `requests` is (time, host, target) of every request in order of arrival. `max_open_per_host` is the maximum number
+    of open connections whose latest request was to that host; `max_in_flight_per_host` the maximum number of requests
+    with an unfinished response. An exception in the site becomes a 500, and is raised at the end.
     """
 
-    def __init__(
-        self, site: Site, port: int = 0, remembers_requests: bool = True, interface: str = "127.0.0.1"
-    ) -> None:
+    def __init__(self, site: Site, port: int = 0, records_requests: bool = True, interface: str = "127.0.0.1") -> None:
         self.site = site
         self.port = port
         self.interface = interface
-        self.remembers_requests = remembers_requests
+        self.records_requests = records_requests
         self.requests: list[tuple[float, str, str]] = []
         self.max_open_per_host: dict[str, int] = {}
-        self.max_under_way_per_host: dict[str, int] = {}
+        self.max_in_flight_per_host: dict[str, int] = {}
         self.error: BaseException | None = None
         self.connections: set[_Connection] = set()
         self.n_open: Counter[str] = Counter()
-        self.n_under_way: Counter[str] = Counter()
+        self.n_in_flight: Counter[str] = Counter()
         self._counted: Counter[tuple[str, str]] = Counter()
         self._n_counted = 0
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -66,11 +63,11 @@ class FakeWeb:
         return f"{self.interface}:{self.port}"
 
     def count(self, url: str) -> int:
-        """How often the URL was asked for."""
+        """Return the number of requests for the URL."""
         new = self.requests[self._n_counted :]
         self._n_counted += len(new)
         self._counted.update((host, target) for _, host, target in new)
-        return self._counted[place_of(url)]
+        return self._counted[host_and_target(url)]
 
     def __enter__(self) -> FakeWeb:
         self._thread.start()
@@ -104,8 +101,8 @@ class FakeWeb:
         self.port = server.sockets[0].getsockname()[1]
         self._listening.set()
         await self._stopping.wait()
-        # Nothing is accepted any more. A connection that just has been is a task at first, and none of ours; it would
-        # not be closed if the server were closed before.
+        # Stop accepting. A connection that was just accepted is still a task of asyncio, not yet one of ours, and would
+        # stay open if the server were closed first.
         for listener in server.sockets:
             self._loop.remove_reader(listener.fileno())
         while self.connections or len(asyncio.all_tasks()) > 1:
@@ -116,14 +113,14 @@ class FakeWeb:
 
 
 class _Connection(asyncio.Protocol):
-    """One connection: its requests are answered in their order."""
+    """One connection, whose requests are answered in order."""
 
     def __init__(self, web: FakeWeb) -> None:
         self._web = web
         self._transport: asyncio.Transport
         self._input = b""
         self._host: str | None = None  # of the latest request
-        self._task: asyncio.Task[None] | None = None  # sends an answer that is not plain
+        self._task: asyncio.Task[None] | None = None  # sends a response that is not plain
         self._drained: asyncio.Future[None] | None = None  # while the client does not read
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -132,14 +129,14 @@ class _Connection(asyncio.Protocol):
         self._web.connections.add(self)
 
     def connection_lost(self, error: Exception | None) -> None:
-        self._leave_host()
+        self._uncount_host()
         self._web.connections.discard(self)
         if self._task is not None:
             self._task.cancel()
 
     def eof_received(self) -> None:
-        # A new connection to the host may be made before this one's loss is reported.
-        self._leave_host()
+        # The client may open a new connection to the host before connection_lost is called.
+        self._uncount_host()
 
     def pause_writing(self) -> None:
         self._drained = asyncio.get_running_loop().create_future()
@@ -149,20 +146,20 @@ class _Connection(asyncio.Protocol):
         if drained is not None and not drained.done():
             drained.set_result(None)
         if self._task is None:
-            self._answer_waiting()
+            self._answer_pending()
 
     def data_received(self, data: bytes) -> None:
         self._input += data
         if self._task is None and self._drained is None:
-            self._answer_waiting()
+            self._answer_pending()
         elif len(self._input) > MAX_HEAD_BYTES:
             self._transport.pause_reading()
 
     def abort(self) -> None:
         self._transport.abort()
 
-    def _answer_waiting(self) -> None:
-        """Answer the requests that are here completely, until one of them takes its time."""
+    def _answer_pending(self) -> None:
+        """Answer the complete requests in the buffer, until a response is not plain."""
         data, start = self._input, 0
         while self._task is None and self._drained is None and not self._transport.is_closing():
             end = data.find(b"\r\n\r\n", start)
@@ -172,12 +169,12 @@ class _Connection(asyncio.Protocol):
                 break
             head = data[start:end]
             start = end + 4
-            self._answer(head)
+            self._response(head)
         self._input = data[start:] if start else data
         if self._task is None:
             self._transport.resume_reading()
 
-    def _answer(self, head: bytes) -> None:
+    def _response(self, head: bytes) -> None:
         line = head.lstrip(b"\r\n").partition(b"\r\n")[0].split(b" ")
         if len(line) != 3 or not line[2].startswith(b"HTTP/1."):
             return self._refuse(400)
@@ -190,80 +187,80 @@ class _Connection(asyncio.Protocol):
                 return self._refuse(400)
             host, target = _absolute(target)
         web = self._web
-        if web.remembers_requests:
+        if web.records_requests:
             web.requests.append((time.time(), host, target))
         if host != self._host:
-            self._move_to(host)
-        n_under_way = web.n_under_way[host] + 1
-        if n_under_way > web.max_under_way_per_host.get(host, 0):
-            web.max_under_way_per_host[host] = n_under_way
+            self._count_host(host)
+        n_in_flight = web.n_in_flight[host] + 1
+        if n_in_flight > web.max_in_flight_per_host.get(host, 0):
+            web.max_in_flight_per_host[host] = n_in_flight
         headers = RequestHeaders(head)
-        answer = self._of_site(host, target, headers)
+        response = self._site_response(host, target, headers)
         closes = version != b"HTTP/1.1" or (b"close" in head and (headers.get("connection") or "").lower() == "close")
-        if answer.is_plain and not closes:
-            self._transport.write(b"".join(answer.parts(method == b"HEAD")))
+        if response.is_plain and not closes:
+            self._transport.write(b"".join(response.encode(method == b"HEAD")))
         else:
-            web.n_under_way[host] += 1
-            self._task = asyncio.get_running_loop().create_task(self._send(answer, method == b"HEAD", closes))
+            web.n_in_flight[host] += 1
+            self._task = asyncio.get_running_loop().create_task(self._send(response, method == b"HEAD", closes))
 
-    def _of_site(self, host: str, target: str, headers: RequestHeaders) -> Answer:
+    def _site_response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
         try:
-            return self._web.site.answer(host, target, headers)
+            return self._web.site.response(host, target, headers)
         except Exception as error:
             self._web.error = self._web.error or error
-            return Answer(repr(error), 500, content_type="text/plain")
+            return FakeResponse(repr(error), 500, content_type="text/plain")
 
     def _refuse(self, status: int) -> None:
-        head, body = Answer(status=status, close=True).parts()
+        head, body = FakeResponse(status=status, close=True).encode()
         self._transport.write(head + body)
         self._transport.close()
 
-    def _move_to(self, host: str) -> None:
-        self._leave_host()
+    def _count_host(self, host: str) -> None:
+        self._uncount_host()
         web = self._web
         self._host = host
         web.n_open[host] += 1
         web.max_open_per_host[host] = max(web.max_open_per_host.get(host, 0), web.n_open[host])
 
-    def _leave_host(self) -> None:
+    def _uncount_host(self) -> None:
         if self._host is not None:
             self._web.n_open[self._host] -= 1
             self._host = None
 
-    async def _send(self, answer: Answer, head_only: bool, closes: bool) -> None:
+    async def _send(self, response: FakeResponse, head_only: bool, closes: bool) -> None:
         host = self._host or ""
         try:
-            await self._send_parts(answer, head_only)
-            if answer.hold:
-                await asyncio.get_running_loop().create_future()  # until the client or the server ends it
+            await self._send_head_and_body(response, head_only)
+            if response.hold:
+                await asyncio.get_running_loop().create_future()  # until the client or the server closes it
         finally:
-            self._web.n_under_way[host] -= 1
+            self._web.n_in_flight[host] -= 1
             self._task = None
-        if answer.reset and not self._transport.is_closing():
+        if response.reset and not self._transport.is_closing():
             self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_OFF)
             self._transport.abort()
-        elif closes or answer.ends_connection:
+        elif closes or response.ends_connection:
             self._transport.close()
         else:
-            self._answer_waiting()
+            self._answer_pending()
 
-    async def _send_parts(self, answer: Answer, head_only: bool) -> None:
-        await asyncio.sleep(answer.delay_s)
-        while answer.held_until is not None and not answer.held_until.is_set():
-            await asyncio.sleep(_LOOK_EVERY_S)
-        if answer.reset and answer.cut_after is None:
+    async def _send_head_and_body(self, response: FakeResponse, head_only: bool) -> None:
+        await asyncio.sleep(response.delay_s)
+        while response.held_until is not None and not response.held_until.is_set():
+            await asyncio.sleep(_POLL_EVERY_S)
+        if response.reset and response.cut_after is None:
             return
-        head, body = answer.parts(head_only)
-        body = body[: answer.cut_after]
-        if answer.bytes_per_s is None:
+        head, body = response.encode(head_only)
+        body = body[: response.cut_after]
+        if response.bytes_per_s is None:
             await self._write(head + body)
-        elif answer.drips_head:
-            await self._drip(head + body, answer.bytes_per_s)
+        elif response.drips_head:
+            await self._drip(head + body, response.bytes_per_s)
         else:
             await self._write(head)
-            await self._drip(body, answer.bytes_per_s)
-        if answer.endless and not head_only:
-            await self._repeat(chunk(answer.endless) if answer.chunked else answer.endless, answer)
+            await self._drip(body, response.bytes_per_s)
+        if response.endless and not head_only:
+            await self._repeat(chunk(response.endless) if response.chunked else response.endless, response)
 
     async def _write(self, data: bytes) -> None:
         self._transport.write(data)
@@ -277,13 +274,13 @@ class _Connection(asyncio.Protocol):
             await self._write(data[k : k + n_bytes])
             await asyncio.sleep(pause_s)
 
-    async def _repeat(self, data: bytes, answer: Answer) -> None:
-        if answer.bytes_per_s is not None:
-            for _ in range(0, answer.endless_limit, len(data)):
-                await self._drip(data, answer.bytes_per_s)
+    async def _repeat(self, data: bytes, response: FakeResponse) -> None:
+        if response.bytes_per_s is not None:
+            for _ in range(0, response.endless_limit, len(data)):
+                await self._drip(data, response.bytes_per_s)
             return
         piece = data * (1 + _ENDLESS_PIECE_BYTES // len(data))
-        n_bytes = answer.endless_limit - answer.endless_limit % len(data)
+        n_bytes = response.endless_limit - response.endless_limit % len(data)
         while n_bytes > 0:
             await self._write(piece[:n_bytes])
             await asyncio.sleep(0)
@@ -301,6 +298,6 @@ def _host_of(head: bytes) -> str:
 
 
 def _absolute(target: str) -> tuple[str, str]:
-    """Host and target of the URL in a request to a proxy."""
+    """Return host and target of the URL in a proxy request."""
     host, slash, path = target.partition("://")[2].partition("/")
     return host.lower().removesuffix(":80"), slash + path or "/"

@@ -1,6 +1,6 @@
-"""What a fake web serves: something that answers for every host and target.
+"""The sites of a fake web: a response for every host and target.
 
-A *target* is what stands in the request line: path and query, such as `/a/b?c`. `https` and `http` are the same here;
+A *target* is the path and query of the request line, such as `/a/b?c`. `https` and `http` are not distinguished, since
 a fake web has no certificates.
 """
 
@@ -10,14 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 
 from orienteer.errors import InputError
-from orienteer.fake_web.answers import NOT_FOUND, Answer
+from orienteer.fake_web.fake_response import NOT_FOUND, FakeResponse
 from orienteer.url import canonical_url
 
 ANY_HOST = "*"
 
 
 class RequestHeaders:
-    """The headers of a request; looked for only when somebody asks."""
+    """The headers of a request, parsed only when accessed."""
 
     __slots__ = ("_head",)
 
@@ -25,20 +25,20 @@ class RequestHeaders:
         self._head = head
 
     def get(self, name: str, default: str | None = None) -> str | None:
-        """The value of the first header of that name, in whatever case."""
-        wanted = name.lower().encode()
+        """Return the value of the first header of that name, case-insensitively."""
+        name_bytes = name.lower().encode()
         for line in self._head.split(b"\r\n")[1:]:
             key, colon, value = line.partition(b":")
-            if colon and key.strip().lower() == wanted:
+            if colon and key.strip().lower() == name_bytes:
                 return value.strip().decode("latin-1")
         return default
 
 
 class Site(ABC):
-    """Answers for every host and target. Called in the server's thread, one request at a time."""
+    """Returns a response for every host and target. Called in the server's thread, one request at a time."""
 
     @abstractmethod
-    def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer: ...
+    def response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse: ...
 
 
 class SiteWithRobots(Site):
@@ -47,26 +47,26 @@ class SiteWithRobots(Site):
     def __init__(self, robots: Mapping[str, str | bytes] | None = None) -> None:
         self.robots = dict(robots or {})
 
-    def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
+    def response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
         if target == "/robots.txt" and self.robots:
             text = self.robots.get(host, self.robots.get(ANY_HOST))
             if text is not None:
-                return Answer(text, content_type="text/plain")
-        return self.page_answer(host, target, headers)
+                return FakeResponse(text, content_type="text/plain")
+        return self.page_response(host, target, headers)
 
     @abstractmethod
-    def page_answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
-        """The answer to anything but a robots.txt that was given."""
+    def page_response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
+        """Return the response to any request except for a given robots.txt."""
 
 
-Made = Answer | str | bytes | Callable[[str, str, RequestHeaders], Answer]
+Made = FakeResponse | str | bytes | Callable[[str, str, RequestHeaders], FakeResponse]
 
 
 class MadeSite(SiteWithRobots):
-    """A site made by hand: what stands at each URL is an answer, HTML, or a function (host, target, headers) -> answer.
+    """A handmade site: a response for each URL, as HTML, FakeResponse, or function (host, target, headers).
 
-    >>> site = MadeSite({"http://a.test/": "<a href=/b>b</a>", "http://a.test/b": Answer(status=500)})
-    >>> site.answer("a.test", "/b", RequestHeaders(b"")).status
+    >>> site = MadeSite({"http://a.test/": "<a href=/b>b</a>", "http://a.test/b": FakeResponse(status=500)})
+    >>> site.response("a.test", "/b", RequestHeaders(b"")).status
     500
     """
 
@@ -74,27 +74,27 @@ class MadeSite(SiteWithRobots):
         self,
         pages: Mapping[str, Made],
         robots: Mapping[str, str | bytes] | None = None,
-        default: Answer = NOT_FOUND,
+        default: FakeResponse = NOT_FOUND,
     ) -> None:
         super().__init__(robots)
         self.default = default
-        self._pages: dict[tuple[str, str], Made] = {place_of(url): made for url, made in pages.items()}
+        self._pages: dict[tuple[str, str], Made] = {host_and_target(url): made for url, made in pages.items()}
 
-    def page_answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
+    def page_response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
         made = self._pages.get((host, target), self.default)
-        if isinstance(made, Answer):
+        if isinstance(made, FakeResponse):
             return made
-        return Answer(made) if isinstance(made, (str, bytes)) else made(host, target, headers)
+        return FakeResponse(made) if isinstance(made, (str, bytes)) else made(host, target, headers)
 
 
-def place_of(url: str) -> tuple[str, str]:
-    """Host and target of a URL.
+def host_and_target(url: str) -> tuple[str, str]:
+    """Return host and target of a URL.
 
-    >>> place_of("http://A.test?x#y"), place_of("https://a.test:8080/b")
+    >>> host_and_target("http://A.test?x#y"), host_and_target("https://a.test:8080/b")
     (('a.test', '/?x'), ('a.test:8080', '/b'))
     """
     canonical = canonical_url(url)
     if canonical is None:
-        raise InputError(f"{url[:100]!r} is not a URL that could be fetched")
+        raise InputError(f"{url[:100]!r} is not a URL that can be fetched")
     _, _, host, path = canonical.split("/", 3)
     return host, "/" + path

@@ -1,12 +1,12 @@
-"""Places where a crawler could stay for ever, on every host of a site; home pages link to them.
+"""Crawler traps on every host of a site; home pages link to them.
 
-/traps                  links to all of them
-/calendar/              every day links to the next day, the next month and the next year, without end
-/session/               every answer links to the same few pages under a session id never seen before
+/traps                  links to all traps
+/calendar/              every day links to the next day, month and year, endlessly
+/session/               every response links to the same few pages with a new session id
 /loop/a, /loop/b        redirect to each other
 /hops/n                 redirects to /hops/n-1; /hops/0 is a page
 /hops/endless/n         redirects to /hops/endless/n+1
-/links                  a page with a great many links, all of them 404
+/links                  a page with very many links, all of them 404
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import datetime
 import re
 from dataclasses import replace
 
-from orienteer.fake_web.answers import NOT_FOUND, Answer, redirect_to
+from orienteer.fake_web.fake_response import NOT_FOUND, FakeResponse, redirect_to
 from orienteer.fake_web.site import RequestHeaders, Site
 
 ENTRANCE = "/traps"
@@ -26,7 +26,7 @@ _FIRST_DAY = "2026-01-01"
 
 
 def with_traps(site: Site, n_hops: int = 20, n_links: int = 100_000) -> Site:
-    """The site, with traps on every host."""
+    """Add traps to every host of a site."""
     return _Trapped(site, n_hops, n_links)
 
 
@@ -37,15 +37,15 @@ class _Trapped(Site):
         self._n_links = n_links
         self._n_sessions = 0
 
-    def answer(self, host: str, target: str, headers: RequestHeaders) -> Answer:
+    def response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
         path = target.partition("?")[0]
         trap = self._trap(path)
         if trap is not None:
             return trap
-        answer = self._site.answer(host, target, headers)
-        return _with_entrance(answer) if path == "/" and answer.status == 200 and answer.raw is None else answer
+        response = self._site.response(host, target, headers)
+        return _with_entrance(response) if path == "/" and response.status == 200 and response.raw is None else response
 
-    def _trap(self, path: str) -> Answer | None:
+    def _trap(self, path: str) -> FakeResponse | None:
         if path == ENTRANCE:
             return self._entrance()
         if path in ("/loop/a", "/loop/b"):
@@ -62,28 +62,28 @@ class _Trapped(Site):
             return self._session()
         return None
 
-    def _entrance(self) -> Answer:
+    def _entrance(self) -> FakeResponse:
         hops = [f"/hops/{self._n_hops}", "/hops/endless/0"]
         return _page("Traps", ["/calendar/", "/session/", "/loop/a", *hops, "/links"])
 
-    def _session(self) -> Answer:
+    def _session(self) -> FakeResponse:
         self._n_sessions += 1
         names = ("", "news", "products", "contact")
         return _page("Welcome", [f"/session/{name}?sid={self._n_sessions:08x}" for name in names])
 
 
-def _page(title: str, links: list[str]) -> Answer:
+def _page(title: str, links: list[str]) -> FakeResponse:
     items = "".join([f'<li><a href="{link}">{link}</a>\n' for link in links])
-    return Answer(f"<!DOCTYPE html><title>{title}</title>\n<h1>{title}</h1>\n<ul>{items}</ul>\n")
+    return FakeResponse(f"<!DOCTYPE html><title>{title}</title>\n<h1>{title}</h1>\n<ul>{items}</ul>\n")
 
 
-def _with_entrance(answer: Answer) -> Answer:
-    body = answer.body.encode() if isinstance(answer.body, str) else answer.body
-    return replace(answer, body=body + f'<p><a href="{ENTRANCE}">More</a></p>\n'.encode())
+def _with_entrance(response: FakeResponse) -> FakeResponse:
+    body = response.body.encode() if isinstance(response.body, str) else response.body
+    return replace(response, body=body + f'<p><a href="{ENTRANCE}">More</a></p>\n'.encode())
 
 
-def _day(year: int, month: int, day: int) -> Answer:
-    """A day, and three links into the future: time never ends, and the years after 9999 are like those before."""
+def _day(year: int, month: int, day: int) -> FakeResponse:
+    """Return the page of a day, with three links into the future, also after the year 9999."""
     try:
         weekday = datetime.date(2000 + year % 400, month, day).strftime("%A")  # the calendar repeats after 400 years
     except ValueError:
@@ -102,7 +102,7 @@ def _following(year: int, month: int, day: int) -> tuple[int, int, int]:
     return year + (day_after.year - 2000 - year % 400), day_after.month, day_after.day
 
 
-def _hop(endless: bool, n: int) -> Answer:
+def _hop(endless: bool, n: int) -> FakeResponse:
     if endless:
         return redirect_to(f"/hops/endless/{n + 1}", 302)
     return redirect_to(f"/hops/{n - 1}") if n else _page("The end of a long way", ["/"])

@@ -1,1 +1,1 @@
-"""Pages from the web: the only code that opens sockets."""
+"""Fetch pages from the web. Only this package opens sockets."""

@@ -1,8 +1,8 @@
-"""Addresses that a crawler must not connect to, unless its user says so.
+"""Addresses that a crawler must not connect to unless the user allows it (protection against SSRF).
 
-Pages are written by strangers: a link to `http://127.0.0.1/` or to a name that resolves to a machine of the local
-network would let them reach, through the crawler, what they cannot reach themselves. Public is what is routed on the
-Internet and stands for one machine; all else is forbidden, also where it is wrapped in an IPv6 address.
+Pages are untrusted: a link to `http://127.0.0.1/`, or to a name that resolves to a machine of the local network, would
+let their authors reach private services through the crawler. Only globally routed unicast addresses are allowed; IPv4
+addresses embedded in IPv6 addresses are checked as well.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ _IPV6 = tuple(
 )
 _IPV6_PUBLIC = IPv6Network("2000::/3")
 
-# An IPv6 address that stands for the IPv4 address at this bit: mapped, translated by NAT64, and 6to4.
-_IPV4_INSIDE = (
+# IPv6 networks whose addresses embed an IPv4 address at this bit: IPv4-mapped, NAT64, and 6to4.
+_EMBEDDED_IPV4 = (
     (IPv6Network("::ffff:0:0/96"), 0),
     (IPv6Network("64:ff9b::/96"), 0),
     (IPv6Network("2002::/16"), 80),
@@ -60,7 +60,7 @@ _IPV4_INSIDE = (
 
 @lru_cache(maxsize=4096)
 def forbidden_reason(address: str) -> str | None:
-    """What is wrong with connecting to an address, in a word or two; None where nothing is.
+    """Return why an address is forbidden, in a word or two; None if it is allowed.
 
     >>> forbidden_reason("127.0.0.1"), forbidden_reason("::ffff:10.0.0.1"), forbidden_reason("1.1.1.1")
     ('loopback', 'private', None)
@@ -70,7 +70,7 @@ def forbidden_reason(address: str) -> str | None:
 
 
 def literal_address(url: str) -> str | None:
-    """The address that a URL names by itself, without DNS; None where it has a name. `localhost` is an address."""
+    """Return the literal address of a URL; None if its host is a name. `localhost` counts as 127.0.0.1."""
     host = host_of(canonical_url(url) or "")
     name = host.partition("]")[0][1:] if host.startswith("[") else host.partition(":")[0]
     if name.rstrip(".").rpartition(".")[2] == "localhost":
@@ -86,7 +86,7 @@ def _ipv4_reason(address: IPv4Address) -> str | None:
 
 
 def _ipv6_reason(address: IPv6Address) -> str | None:
-    for network, shift in _IPV4_INSIDE:
+    for network, shift in _EMBEDDED_IPV4:
         if address in network:
             return _ipv4_reason(IPv4Address(int(address) >> shift & 0xFFFFFFFF))
     reason = next((reason for network, reason in _IPV6 if address in network), None)

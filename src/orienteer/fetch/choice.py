@@ -1,4 +1,4 @@
-"""Which fetcher: `libcurl`, `archive:path=FOLDER`, or one of a plug-in (entry points `orienteer.fetchers`)."""
+"""The registry of fetchers: `libcurl`, `archive:path=FOLDER`, and plug-ins (entry points `orienteer.fetchers`)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from orienteer.fetch.fetcher import Fetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.registry import Registry, settings_of
 
-_PROMISED = ("start", "poll", "cancel", "close", "n_under_way", "asks_web")
+_REQUIRED = ("start", "poll", "cancel", "close", "n_in_flight", "uses_network")
 
 
 def _why_not(kind: Any) -> str:
-    """Why something is no class of fetchers; "" if it is one."""
+    """Return why something is not a fetcher class, or ""."""
     if not isinstance(kind, type):
         return "is not a class"
-    if missing := [name for name in _PROMISED if not hasattr(kind, name)]:
+    if missing := [name for name in _REQUIRED if not hasattr(kind, name)]:
         return f"does not define {', '.join(missing)}"
     return "" if "settings" in settings_of(kind) else "takes no argument `settings`, the FetchSettings of the crawl"
 
@@ -33,10 +33,10 @@ FETCHERS: Registry[type[Any]] = Registry(
 
 
 def make_fetcher(settings: FetchSettings) -> Fetcher:
-    """The fetcher that the settings name; what is wrong with that is one line. To be closed by the caller."""
+    """Create the fetcher that the settings name, or raise an InputError. The caller closes it."""
     name, _, rest = settings.fetcher.partition(":")
     kind = FETCHERS.find(name.strip())
-    own = _own_settings(settings.fetcher, rest)
+    own = _fetcher_settings(settings.fetcher, rest)
     allowed = [setting for setting in settings_of(kind) if setting != "settings"]
     for setting in own:
         if setting not in allowed:
@@ -48,8 +48,8 @@ def make_fetcher(settings: FetchSettings) -> Fetcher:
     return fetcher
 
 
-def _own_settings(spec: str, rest: str) -> dict[str, str]:
-    """The texts behind the colon, `name=value,name=value`."""
+def _fetcher_settings(spec: str, rest: str) -> dict[str, str]:
+    """Parse the settings after the colon, `name=value,name=value`."""
     own: dict[str, str] = {}
     for part in rest.split(",") if rest else ():
         key, equals, value = part.partition("=")

@@ -1,14 +1,18 @@
-"""Many fetches at once, in one thread, by libcurl's multi interface.
+"""Many concurrent fetches in one thread, with libcurl's multi interface.
 
-libcurl says which sockets it waits for and when it wants to be called at the latest; `poll` waits for either. A fetch
-costs a few dozen microseconds of Python, however many are under way.
+libcurl reports the sockets it waits for and its next timer; `poll` waits for either. A fetch takes a few dozen
+microseconds of Python, independent of the number of fetches in flight.
 
-Each address is checked when libcurl is about to connect to it, after DNS: what a name resolved to a moment ago does
-not matter. An address that the user names (`connect_to`, `proxy`) is not checked. Behind a proxy it is the proxy that
-resolves names, so that only URLs with a literal address can be refused.
+Each address is checked when libcurl is about to connect to it, after DNS, so DNS rebinding does not help an attacker.
+Addresses configured by the user (`connect_to`, `proxy`) are not checked. A proxy resolves names itself, so with a proxy
+only URLs with a literal address can be refused.
 
-Signals: a handler should set a flag, to be looked at after `poll`. If one raises (anything but an `Exception`, which
-pycurl only prints), it comes out of `poll`; where it hits libcurl at work, all that is under way is cancelled.
+Timeouts count only the time in which `poll` is called (`loop_clock`): a caller that was blocked for a minute still
+reads the data received meanwhile. The timeout of a whole fetch is checked here, that of connecting by libcurl; if
+libcurl's expired while the caller was blocked, the fetch is restarted.
+
+Signals: a handler should set a flag that is checked after `poll`. If a handler raises (anything but an `Exception`,
+which pycurl only prints), `poll` raises it; if that interrupts libcurl, all fetches in flight are cancelled.
 """
 
 from __future__ import annotations
@@ -22,20 +26,23 @@ from pathlib import Path
 
 import pycurl
 
-from orienteer.answers.answer import Fetched, Request
 from orienteer.errors import InputError
-from orienteer.fetch.open_files import room_for_connections
+from orienteer.fetch.loop_clock import LoopClock
+from orienteer.fetch.open_files import connection_limits
 from orienteer.fetch.settings import FetchSettings
 from orienteer.fetch.transfer import Transfer
 from orienteer.pages.outcome import Outcome
+from orienteer.responses.response import Request, Response
 
-# Answers that are handed out together hold no more than this, but for the last of them. The others wait as they came,
-# which is packed: they are unpacked when it is their turn.
-MAX_HANDED_OUT_BYTES = 32 << 20
+# Limit for the decoded responses that one `poll` returns (exceeded by the last of them at most). The others stay
+# compressed until the next `poll`.
+MAX_RETURNED_BYTES = 32 << 20
+
+_MAX_LOST_SHARE = 0.1  # of the connect timeout: if more was skipped by the clock, the fetch is restarted
 
 _READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 _EVENTS = {pycurl.POLL_IN: _READ, pycurl.POLL_OUT: _WRITE, pycurl.POLL_INOUT: _READ | _WRITE}
-# An error on a socket comes as both: libcurl finds out by itself what it is.
+# An error on a socket is reported as both: libcurl finds out the cause.
 _TO_CURL = {
     _READ: pycurl.CSELECT_IN,
     _WRITE: pycurl.CSELECT_OUT,
@@ -44,31 +51,32 @@ _TO_CURL = {
 
 
 class LibcurlFetcher:
-    """Fetches pages from the web, as `fetch/fetcher.py` promises it.
+    """Fetches pages from the web by the protocol in `fetch/fetcher.py`.
 
-    For more than `max_under_way` fetches at once there may be no files left.
+    More than `max_in_flight` concurrent fetches may exhaust the file descriptors.
     """
 
-    asks_web = True
+    uses_network = True
     takes_secrets = True
 
     def __init__(self, settings: FetchSettings | None = None) -> None:
         self.settings = settings or FetchSettings()
         if self.settings.ca_file is not None and not Path(self.settings.ca_file).is_file():
             raise InputError(f"ca_file is {self.settings.ca_file!r}; there is no such file")
-        self.max_under_way, self._max_idle = room_for_connections()
+        self.max_in_flight, self._max_idle = connection_limits()
         self._cookies: pycurl.CurlShare | None = None
         if self.settings.cookies:
             self._cookies = pycurl.CurlShare()
             self._cookies.setopt(pycurl.SH_SHARE, pycurl.LOCK_DATA_COOKIE)
-        self._under_way: dict[pycurl.Curl, Transfer] = {}
-        self._ended: deque[tuple[Transfer, int, str]] = deque()  # with libcurl's code and message
-        self._done: list[Fetched] = []
+        self._clock = LoopClock()
+        self._in_flight: dict[pycurl.Curl, Transfer] = {}  # in the order in which they were started
+        self._finished: deque[tuple[Transfer, int, str]] = deque()  # with libcurl's code and message
+        self._done: list[Response] = []
         self._selector = selectors.DefaultSelector()
         self._watched: dict[int, int] = {}  # events by socket, 0: none
-        self._wakes: list[int] = []  # descriptors
+        self._wake_descriptors: list[int] = []
         self._is_woken = False
-        # libcurl's wishes when to be called: a built-in function as the callback cannot be interrupted.
+        # libcurl's next timer. The callback is a built-in function, which signal handlers cannot interrupt.
         self._timer_ms: deque[int] = deque(maxlen=1)
         self._due = math.inf
         self._multi = self._new_multi()
@@ -78,83 +86,85 @@ class LibcurlFetcher:
             raise InputError(f"libcurl does not accept the fetch settings: {error.args[-1]}") from None
 
     @property
-    def n_under_way(self) -> int:
-        """Fetches started and not yet handed out by `poll`."""
-        return len(self._under_way) + len(self._ended) + len(self._done)
+    def n_in_flight(self) -> int:
+        """Fetches started and not returned by `poll` yet."""
+        return len(self._in_flight) + len(self._finished) + len(self._done)
 
     def start(self, request: Request) -> None:
-        """Begin a fetch; it goes on in `poll`."""
+        """Begin a fetch, which proceeds in `poll`."""
         transfer = self._idle.pop() if self._idle else Transfer(self.settings, self._cookies)
         try:
             transfer.begin(request)
         except (pycurl.error, ValueError) as error:
             self._done.append(transfer.failed(Outcome.NO_ADDRESS, f"libcurl does not accept the URL: {error}"))
-            self._put_back(transfer)
+            self._release(transfer)
             return
         forbidden = transfer.refused_address()
         if forbidden is not None:
             self._done.append(transfer.failed(Outcome.FORBIDDEN_ADDRESS, forbidden))
-            self._put_back(transfer)
+            self._release(transfer)
             return
-        self._under_way[transfer.curl] = transfer
+        self._in_flight[transfer.curl] = transfer
+        transfer.started_by_loop_s = self._clock.advance()
+        transfer.skipped_then_s = self._clock.skipped_s
         try:
             self._multi.add_handle(transfer.curl)
         except pycurl.error:
-            self._start_over()
-        self._note_timer()
+            self._reset()
+        self._update_timer()
 
-    def poll(self, timeout_s: float) -> list[Fetched]:
-        """What is finished, once there is something, or after this time."""
+    def poll(self, timeout_s: float) -> list[Response]:
+        """Return finished responses, as soon as there are any, at the latest after this time."""
         until = time.monotonic() + timeout_s
         self._is_woken = False
         self._drive(0.0)
-        while not self._done and not self._ended and not self._is_woken:
+        while not self._done and not self._finished and not self._is_woken:
             left_s = until - time.monotonic()
             if left_s <= 0:
                 break
             self._drive(left_s)
-        self._unpack(MAX_HANDED_OUT_BYTES)
+        self._decode(MAX_RETURNED_BYTES)
         done, self._done = self._done, []
         return done
 
     def wake_on(self, descriptor: int) -> None:
-        """From now on `poll` returns early when there is something to be read here."""
-        self._wakes.append(descriptor)
+        """Make `poll` return early when this descriptor is readable."""
+        self._wake_descriptors.append(descriptor)
         self._selector.register(descriptor, _READ)
 
-    def _unpack(self, max_bytes: int) -> None:
-        """Make answers of what has ended, until they hold so much."""
+    def _decode(self, max_bytes: int) -> None:
+        """Decode finished transfers into responses, up to this size."""
         n_bytes = 0
-        while self._ended and n_bytes < max_bytes:
-            transfer, code, message = self._ended.popleft()
-            answer = transfer.finished(code, message)
-            n_bytes += len(answer.body) + (len(answer.content) if answer.content is not answer.body else 0)
-            self._done.append(answer)
-            self._put_back(transfer)
+        while self._finished and n_bytes < max_bytes:
+            transfer, code, message = self._finished.popleft()
+            response = transfer.finished(code, message)
+            n_bytes += len(response.body) + (len(response.content) if response.content is not response.body else 0)
+            self._done.append(response)
+            self._release(transfer)
 
     def cancel(self) -> None:
-        """Break off all fetches under way; `poll` reports them as cancelled."""
-        while self._under_way:
-            curl, transfer = self._under_way.popitem()
+        """Abort all fetches in flight; `poll` returns them as cancelled."""
+        while self._in_flight:
+            curl, transfer = self._in_flight.popitem()
             with contextlib.suppress(pycurl.error):
                 self._multi.remove_handle(curl)
             self._done.append(transfer.failed(Outcome.CANCELLED, ""))
-            self._put_back(transfer)
+            self._release(transfer)
 
-    def _put_back(self, transfer: Transfer) -> None:
-        """For the next fetch; but a handle that was told secrets is not used again."""
+    def _release(self, transfer: Transfer) -> None:
+        """Reuse a handle for the next fetch, unless it has sent secrets."""
         if transfer.has_sent_secrets:
             transfer.close()
         else:
             self._idle.append(transfer)
 
     def close(self) -> None:
-        """Break off what is under way and close all connections."""
+        """Cancel, and close all connections."""
         self.cancel()
         self._multi.close()
-        for transfer in (*self._idle, *(ended[0] for ended in self._ended)):
+        for transfer in (*self._idle, *(ended[0] for ended in self._finished)):
             transfer.close()
-        self._ended.clear()
+        self._finished.clear()
         self._idle.clear()
         if self._cookies is not None:
             self._cookies.close()
@@ -173,60 +183,89 @@ class LibcurlFetcher:
         multi.setopt(pycurl.M_MAXCONNECTS, self._max_idle)
         return multi
 
-    def _start_over(self) -> None:
-        """After an exception in the midst of things, libcurl may have given up for good."""
+    def _reset(self) -> None:
+        """Replace the multi handle: after an exception in a callback it may be unusable."""
         self.cancel()
         self._multi.close()
         self._selector.close()
         self._watched.clear()
         self._selector, self._multi = selectors.DefaultSelector(), self._new_multi()
-        for descriptor in self._wakes:
+        for descriptor in self._wake_descriptors:
             self._selector.register(descriptor, _READ)
 
     def _drive(self, wait_s: float) -> None:
-        """Wait for sockets and timers, let libcurl do what there is to do, and take in what is finished."""
-        now = time.monotonic()
-        ready = self._selector.select(max(0.0, min(wait_s, self._due - now)))
-        n_running = len(self._under_way)
+        """Wait for sockets and timers, let libcurl process them, and collect finished transfers."""
+        wait_s = max(0.0, min(wait_s, self._due - time.monotonic(), self._next_timeout_s()))
+        ready = self._selector.select(wait_s)
+        self._clock.advance(wait_s)
+        n_running = len(self._in_flight)
         try:
-            if self._due <= time.monotonic():
-                self._due = math.inf
-                n_running = self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)[1]
             for key, events in ready:
-                if key.fd in self._wakes:
+                if key.fd in self._wake_descriptors:
                     self._is_woken = True
                     continue
                 n_running = self._multi.socket_action(key.fd, _TO_CURL[events])[1]
-            if n_running < len(self._under_way):
-                self._take_in()
-            self._note_timer()
+            if self._due <= time.monotonic():
+                self._due = math.inf
+                n_running = self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)[1]
+            if n_running < len(self._in_flight):
+                self._collect_finished()
+            self._expire()
+            self._update_timer()
         except pycurl.error:
-            self._start_over()
+            self._reset()
         except BaseException:
-            self._start_over()
+            self._reset()
             raise
 
-    def _take_in(self) -> None:
+    def _next_timeout_s(self) -> float:
+        """Return the seconds until the oldest fetch times out."""
+        for transfer in self._in_flight.values():
+            return transfer.started_by_loop_s + self.settings.timeout_s - self._clock.now
+        return math.inf
+
+    def _expire(self) -> None:
+        """Abort the fetches that have timed out."""
+        while self._in_flight and self._next_timeout_s() <= 0:
+            curl = next(iter(self._in_flight))
+            self._finish(curl, pycurl.E_OPERATION_TIMEDOUT, self._in_flight[curl].timeout_message)
+
+    def _collect_finished(self) -> None:
         n_left = 1
         while n_left:
             n_left, succeeded, failed = self._multi.info_read()
             for curl in succeeded:
                 self._finish(curl, 0, "")
             for curl, code, message in failed:
-                self._finish(curl, code, message)
+                if not self._retry_connect(curl, code):
+                    self._finish(curl, code, message)
 
     def _finish(self, curl: pycurl.Curl, code: int, message: str) -> None:
-        transfer = self._under_way.pop(curl)
+        transfer = self._in_flight.pop(curl)
         self._multi.remove_handle(curl)
-        self._ended.append((transfer, code, message))
+        self._finished.append((transfer, code, message))
 
-    def _note_timer(self) -> None:
+    def _retry_connect(self, curl: pycurl.Curl, code: int) -> bool:
+        """Restart a fetch whose connect timeout expired while `poll` was not called.
+
+        libcurl's own timeouts apply only to connecting, so no request was sent yet.
+        """
+        transfer, clock, timeout_s = self._in_flight[curl], self._clock, self.settings.connect_timeout_s
+        lost_much = clock.skipped_s - transfer.skipped_then_s > _MAX_LOST_SHARE * timeout_s
+        has_time = clock.now - transfer.started_by_loop_s < timeout_s
+        if code != pycurl.E_OPERATION_TIMEDOUT or not (lost_much and has_time):
+            return False
+        self._multi.remove_handle(curl)
+        self._multi.add_handle(curl)
+        return True
+
+    def _update_timer(self) -> None:
         if self._timer_ms:
             timer_ms = self._timer_ms.pop()
             self._due = math.inf if timer_ms < 0 else time.monotonic() + timer_ms / 1000
 
     def _on_socket(self, what: int, fd: int, multi: pycurl.CurlMulti, data: object) -> None:
-        """libcurl begins, changes or ends to wait for a socket."""
+        """Register, modify or unregister a socket for libcurl."""
         before, events = self._watched.get(fd, 0), _EVENTS.get(what, 0)
         if before and not events:
             self._selector.unregister(fd)

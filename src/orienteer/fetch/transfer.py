@@ -1,7 +1,7 @@
-"""One libcurl handle, used for one fetch after the other, and what it receives.
+"""A libcurl handle that is reused for one fetch after the other, and the response it receives.
 
-What never changes is set once, when the handle is made. libcurl hands over header lines and pieces of the body; they
-are counted as they come, and the transfer is broken off as soon as it is clear that the page is not wanted.
+Constant options are set once, when the handle is created. libcurl passes header lines and pieces of the body to
+callbacks, which count them and abort the transfer as soon as the page is known to be too large or of another type.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from functools import cache
 
 import pycurl
 
-from orienteer.answers.answer import Fetched, Request, media_type, outcome_of, unpacked_content
-from orienteer.answers.headers import Headers
-from orienteer.answers.secrets import Secrets, origin_of
 from orienteer.fetch.addresses import forbidden_reason, literal_address
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
+from orienteer.responses.headers import Headers
+from orienteer.responses.response import Request, Response, media_type, outcome_of, unpacked_content
+from orienteer.responses.secrets import Secrets, origin_of
 
 MAX_HEADERS = 1000
-_DECIDING_BYTES = 64  # of a content
+_DECIDING_BYTES = 64  # of the content, to recognize a document
 
 _BUFFER_BYTES = 64 << 10
 _NO_HEADERS = Headers()
@@ -31,10 +31,10 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f]+")
 _PROTOCOLS = {1: "http/1.0", 2: "http/1.1", 3: "h2", 30: "h3"}
 
 # Options of libcurl that pycurl has no names for.
-_SUPPRESS_CONNECT_HEADERS = 265  # what a proxy says before the page's server does
+_SUPPRESS_CONNECT_HEADERS = 265  # the headers of a proxy's response to CONNECT
 _DISALLOW_USERNAME_IN_URL = 278
 
-# Accept is what browsers send. The encodings are those that answers/body.py unpacks; libcurl is not to know of them.
+# Accept is what browsers send. The encodings are those that responses/body.py decodes; libcurl must not decode them.
 _REQUEST_HEADERS = (
     "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
     "Accept-Encoding: gzip, deflate, br, zstd",
@@ -61,24 +61,27 @@ _FAILURES = {
 }
 
 
-class _HandedOver(socket.socket):
-    """A socket that pycurl duplicates; ours is closed as soon as nobody holds it."""
+class _DuplicatedSocket(socket.socket):
+    """A socket that pycurl duplicates; ours is closed when it is garbage collected."""
 
     def __del__(self) -> None:
         self.close()
 
 
 class Transfer:
-    """A libcurl handle and the fetch it is used for now."""
+    """A libcurl handle and its current fetch."""
 
     def __init__(self, settings: FetchSettings, cookies: pycurl.CurlShare | None) -> None:
         self._settings = settings
         self._headers_to_send = [*_REQUEST_HEADERS, f"Accept-Language: {settings.accept_language}"]
         self._sends_more_headers = False
-        self.has_sent_secrets = False  # then it is used for nothing else
+        self._method = "GET"
+        self.has_sent_secrets = False  # then it is not reused
+        self.started_by_loop_s = 0.0  # start of the fetch, by the LoopClock of the fetcher
+        self.skipped_then_s = 0.0  # `skipped_s` of that clock at the start
         self.curl = pycurl.Curl()
         self._set_options()
-        self._set_way()
+        self._set_route()
         if cookies is not None:
             self.curl.setopt(pycurl.SHARE, cookies)
             self.curl.setopt(pycurl.COOKIEFILE, "")  # no file: cookies in memory
@@ -87,7 +90,7 @@ class Transfer:
         self.curl.close()
 
     def begin(self, request: Request) -> None:
-        """Make ready for a request. What libcurl does not accept is a pycurl.error or ValueError."""
+        """Prepare the handle for a request. Raises pycurl.error or ValueError if libcurl does not accept it."""
         self._request = request
         self._started_at = time.time()
         self._started = time.monotonic()
@@ -95,26 +98,35 @@ class Transfer:
         self._lines: list[bytes] = []
         self._n_header_bytes = 0
         self._status = 0
-        self._headers: Headers | None = None  # None: they have not ended yet
+        self._headers: Headers | None = None  # None until they are complete
         self._body = bytearray()
-        self._is_cut = False
+        self._is_truncated = False
         self._refusal: tuple[Outcome, str] | None = None
         self._has_opened = False
         self._forbidden = ""
-        self._undecided = ""  # the type of an answer whose content decides whether it is wanted
+        self._undecided = ""  # the stated type while the content has to decide whether it is accepted
         if request.secrets is not None:
             self._set_secrets(request, request.secrets)
         elif request.headers or self._sends_more_headers:
             self._send_headers(request.headers)
             self._sends_more_headers = bool(request.headers)
+        if request.method != self._method:
+            self._set_method(request.method)
         self.curl.setopt(pycurl.URL, request.url)
+
+    def _set_method(self, method: str) -> None:
+        self._method = method
+        if method == "GET":
+            self.curl.unsetopt(pycurl.CUSTOMREQUEST)
+        else:
+            self.curl.setopt(pycurl.CUSTOMREQUEST, method)
 
     def _set_secrets(self, request: Request, secrets: Secrets) -> None:
         if origin_of(request.url) != secrets.origin:
-            raise ValueError(f"what is meant for {secrets.origin} goes nowhere else")
+            raise ValueError(f"the secrets are for {secrets.origin} only")
         self.has_sent_secrets = True
         self._send_headers((*request.headers, *secrets.headers))
-        self.curl.setopt(pycurl.HEADEROPT, pycurl.HEADER_SEPARATE)  # a proxy is not to see them
+        self.curl.setopt(pycurl.HEADEROPT, pycurl.HEADER_SEPARATE)  # not sent to a proxy
         if secrets.form is not None:
             self.curl.setopt(pycurl.POST, 1)
             self.curl.setopt(pycurl.COPYPOSTFIELDS, secrets.form)
@@ -125,42 +137,48 @@ class Transfer:
                 self.curl.setopt(pycurl.KEYPASSWD, secrets.key_password)
 
     def _send_headers(self, headers: tuple[tuple[str, str], ...]) -> None:
-        """These, and those that are sent with every request, unless they have the same name."""
+        """Set these headers, and the default headers with other names."""
         more = [f"{name}: {_CONTROLS.sub(' ', value)}" for name, value in headers]
         named = {line.partition(":")[0].lower() for line in more}
         own = [line for line in self._headers_to_send if line.partition(":")[0].lower() not in named]
         self.curl.setopt(pycurl.HTTPHEADER, [_header_bytes(line) for line in own + more])
 
+    @property
+    def timeout_message(self) -> str:
+        """The error message for a fetch that timed out."""
+        elapsed_ms = round(1000 * (time.monotonic() - self._started))
+        return f"Operation timed out after {elapsed_ms} milliseconds with {len(self._body)} bytes received"
+
     def refused_address(self) -> str | None:
-        """With a proxy no connection goes to the page's own address: what can be checked is the URL."""
+        """Return why a URL is refused with a proxy: no address is resolved here, so only a literal one is checked."""
         if self._settings.proxy is None or self._settings.allow_private:
             return None
         address = literal_address(self._request.url)
         reason = None if address is None else forbidden_reason(address)
         return None if reason is None else f"{address} is {reason}"
 
-    def failed(self, outcome: Outcome, detail: str) -> Fetched:
-        """The fetch ended without an answer."""
+    def failed(self, outcome: Outcome, detail: str) -> Response:
+        """Return the response for a fetch that ended without one."""
         duration_s = time.monotonic() - self._started
         detail = _one_line(detail)
-        return Fetched(self._request, outcome, started_at=self._started_at, duration_s=duration_s, detail=detail)
+        return Response(self._request, outcome, started_at=self._started_at, duration_s=duration_s, detail=detail)
 
-    def finished(self, code: int, message: str) -> Fetched:
-        """What came of the fetch, by libcurl's code and message (0 and "" when it found nothing wrong)."""
+    def finished(self, code: int, message: str) -> Response:
+        """Return the response, given libcurl's code and message (0 and "" without an error)."""
         headers = self._headers or _NO_HEADERS
         if self._undecided:
             self._decide(is_all=True)
-        outcome, detail = self._judged(code, message)
-        is_kept = code == 0 or self._is_cut or outcome in _BY_STATUS
-        body = bytes(self._body) if is_kept and not self._refusal else b""
-        self._body = bytearray()  # a handle that waits for its next fetch holds nothing of the last one
+        outcome, detail = self._outcome(code, message)
+        has_body = code == 0 or self._is_truncated or outcome in _BY_STATUS
+        body = bytes(self._body) if has_body and not self._refusal else b""
+        self._body = bytearray()  # release the memory while the handle is idle
         max_bytes = self._settings.max_bytes(media_type(headers), self._settings.max_decoded_bytes)
-        if self._request.is_part:
+        if self._request.is_asset:
             max_bytes = max(max_bytes, self._max_body_bytes)
-        content, outcome, trouble = unpacked_content(body, headers, outcome, max_bytes)
-        detail = trouble or detail
+        content, outcome, problem = unpacked_content(body, headers, outcome, max_bytes)
+        detail = problem or detail
         raw_headers = b"".join(self._lines) if self._headers is not None else b""
-        return Fetched(
+        return Response(
             request=self._request,
             outcome=outcome,
             status=self._status,
@@ -176,15 +194,15 @@ class Transfer:
             detail=_one_line(detail) if detail else "",
         )
 
-    def _judged(self, code: int, message: str) -> tuple[Outcome, str]:
+    def _outcome(self, code: int, message: str) -> tuple[Outcome, str]:
         if self._refusal is not None:
             return self._refusal
-        if self._headers is not None and (code == 0 or self._is_cut or self._status >= 300):
-            # A redirect or an error is known by its status, whatever becomes of its body.
+        if self._headers is not None and (code == 0 or self._is_truncated or self._status >= 300):
+            # The status of a redirect or an error is enough; the body may be incomplete.
             outcome = outcome_of(self._status, self._headers, self._request.url)
             if outcome is Outcome.BROKEN:
                 message = message or f"status {self._status} that leads nowhere"
-            return outcome, "the body is cut" if self._is_cut else message
+            return outcome, "the body is truncated" if self._is_truncated else message
         if self._forbidden and not self._has_opened:
             return Outcome.FORBIDDEN_ADDRESS, self._forbidden
         return _FAILURES.get(code, Outcome.BROKEN), message or pycurl.easy_strerror(code)
@@ -200,7 +218,6 @@ class Transfer:
         set_option(pycurl.HTTP_VERSION, version)
         set_option(pycurl.USERAGENT, settings.user_agent)
         set_option(pycurl.HTTPHEADER, self._headers_to_send)
-        set_option(pycurl.TIMEOUT_MS, int(settings.timeout_s * 1000))
         set_option(pycurl.CONNECTTIMEOUT_MS, int(settings.connect_timeout_s * 1000))
         set_option(pycurl.DNS_CACHE_TIMEOUT, int(settings.dns_cache_s))
         set_option(pycurl.BUFFERSIZE, _BUFFER_BYTES)
@@ -220,8 +237,8 @@ class Transfer:
             else:
                 set_option(option, path)
 
-    def _set_way(self) -> None:
-        """How connections are made. Proxies that environment variables name are not used."""
+    def _set_route(self) -> None:
+        """Set the options for connections. Proxies in environment variables are ignored."""
         settings, set_option = self._settings, self.curl.setopt
         set_option(pycurl.PROXY, settings.proxy or "")
         set_option(pycurl.NOPROXY, "")
@@ -231,19 +248,19 @@ class Transfer:
         if settings.connect_to is None and settings.proxy is None and not settings.allow_private:
             set_option(pycurl.OPENSOCKETFUNCTION, self._on_open)
 
-    def _on_open(self, purpose: int, address: pycurl.CurlSockAddr) -> _HandedOver | int:
-        """libcurl is about to connect to this address: after DNS, and for each address of a name."""
+    def _on_open(self, purpose: int, address: pycurl.CurlSockAddr) -> _DuplicatedSocket | int:
+        """Check an address that libcurl is about to connect to: after DNS, for each address of a name."""
         reason = forbidden_reason(address.addr[0])
         if reason is not None:
             self._forbidden = f"{address.addr[0]} is {reason}"
             return pycurl.SOCKET_BAD  # type: ignore[no-any-return]
         self._has_opened = True
         try:
-            return _HandedOver(address.family, address.socktype, address.protocol)
-        except OSError:  # no file descriptors left: the connection fails like any other
+            return _DuplicatedSocket(address.family, address.socktype, address.protocol)
+        except OSError:  # no file descriptors left: fails like an unreachable host
             return pycurl.SOCKET_BAD  # type: ignore[no-any-return]
 
-    # The callbacks return None to go on, and 0 (bytes taken) to break off.
+    # The callbacks return None to continue, and 0 (bytes consumed) to abort.
 
     def _on_header(self, line: bytes) -> int | None:
         self._n_header_bytes += len(line)
@@ -252,7 +269,7 @@ class Transfer:
         if self._headers is not None:
             if self._status >= 200:
                 return None  # a trailer
-            self._lines, self._headers = [], None  # 1xx was a word in advance; this is the answer
+            self._lines, self._headers = [], None  # the previous headers were an interim (1xx) response
         self._lines.append(line)
         return self._on_headers_end() if line in (b"\r\n", b"\n") else None
 
@@ -263,9 +280,9 @@ class Transfer:
         if not 200 <= self._status < 300:
             return None
         kind = media_type(headers)
-        takes_all = self._request.any_type or self._request.is_part
-        if not takes_all and not self._settings.wants(kind):
-            if not self._settings.may_want(kind) or headers.get("content-encoding"):
+        takes_all = self._request.any_type or self._request.is_asset
+        if not takes_all and not self._settings.accepts(kind):
+            if not self._settings.may_accept(kind) or headers.get("content-encoding"):
                 return self._refuse(Outcome.UNWANTED_TYPE, kind)
             self._undecided = kind
         if not self._request.any_type and self._request.max_body_bytes is None:
@@ -276,22 +293,22 @@ class Transfer:
         return None
 
     def _on_body(self, data: bytes) -> int | None:
-        room = self._max_body_bytes - len(self._body)
-        if len(data) <= room:
+        n_left = self._max_body_bytes - len(self._body)
+        if len(data) <= n_left:
             self._body += data
             return self._decide() if self._undecided else None
         if self._status < 300 and not self._request.any_type:
             return self._refuse(Outcome.TOO_LARGE, f"a body of more than {self._max_body_bytes:,} bytes")
-        self._body += data[:room]  # of an error, of a robots.txt, the beginning is enough
-        self._is_cut = True
+        self._body += data[:n_left]  # for errors and robots.txt the beginning is enough
+        self._is_truncated = True
         return 0
 
     def _decide(self, is_all: bool = False) -> int | None:
-        """By the first bytes, whether what a server calls binary data is a document; a few are waited for."""
+        """Decide by the first bytes whether binary data is a document; waits for enough bytes."""
         if len(self._body) < _DECIDING_BYTES and not is_all:
             return None
         kind, self._undecided = self._undecided, ""
-        if self._settings.wants_content(kind, bytes(self._body[:_DECIDING_BYTES])):
+        if self._settings.accepts_content(kind, bytes(self._body[:_DECIDING_BYTES])):
             return None
         return self._refuse(Outcome.UNWANTED_TYPE, kind)
 
@@ -300,20 +317,20 @@ class Transfer:
         return 0
 
 
-# Outcomes that are known by the status: their bodies are kept even where they did not come to their end.
+# For these outcomes an incomplete body is kept.
 _BY_STATUS = frozenset((Outcome.REDIRECT, Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR, Outcome.SLOW_DOWN))
 
 
 @cache
 def _certificates() -> tuple[str | None, str | None]:
-    """The file and the folder of the certificates that this machine trusts."""
-    # libcurl in a wheel would look where the machine that built it had them.
+    """Return the file and the folder with the trusted certificates of this machine."""
+    # A libcurl from a wheel would use the paths of the machine that built it.
     paths = ssl.get_default_verify_paths()
     return paths.cafile, paths.capath
 
 
 def _header_bytes(line: str) -> bytes:
-    # Values that came from a server, such as an ETag, go back as the bytes they were.
+    # Values from a server, such as an ETag, are sent back as the same bytes.
     try:
         return line.encode("latin-1")
     except UnicodeEncodeError:

@@ -1,10 +1,10 @@
-"""A message to an address that the user has named, by POST, signed so that the receiver can check who sent it.
+"""Deliver a webhook: a POST request, signed so that the receiver can verify the sender.
 
-    X-Orienteer-Signature: sha256=HEX     HMAC-SHA256 of the body, with the secret that both have
-    X-Orienteer-Delivery: ID              the same when a message is sent again
+    X-Orienteer-Signature: sha256=HEX     HMAC-SHA256 of the body with the shared secret
+    X-Orienteer-Delivery: ID              the same for all attempts of a delivery
 
-Three tries, with growing pauses. A redirect is not followed, and what a crawl must not connect to is refused here, too:
-the address may have been typed into a page by somebody else. Any 2xx is a receipt.
+There are three attempts with increasing pauses. Redirects are not followed, and private addresses are refused as in a
+crawl, because the URL may come from another user of the web interface. Any 2xx status confirms the delivery.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from orienteer.answers.answer import Fetched, Request
-from orienteer.answers.secrets import Secrets, origin_of
 from orienteer.errors import InputError
 from orienteer.fetch.addresses import forbidden_reason, literal_address
 from orienteer.fetch.libcurl import LibcurlFetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
+from orienteer.responses.response import Request, Response
+from orienteer.responses.secrets import Secrets, origin_of
 from orienteer.url import canonical_url
 from orienteer.wording import plain
 
 SIGNATURE, DELIVERY = "X-Orienteer-Signature", "X-Orienteer-Delivery"
-PAUSES_S = (2.0, 10.0)  # before the second try and the third
+PAUSES_S = (2.0, 10.0)  # before the second and the third attempt
 TIMEOUT_S = 20.0
 _MAX_ANSWER_BYTES = 4096
 _POLL_S = 1.0
-_HOPELESS = (Outcome.FORBIDDEN_ADDRESS, Outcome.REDIRECT)  # the next try would end in the same
+_PERMANENT = (Outcome.FORBIDDEN_ADDRESS, Outcome.REDIRECT)  # another attempt would fail in the same way
 
 
 @dataclass(frozen=True, repr=False)
 class Webhook:
-    """Where to send messages, and the secret that they are signed with; without one they are not.
+    """A URL, and the secret for signatures; without one messages are not signed.
 
-    The address may hold a secret as well: it is not shown.
+    The URL may contain a secret as well, so the `repr` contains only its origin.
     """
 
     url: str
@@ -48,16 +48,16 @@ class Webhook:
         expect_webhook(self.url, self.allow_private)
 
     @property
-    def place(self) -> str:
-        """Where it leads, without what may be secret in it."""
+    def origin(self) -> str:
+        """The origin of the URL, which is safe to print."""
         return origin_of(self.url)
 
     def __repr__(self) -> str:
-        return f"<Webhook at {self.place}>"
+        return f"<Webhook at {self.origin}>"
 
 
 def expect_webhook(url: str, allow_private: bool = False) -> None:
-    """Refuse an address that cannot be one, or that names a forbidden address by itself; the rest DNS will tell."""
+    """Raise an InputError for an invalid URL or a forbidden literal address; names are checked after DNS."""
     canonical = canonical_url(url) if url.startswith(("http://", "https://")) else None
     if canonical is None or "@" in origin_of(url):
         raise InputError(f"the webhook is {plain(url, 100)!r}; it must be an http or https address without a password")
@@ -76,7 +76,7 @@ def signature(secret: bytes, body: bytes) -> str:
 
 
 def send(webhook: Webhook, body: bytes, delivery: str, pause: Callable[[float], None] = time.sleep) -> str | None:
-    """Send JSON; None when it was received, or else why not, in one line."""
+    """Send JSON; returns None if it was received, else the error in one line."""
     headers = [("Content-Type", "application/json"), ("Accept", "*/*"), ("Expect", ""), (DELIVERY, delivery)]
     if webhook.secret:
         headers.append((SIGNATURE, signature(webhook.secret, body)))
@@ -87,19 +87,19 @@ def send(webhook: Webhook, body: bytes, delivery: str, pause: Callable[[float], 
     settings = FetchSettings(timeout_s=TIMEOUT_S, allow_private=webhook.allow_private)
     with LibcurlFetcher(settings) as fetcher:
         for wait_s in (*PAUSES_S, None):
-            answer = _asked(fetcher, request)
-            if 200 <= answer.status < 300:
+            response = _fetch(fetcher, request)
+            if 200 <= response.status < 300:
                 return None
-            if wait_s is None or answer.outcome in _HOPELESS:
+            if wait_s is None or response.outcome in _PERMANENT:
                 break
             pause(wait_s)
-    what = f"http {answer.status}" if answer.status else answer.reason
-    return f"{what} from {webhook.place}" + (f" ({answer.detail})" if answer.detail else "")
+    what = f"http {response.status}" if response.status else response.reason
+    return f"{what} from {webhook.origin}" + (f" ({response.detail})" if response.detail else "")
 
 
-def _asked(fetcher: LibcurlFetcher, request: Request) -> Fetched:
+def _fetch(fetcher: LibcurlFetcher, request: Request) -> Response:
     fetcher.start(request)
     while True:
-        answers = fetcher.poll(_POLL_S)
-        if answers:
-            return answers[0]
+        responses = fetcher.poll(_POLL_S)
+        if responses:
+            return responses[0]

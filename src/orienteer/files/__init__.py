@@ -1,1 +1,1 @@
-"""Files that are written as a whole, and compressed files."""
+"""Atomic, durable, private, signed and compressed files."""

@@ -10,9 +10,9 @@ from pathlib import Path
 
 @contextmanager
 def replaced(path: Path) -> Iterator[Path]:
-    """A name to write to, which takes the place of `path` when all went well, and is gone when not.
+    """Yield a path to write to, which replaces `path` on success, and is deleted on an error.
 
-    It ends like `path`, for libraries that look at endings. A pipe or a device is written as it is.
+    It ends like `path`, for libraries that check the extension. A pipe or a device is written directly.
     """
     real = path.resolve()  # a symbolic link stays one
     if real.exists() and not real.is_file():

@@ -1,4 +1,4 @@
-"""Text files that may be compressed: .gz and .zst are told by the name.
+"""Text files that may be compressed, by the extensions .gz and .zst.
 
 Blocks are of bounded size however well the file is packed, and a stream that ends in the middle is an error.
 """
@@ -25,7 +25,7 @@ BLOCK_BYTES = 1 << 23
 
 
 def byte_blocks(path: Path, progress: Progress = silent) -> Iterator[bytes]:
-    """The file's decompressed bytes, block by block; progress is counted in bytes of the file as it lies on disk."""
+    """Yield the file's decompressed bytes, block by block; progress counts bytes of the file on disk."""
     size = path.stat().st_size
     with path.open("rb") as raw:
         try:
@@ -47,7 +47,7 @@ def _plain(raw: BinaryIO, name: str) -> BinaryIO:
 
 @contextmanager
 def byte_writer(path: Path, name: str) -> Iterator[BinaryIO]:
-    """A stream to write to `path`, compressed as the ending of `name` says."""
+    """Yield a stream to write to `path`, compressed by the extension of `name`."""
     with path.open("wb") as raw:
         if name.lower().endswith(".gz"):
             # No time stamp: the same graph gives the same file.
@@ -61,7 +61,7 @@ def byte_writer(path: Path, name: str) -> Iterator[BinaryIO]:
 
 
 def text_of(path: Path, name: str, absent: str) -> str:
-    """A text file as a whole. What is wrong is an InputError about `name`; `absent` is said where there is no file."""
+    """Read a whole text file. An error is an InputError about `name`, with the text `absent` if there is no file."""
     try:
         return b"".join(byte_blocks(path)).decode("utf-8-sig")
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Files that are still there after the power failed."""
+"""Files that survive a power failure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from orienteer.files.plain import replaced_inside
 
 
 def write_durably(path: Path, text: str) -> None:
-    """The file holds the old text or the new one, whatever happens in between."""
+    """Replace a file so that it has either the old or the new text, even after a crash."""
     with replaced_inside(path) as new, new.open("w", encoding="utf-8") as file:
         file.write(text)
         file.flush()

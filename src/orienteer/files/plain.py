@@ -1,8 +1,8 @@
-"""Files inside a folder that may come from a stranger are opened to be written only where they are plain files.
+"""Safe writes inside an untrusted folder: only plain files are opened for writing.
 
-A link would lead the writing elsewhere: to a start file of the shell, say. So no link is followed inside such a folder,
-neither symbolic ones nor hard ones, whose file has another name elsewhere; a pipe or a device is no place to write to,
-either. The folder itself may be reached by a link: the user has typed that.
+A link would redirect the write, to a start file of the shell, say. So no link is followed inside such a folder, neither
+symbolic nor hard ones (files with another name); pipes and devices are not written to, either. The path of the folder
+itself may contain links, as the user has typed it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ADVICE = "nothing is written through links in a crawl folder"
 
 
 def open_plain(path: Path, flags: int, mode: int = 0o666) -> int:
-    """A descriptor of a plain file that has no other name; `flags` as for os.open. Anything else is refused."""
+    """Open a plain file that has no other name and return its descriptor; `flags` as for os.open."""
     expect_plain(path, alone=True)
     try:
         descriptor = os.open(path, flags & ~os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode)
@@ -37,7 +37,7 @@ def open_plain(path: Path, flags: int, mode: int = 0o666) -> int:
 
 
 def expect_plain(path: Path, alone: bool) -> None:
-    """Refuse what is neither a file nor a folder, or is a link; with `alone` a file with another name, too."""
+    """Refuse links and special files; with `alone` also a file with another name (a hard link)."""
     with suppress(FileNotFoundError):
         _expect(path, path.lstat(), alone)
 
@@ -46,10 +46,10 @@ def expect_plain_folder(folder: Path, alone: bool, inner: frozenset[str] = froze
     """Refuse a folder with anything in it that is not plain, or in one of its `inner` folders."""
     try:
         with os.scandir(folder) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)
+            status = sorted(entries, key=lambda entry: entry.name)
     except (FileNotFoundError, NotADirectoryError):
         return
-    for entry in found:
+    for entry in status:
         path = folder / entry.name
         expect_plain(path, alone)
         if entry.name in inner and entry.is_dir(follow_symlinks=False):
@@ -75,9 +75,9 @@ def make_plain_folder(path: Path) -> None:
 
 @contextmanager
 def replaced_inside(path: Path) -> Iterator[Path]:
-    """A name to write to, which takes the place of `path` when all went well, and is gone when not.
+    """Yield a path to write to, which replaces `path` on success, and is deleted on an error.
 
-    As `atomic.replaced`, for a file inside a folder of strangers: whatever stands at `path` is never written to.
+    As `atomic.replaced`, for a file inside an untrusted folder: the old file at `path` is never written to.
     """
     new = path.with_name(f".new-{os.getpid()}-{path.name}")
     new.unlink(missing_ok=True)
@@ -89,10 +89,10 @@ def replaced_inside(path: Path) -> Iterator[Path]:
         new.unlink(missing_ok=True)
 
 
-def _expect(path: Path, found: os.stat_result, alone: bool) -> None:
-    if stat.S_ISLNK(found.st_mode):
+def _expect(path: Path, status: os.stat_result, alone: bool) -> None:
+    if stat.S_ISLNK(status.st_mode):
         raise CrawlFolderError(f"{path}: a symbolic link; {_ADVICE}")
-    if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
         raise CrawlFolderError(f"{path}: neither a file nor a folder; {_ADVICE}")
-    if alone and stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
-        raise CrawlFolderError(f"{path}: the file has another name elsewhere (a hard link); {_ADVICE}")
+    if alone and stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
+        raise CrawlFolderError(f"{path}: the file has another name (a hard link); {_ADVICE}")

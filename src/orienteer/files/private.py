@@ -1,4 +1,4 @@
-"""Files of this user that nobody else can read: where secrets may stand."""
+"""Files that only this user can read, for secrets."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _MAX_BYTES = 4 << 20
 
 
 def read_private(path: Path) -> bytes:
-    """What is in the file; InputError where others can read it, as ssh refuses such a key, or it cannot be read."""
+    """Read a private file; an InputError if others can read it (as ssh refuses such a key), or it is unreadable."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
     with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(file.fileno())
-        if stat.S_ISDIR(found.st_mode):
+        status = os.fstat(file.fileno())
+        if stat.S_ISDIR(status.st_mode):
             raise InputError(f"{path}: it is a folder")
-        if found.st_uid not in (os.geteuid(), 0):
+        if status.st_uid not in (os.geteuid(), 0):
             raise InputError(f"{path}: it belongs to another user; secrets are read from files of your own only")
-        if found.st_mode & 0o077:
+        if status.st_mode & 0o077:
             raise InputError(f"{path}: others can read it, or write it; `chmod 600 {path}` keeps its secrets")
         data = file.read(_MAX_BYTES + 1)
     if len(data) > _MAX_BYTES:
@@ -32,7 +32,7 @@ def read_private(path: Path) -> bytes:
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Put a file there that nobody else can read, in place of the old one, if there is one."""
+    """Write a file that only this user can read, replacing the old one."""
     new = path.with_name(f".new-{os.getpid()}-{path.name}")
     new.unlink(missing_ok=True)
     try:

@@ -1,7 +1,7 @@
-"""What this user has written can be told from what a stranger has: it is signed with a key that no folder holds.
+"""Signatures that distinguish this user's files from untrusted ones, with a key that is in no crawl folder.
 
 The key is made when it is needed, in `orienteer/key` of the state directory ($XDG_STATE_HOME, or ~/.local/state). Where
-no key can be kept nothing is signed, and so nothing counts as signed.
+no key can be stored nothing is signed, and so nothing counts as signed.
 """
 
 from __future__ import annotations
@@ -20,44 +20,44 @@ from orienteer.files.user_folders import state_folder
 _KEY_BYTES = 32
 
 
-def signature(purpose: str, parts: Iterable[bytes | memoryview]) -> bytes | None:
-    """The signature of some bytes, for one purpose alone; None where the user has no key and cannot have one."""
+def signature(purpose: str, chunks: Iterable[bytes | memoryview]) -> bytes | None:
+    """Return the signature of some bytes, for one purpose only; None where no key can be stored."""
     key = _key()
-    return None if key is None else _signed(key, purpose, parts)
+    return None if key is None else _signed(key, purpose, chunks)
 
 
-def is_signed(found: bytes, purpose: str, parts: Iterable[bytes | memoryview]) -> bool:
+def is_signed(signed: bytes, purpose: str, chunks: Iterable[bytes | memoryview]) -> bool:
     """Whether this user has signed these bytes for this purpose."""
     key = _key()
-    return key is not None and hmac.compare_digest(found, _signed(key, purpose, parts))
+    return key is not None and hmac.compare_digest(signed, _signed(key, purpose, chunks))
 
 
-def _signed(key: bytes, purpose: str, parts: Iterable[bytes | memoryview]) -> bytes:
-    made = hashlib.blake2b(key=key, digest_size=32, person=hashlib.blake2b(purpose.encode(), digest_size=16).digest())
-    for part in parts:
-        made.update(memoryview(part).nbytes.to_bytes(8, "little"))  # or parts could be divided otherwise
-        made.update(part)
-    return made.digest()
+def _signed(key: bytes, purpose: str, chunks: Iterable[bytes | memoryview]) -> bytes:
+    digest = hashlib.blake2b(key=key, digest_size=32, person=hashlib.blake2b(purpose.encode(), digest_size=16).digest())
+    for chunk in chunks:
+        digest.update(memoryview(chunk).nbytes.to_bytes(8, "little"))  # else another split would have the same digest
+        digest.update(chunk)
+    return digest.digest()
 
 
 def _key() -> bytes | None:
-    """Read each time: it is a small file, and it may have been made by another process just now."""
+    """Read the key each time: the file is small, and another process may have made it just now."""
     try:
         path = state_folder() / "key"
     except RuntimeError:  # there is no home
         return None
-    return _read(path) or _made(path)
+    return _read(path) or _make_key(path)
 
 
 def _read(path: Path) -> bytes | None:
-    """The key, if it is a file of this user that nobody else can read or write."""
+    """Read the key, if it is a file that only this user can read or write."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
     try:
-        found = os.fstat(descriptor)
-        is_ours = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
+        signed = os.fstat(descriptor)
+        is_ours = stat.S_ISREG(signed.st_mode) and signed.st_uid == os.geteuid() and not signed.st_mode & 0o077
         key = os.read(descriptor, _KEY_BYTES + 1) if is_ours else b""
     except OSError:
         return None
@@ -66,8 +66,8 @@ def _read(path: Path) -> bytes | None:
     return key if len(key) == _KEY_BYTES else None
 
 
-def _made(path: Path) -> bytes | None:
-    """A new key; that of another process, if it was quicker. One that is there and is not ours is left alone."""
+def _make_key(path: Path) -> bytes | None:
+    """Make a key; return that of another process if it was quicker. A file of another user is not replaced."""
     new = path.with_name(f".new-{os.getpid()}-{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

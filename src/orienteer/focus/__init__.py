@@ -1,1 +1,1 @@
-"""Topics on webs that were crawled: to compare policies, and to train them."""
+"""Crawled webs with a topic, to compare and to train policies."""

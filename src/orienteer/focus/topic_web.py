@@ -1,11 +1,11 @@
-"""A web that was crawled, as a topic sees it: how relevant its pages are, and the words that focused policies hear.
+"""A crawled web with a topic: the relevance of its pages, and the words that focused policies use.
 
-    a crawl folder             the archived pages are read; how relevant they are is known, if the topic is the crawl's
-    WARC or WACZ, or a folder  the HTML pages in it are read
-    a graph                    has no texts: for topics that need nothing but the names of pages
+    a crawl folder             archived pages are read; their relevance is stored if the topic is that of the crawl
+    WARC or WACZ, or a folder  the HTML pages are read
+    a graph                    has no texts: only for topics that need nothing but URLs
 
-Pages that are known, and of which there is no answer, are left out: nobody can say how relevant they are. Redirects and
-pages that are not there cost a fetch, as they did in the crawl, and have no relevance.
+Known pages without a response are excluded, since their relevance is unknown. Redirects and missing pages are included,
+since they cost a fetch in a crawl, too, and have no relevance.
 """
 
 from __future__ import annotations
@@ -20,16 +20,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.answers.answer import Fetched
-from orienteer.answers.meaning import meaning_of
 from orienteer.errors import InputError
 from orienteer.extract.page import Page
 from orienteer.focus.topic_words import WordsOfWeb
-from orienteer.graph.formats.warc import Answer, read_archives
+from orienteer.graph.formats.warc import ArchivedState, read_archives
 from orienteer.graph.hosts import with_hosts
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.page_names import page_named
-from orienteer.inspect.archived_page import Archived, page_reading, warn_skipped
+from orienteer.inspect.archived_page import ArchivedPosition, page_reading, warn_skipped
 from orienteer.inspect.snapshot import is_crawl_folder, web_of_crawl
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.topic_reading import LoadedTopic
@@ -38,14 +36,16 @@ from orienteer.policies.focused import LabelledWeb
 from orienteer.processes.ordered import in_order
 from orienteer.processes.pool import Failed, Opening
 from orienteer.progress import Progress, silent
+from orienteer.responses.response import Response
+from orienteer.responses.verdict import verdict_of
 from orienteer.store.database_view import DatabaseView
 from orienteer.store.folder_view import FolderView
 from orienteer.store.history import DonePages
 from orienteer.topics.labels import Labels
 from orienteer.topics.topic import PageContent, Topic
-from orienteer.warc.archived_answers import html_pages
+from orienteer.warc.archived_responses import html_pages
 from orienteer.warc.files import ArchiveFile, is_warc, warc_files
-from orienteer.warc.records import Reading
+from orienteer.warc.records import RecordCounts
 
 _PAGES_PER_BATCH = 256  # scored at a time
 
@@ -68,7 +68,7 @@ class TopicWeb:
 
     @property
     def relevance(self) -> NDArray[np.float64]:
-        """Of the pages of `web`; 0 where there is none."""
+        """The relevance of the pages of `web`; 0 for unknown."""
         assert self.web.relevance is not None
         return np.nan_to_num(self.web.relevance, nan=0.0)
 
@@ -77,7 +77,7 @@ class TopicWeb:
         return int((self.relevance >= self.threshold).sum())
 
     def page_named(self, name: str) -> int:
-        """A page of `web` by its URL, or its id in the whole."""
+        """Return a page of `web` by its URL, or by its id in `whole`."""
         page = page_named(self.whole, name)
         place = int(np.searchsorted(self.pages, page))
         if place == len(self.pages) or self.pages[place] != page:
@@ -95,9 +95,9 @@ def topic_web(
     processes: int | None = None,
     progress: Progress = silent,
 ) -> TopicWeb:
-    """The web of a crawl folder, a WARC file, a folder of them or a graph, with the words of links and of pages.
+    """Load the web of a crawl folder, a WARC file, a folder of them or a graph, with words of links and of pages.
 
-    Pages are read by this many `processes`, for which there is a sensible number; 1: none is started.
+    Pages are read by this many `processes` (None: see `processes.parallelism`); with 1, in this process.
     """
     if format is None and is_crawl_folder(path):
         return _of_crawl(path, topic, reads_links, reads_pages, processes, progress)
@@ -107,77 +107,77 @@ def topic_web(
 
 
 def _of_crawl(
-    path: Path, kept: LoadedTopic, reads_links: bool, reads_pages: bool, processes: int | None, progress: Progress
+    path: Path, loaded: LoadedTopic, reads_links: bool, reads_pages: bool, processes: int | None, progress: Progress
 ) -> TopicWeb:
-    topic = kept.topic
+    topic = loaded.topic
     with FolderView.open(path) as folder:
-        survey = folder.database
-        known = web_of_crawl(survey, progress)
-        is_answered, is_page, relevance = _facts(survey, known.pages)
-        graph, pages = _part(known.graph, is_answered)
+        database = folder.database
+        known = web_of_crawl(database, progress)
+        has_response, is_page, relevance = _page_facts(database, known.pages)
+        graph, pages = _subgraph(known.graph, has_response)
         is_page, relevance = is_page[pages], relevance[pages]
-        numbers = np.full(survey.n_urls(), -1)  # of the pages that can be read
+        numbers = np.full(database.n_urls(), -1)  # of the pages that can be read
         numbers[known.pages[pages[is_page]]] = np.flatnonzero(is_page)
         words = WordsOfWeb(graph, reads_links, reads_pages)
-        to_read = _archived_pages(folder, survey, numbers, graph, processes, progress)
-        if not topic.reads_text or kept.is_of(folder):
+        to_read = _archived_pages(folder, database, numbers, graph, processes, progress)
+        if not topic.reads_text or loaded.is_of(folder):
             if not topic.reads_text:
-                relevance = _by_names(topic, graph, is_page)
-            _read(to_read, words, None, graph, relevance)
+                relevance = _relevance_by_url(topic, graph, is_page)
+            _score_and_collect(to_read, words, None, graph, relevance)
         else:
             relevance = np.where(is_page, 0.0, np.nan)
-            _expect_texts(_read(to_read, words, topic, graph, relevance), path, topic)
+            _expect_texts(_score_and_collect(to_read, words, topic, graph, relevance), path, topic)
         n_seeds = len(CrawlPlan.of_folder(folder).crawl.seeds)
     seeds = np.flatnonzero(known.pages[pages] < n_seeds)  # they have the first ids
     return TopicWeb(known.graph, pages, LabelledWeb(graph, relevance, words.text()), seeds, topic.threshold)
 
 
-def _facts(
-    survey: DatabaseView, pages: NDArray[np.int64]
+def _page_facts(
+    database: DatabaseView, pages: NDArray[np.int64]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64]]:
-    """Of these pages of a crawl: whether there was an answer, whether that was a page, its relevance as kept or NaN."""
-    is_answered, is_page = np.zeros((2, survey.n_urls()), np.bool_)
-    relevance = np.full(survey.n_urls(), np.nan)
-    for events in survey.pages_after():
+    """Return for these pages of a crawl: is there a response, is it a page, and its stored relevance or NaN."""
+    has_response, is_page = np.zeros((2, database.n_urls()), np.bool_)
+    relevance = np.full(database.n_urls(), np.nan)
+    for events in database.pages_after():
         if isinstance(events, DonePages):
-            is_answered[events.pages] = events.states != PageState.BLOCKED
-            found = (events.states == PageState.FETCHED) & (events.redirects < 0)
-            is_page[events.pages] = found
-            relevance[events.pages] = np.where(found, events.relevance, np.nan)
-    return is_answered[pages], is_page[pages], relevance[pages]
+            has_response[events.pages] = events.states != PageState.BLOCKED
+            is_fetched = (events.states == PageState.FETCHED) & (events.redirects < 0)
+            is_page[events.pages] = is_fetched
+            relevance[events.pages] = np.where(is_fetched, events.relevance, np.nan)
+    return has_response[pages], is_page[pages], relevance[pages]
 
 
 def _archived_pages(
-    folder: FolderView, survey: DatabaseView, numbers: NDArray[np.int64], graph: LinkGraph, processes: int | None,
+    folder: FolderView, database: DatabaseView, numbers: NDArray[np.int64], graph: LinkGraph, processes: int | None,
     progress: Progress,
 ) -> ReadPages:  # fmt: skip
-    """The pages in the archive of a crawl, with their numbers in the graph."""
+    """Yield the pages in the archive of a crawl with their ids in the graph."""
     n_pages = int((numbers >= 0).sum())
 
-    def wanted() -> Iterator[tuple[int, Archived]]:
+    def to_load() -> Iterator[tuple[int, ArchivedPosition]]:
         assert graph.urls is not None
-        n_read, shown = 0, survey.documents_shown()
-        for batch in survey.readable_pages():
+        n_read, rendered = 0, database.rendered_documents()
+        for batch in database.readable_pages():
             for page in batch:
                 number = int(numbers[page.id])
                 if number >= 0 and page.archived is not None:
                     url = graph.urls[number]
-                    yield number, Archived(page.archived, page.content_type, url, shown.get(page.id))
+                    yield number, ArchivedPosition(page.archived, page.content_type, url, rendered.get(page.id))
                     n_read += 1
             progress("reading pages", n_read, n_pages)
 
-    yield from _read_beside(page_reading, (folder.archive.folder,), wanted(), graph, processes)
+    yield from _read_in_processes(page_reading, (folder.archive.folder,), to_load(), graph, processes)
 
 
-def _read_beside(
+def _read_in_processes(
     reading: Opening[Any, Page | None],
     arguments: tuple[Any, ...],
-    wanted: Iterator[tuple[int, Any]],
+    to_load: Iterator[tuple[int, Any]],
     graph: LinkGraph,
     processes: int | None,
 ) -> ReadPages:
     assert graph.urls is not None
-    with in_order(reading, arguments, wanted, processes) as read:
+    with in_order(reading, arguments, to_load, processes) as read:
         for number, page in read:
             if isinstance(page, Failed):
                 warn_skipped(graph.urls[number], page)
@@ -190,43 +190,43 @@ def _of_archive(
 ) -> TopicWeb:
     files = warc_files(path)
     known = read_archives(files, progress=progress)
-    graph, pages = _part(known.graph, known.answers != Answer.NONE)
-    is_page = known.answers[pages] == Answer.PAGE
-    relevance = np.where(is_page, 0.0, np.nan) if topic.reads_text else _by_names(topic, graph, is_page)
+    graph, pages = _subgraph(known.graph, known.states != ArchivedState.NONE)
+    is_page = known.states[pages] == ArchivedState.PAGE
+    relevance = np.where(is_page, 0.0, np.nan) if topic.reads_text else _relevance_by_url(topic, graph, is_page)
     words = WordsOfWeb(graph, reads_links, reads_pages)
-    to_read = _pages_in(files, graph, is_page, processes, progress)
-    n_read = _read(to_read, words, topic if topic.reads_text else None, graph, relevance)
+    to_read = _pages_of_archive(files, graph, is_page, processes, progress)
+    n_read = _score_and_collect(to_read, words, topic if topic.reads_text else None, graph, relevance)
     _expect_texts(n_read, path, topic)
-    nowhere = np.empty(0, np.int64)
-    return TopicWeb(known.graph, pages, LabelledWeb(graph, relevance, words.text()), nowhere, topic.threshold)
+    no_seeds = np.empty(0, np.int64)
+    return TopicWeb(known.graph, pages, LabelledWeb(graph, relevance, words.text()), no_seeds, topic.threshold)
 
 
-def _pages_in(
+def _pages_of_archive(
     files: list[ArchiveFile], graph: LinkGraph, is_page: NDArray[np.bool_], processes: int | None, progress: Progress
 ) -> ReadPages:
-    """The HTML pages of an archive, with their numbers in the graph; the last of several records of one counts."""
+    """Yield the HTML pages of an archive with their ids in the graph; of several records of a page the last counts."""
 
-    def wanted() -> Iterator[tuple[int, Fetched]]:
+    def to_load() -> Iterator[tuple[int, Response]]:
         assert graph.urls is not None
-        for answer in html_pages(files, Reading(), progress):  # what is damaged was told when the graph was read
-            number = graph.urls.find(answer.request.url)
+        for response in html_pages(files, RecordCounts(), progress):  # damage was reported when the graph was read
+            number = graph.urls.find(response.request.url)
             if number is not None and is_page[number]:
-                yield number, answer
+                yield number, response
 
-    yield from _read_beside(answer_reading, (), wanted(), graph, processes)
+    yield from _read_in_processes(response_reading, (), to_load(), graph, processes)
 
 
 @contextmanager
-def answer_reading() -> Iterator[Callable[[Fetched], Page | None]]:
-    """For `in_order`: the pages in answers."""
-    yield lambda answer: meaning_of(answer).page
+def response_reading() -> Iterator[Callable[[Response], Page | None]]:
+    """Yield the function that reads the page of a response; for `in_order`."""
+    yield lambda response: verdict_of(response).page
 
 
 def _of_graph(path: Path, topic: Topic, format: str | None, progress: Progress) -> TopicWeb:
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
     if path.is_dir() and not (path / "graph.json").is_file():
-        raise InputError(f"{path}: this is no crawl folder and no graph, and there are no WARC files in it")
+        raise InputError(f"{path}: this is no crawl folder and no graph, and it has no WARC files")
     if topic.reads_text:
         raise InputError(
             f"{path}: a graph has no texts, and a topic of kind {topic.name} reads them; name a crawl folder or a WARC "
@@ -240,29 +240,29 @@ def _of_graph(path: Path, topic: Topic, format: str | None, progress: Progress) 
     elif graph.urls is None:
         raise InputError(f"{path}: the graph has no URLs, and a topic of kind {topic.name} needs them")
     else:
-        relevance = _by_names(topic, graph, np.ones(graph.n_pages, np.bool_))
-    everything, nowhere = np.arange(graph.n_pages), np.empty(0, np.int64)
-    return TopicWeb(graph, everything, LabelledWeb(graph, relevance), nowhere, topic.threshold)
+        relevance = _relevance_by_url(topic, graph, np.ones(graph.n_pages, np.bool_))
+    all_pages, no_seeds = np.arange(graph.n_pages), np.empty(0, np.int64)
+    return TopicWeb(graph, all_pages, LabelledWeb(graph, relevance), no_seeds, topic.threshold)
 
 
 def _is_archive(path: Path) -> bool:
     return any(map(is_warc, path.iterdir())) if path.is_dir() else is_warc(path)
 
 
-def _part(graph: LinkGraph, is_kept: NDArray[np.bool_]) -> tuple[LinkGraph, NDArray[np.int64]]:
-    """These pages, and the links among them; and the numbers that they had."""
+def _subgraph(graph: LinkGraph, is_included: NDArray[np.bool_]) -> tuple[LinkGraph, NDArray[np.int64]]:
+    """Return the graph of these pages and the links between them, and their old ids."""
     assert graph.urls is not None
     assert graph.hosts is not None
-    pages = np.flatnonzero(is_kept)
-    new = np.cumsum(is_kept) - 1
+    pages = np.flatnonzero(is_included)
+    new = np.cumsum(is_included) - 1
     sources = graph.sources()
-    inside = is_kept[sources] & is_kept[graph.targets]
+    inside = is_included[sources] & is_included[graph.targets]
     links = new[sources[inside]], new[graph.targets[inside]]
     return LinkGraph.from_links(len(pages), *links, graph.hosts[pages], graph.urls.taken(pages)), pages
 
 
-def _by_names(topic: Topic, graph: LinkGraph, is_page: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """The relevance of pages by their URLs alone."""
+def _relevance_by_url(topic: Topic, graph: LinkGraph, is_page: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the relevance of pages by their URLs alone."""
     assert graph.urls is not None
     contents = [PageContent(graph.urls[page], "", "") for page in np.flatnonzero(is_page).tolist()]
     relevance = np.full(graph.n_pages, np.nan)
@@ -270,10 +270,10 @@ def _by_names(topic: Topic, graph: LinkGraph, is_page: NDArray[np.bool_]) -> NDA
     return relevance
 
 
-def _read(
+def _score_and_collect(
     pages: ReadPages, words: WordsOfWeb, topic: Topic | None, graph: LinkGraph, relevance: NDArray[np.float64]
 ) -> int:
-    """Take the words of all pages, and enter how relevant the topic finds them, if there is one; how many they are."""
+    """Add the words of all pages, and store their relevance if there is a topic; return the number of pages."""
     assert graph.urls is not None
     n_read = 0
     while batch := list(islice(pages, _PAGES_PER_BATCH)):
@@ -281,7 +281,7 @@ def _read(
             contents = [PageContent.of(graph.urls[number], page) for number, page in batch]
             relevance[[number for number, _ in batch]] = np.nan_to_num(topic.relevance(contents), nan=0.0)
         for number, page in batch:
-            words.take(number, page)
+            words.add_page(number, page)
         n_read += len(batch)
     return n_read
 

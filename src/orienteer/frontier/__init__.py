@@ -1,1 +1,1 @@
-"""The known and unfetched pages, and whose turn it is."""
+"""The known and unfetched pages, and when their hosts may be requested."""

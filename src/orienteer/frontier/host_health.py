@@ -1,24 +1,29 @@
-"""Which hosts are in trouble, how long they rest, and when one is given up. Time is an argument.
+"""Record failing hosts: how long the crawl backs off, and when it abandons a host. Time is an argument.
 
-There are two kinds of failures:
+There are three kinds of failures:
 
-    of the host   no address, no connection, "slow down" (429, 503 with Retry-After), a robots.txt out of reach: that
-                  says nothing about the page asked for. The host rests, twice as long after each such failure in a
-                  row, and as long as its `Retry-After` asks. After `give_up_after` of them in a row it is given up: by
-                  default eight, four minutes after the first at the soonest. Any answer ends the row. A page that
-                  goes before all others may be refused again and again, while the others are not asked: that counts
-                  once, and the page itself is given up after as many refusals.
-    of a page     5xx, a broken answer, a time-out: perhaps only this page is broken. The page waits, and other pages of
-                  the host are asked for meanwhile. They count by distinct page: three tries of one page are one
-                  failure. From the third page in a row on the host rests, too. After `give_up_after` distinct pages in
-                  a row without any answer it is given up. A good answer (a page, a redirect, a 404) ends the row.
+    of the host   no address, no connection, an unreachable robots.txt: nothing to do with the requested page. The
+                  crawl backs off from the host, twice as long after each such failure in a row. After `give_up_after`
+                  of them in a row it abandons the host: by default eight, at least four minutes after the first. Any
+                  response ends the streak.
+    refusals      429, 503 with Retry-After: either the host limits all requests, or this page is always refused. Only
+                  other pages show which, so refusals count by distinct page, in one streak with failures of the host.
+                  The crawl backs off as above, at least for the `Retry-After`. The caller tries the other pages of the
+                  host first (`is_in_doubt`). After a success of the host, a page that it refused before is a *suspect*:
+                  further refusals of it, and their `Retry-After`, count for that page alone, and the host backs off
+                  for `back_off_s`. A page that is refused `give_up_after` times in a row, without any other response
+                  of the host, is abandoned alone (`is_refused`).
+    of a page     5xx, a broken response, a timeout: perhaps only this page is broken. The page waits, and the crawl
+                  continues with other pages of the host. They count by distinct page: three tries of one page are one
+                  failure. From the third page in a row on the host backs off, too. After `give_up_after` distinct pages
+                  in a row without any response it is abandoned. A success (a page, a redirect, a 404) ends the streak.
 
-A host that answers is alive, be it with 5xx: it may fail on four times as many pages in a row, which by default takes
-four minutes as well; and on as many as it has given good answers, up to a hundred, so that little more is asked in vain
-than was asked with success.
+A host that responds is alive, even with 5xx. It may fail on four times as many pages in a row, which by default takes
+four minutes as well, or on as many as it has had successes, up to a hundred. So failed requests do not exceed the
+successful ones by much.
 
-The pages of a host that is given up are reported as blocked, with the reason given here, and their mass as out of
-reach. Where a host has few pages left, these are blocked one by one, and the host need not be given up.
+The pages of an abandoned host are reported as blocked, with the reason given here, and their mass as unreachable. If a
+host has few pages left, they are blocked one by one before the host is abandoned.
 """
 
 from __future__ import annotations
@@ -28,22 +33,23 @@ from dataclasses import dataclass, field
 
 from orienteer.errors import InputError
 
-MIN_RESTS = 2  # before a host is given up: requests under way together fail together, and that is one incident
-BROKEN_PAGES = 2  # in a row that a host may have without a rest: links to broken pages often stand together
-PATIENCE = 4  # times as many pages may fail in a row on a host that answers
-MAX_CREDIT = 100  # pages in a row that may fail on a host that answered well before
-LONGEST_REST = 4  # times `back_off_s`, for failures of pages: the host may be well
+MIN_BACK_OFFS = 2  # before a host is abandoned: requests that were in flight together fail in one incident
+BROKEN_PAGES = 2  # in a row before a host backs off: links to broken pages often come together
+TIMEOUT_FACTOR = 4  # times as many pages may fail in a row on a host that responds
+MAX_CREDIT = 100  # pages in a row that may fail on a host with earlier successes
+MAX_PAGE_BACK_OFF = 4  # times `back_off_s`, for failures of pages: the host may be healthy
 
 
 @dataclass(frozen=True)
 class RetrySettings:
     """How often to try again, and how long to wait.
 
-    `max_attempts` is for one page; those that did not get as far as its host count for the host alone. After a failure
-    the page or its host waits for `back_off_s`, and twice as long after each further one in a row, up to
-    `max_back_off_s`; a longer `Retry-After` counts instead, but at most `max_retry_after_s`. After `give_up_after`
-    failures in a row, of different pages unless they are the host's own, with two rests or more between them, the host
-    is given up; one that answers, but with errors alone, after four times as many pages.
+    `max_attempts` is for one page; attempts without a connection count only for the host, and refusals (429) count for
+    the page once the host has had successes in between. After a failure the page or its host waits for `back_off_s`,
+    and twice as long after each further one in a row, up to `max_back_off_s`; a longer `Retry-After` counts instead,
+    but at most `max_retry_after_s`. After `give_up_after` failures in a row, of different
+    pages unless they are the host's own, with two back-offs or more between them, the host is abandoned; one that
+    responds, but only with errors, after four times as many pages.
     """
 
     max_attempts: int = 3
@@ -66,152 +72,180 @@ class RetrySettings:
 
 
 @dataclass(slots=True)
-class _Trouble:
+class _FailureRecord:
     since: float
-    rests_until: float
-    n_of_host: int = 0  # failures of the host since its last answer of any kind
-    refused: Counter[int | str] = field(default_factory=Counter)  # how often pages that go first were, since then
-    silent: set[int] = field(default_factory=set)  # pages that got no answer since then
-    pages: set[int] = field(default_factory=set)  # pages that failed since the last good answer
-    n_rests: int = 0  # over, with a failure behind them
-    has_rested: bool = False
-    last: str = ""
-    given_up_at: float | None = None
+    retry_at: float
+    n_host_failures: int = 0  # failures of the host since its last response of any kind
+    refused: Counter[int | str] = field(default_factory=Counter)  # refusals since then, by page
+    n_suspect_refusals: int = 0  # refusals of suspects since the last success
+    without_response: set[int] = field(default_factory=set)  # pages that got no response since then
+    pages: set[int] = field(default_factory=set)  # pages that failed since the last success
+    n_back_offs: int = 0  # that have ended and were followed by another failure
+    has_backed_off: bool = False
+    last_reason: str = ""
+    abandoned_at: float | None = None
 
     @property
     def n_failures(self) -> int:
-        return self.n_of_host + len(self.pages)
+        return self.n_host_failures + self.refused.total() + self.n_suspect_refusals + len(self.pages)
 
 
 class HostHealth:
-    """The hosts in trouble, and how often each has answered well.
+    """The failing hosts, and the number of successes of all hosts. A refused sitemap is identified by its URL.
 
     >>> health = HostHealth(RetrySettings(back_off_s=2.0))
-    >>> health.failed(7, now=0.0), health.failed(7, now=2.0), health.failed(7, now=6.0, retry_after_s=60.0)
-    (2.0, 4.0, 60.0)
-    >>> health.answered(7)
-    >>> [health.page_failed(7, page, now=70.0, has_answered=True) for page in (1, 1, 2, 3)]
+    >>> [health.record_failure(7, now) for now in (0.0, 2.0)], health.record_failure(7, 6.0, retry_after_s=60.0)
+    ([2.0, 4.0], 60.0)
+    >>> health.record_success(7)
+    >>> [health.record_page_failure(7, page, now=70.0, got_response=True) for page in (1, 1, 2, 3)]
     [0.0, 0.0, 0.0, 2.0]
     """
 
     def __init__(self, settings: RetrySettings | None = None) -> None:
         self.settings = settings or RetrySettings()
-        self._troubles: dict[int, _Trouble] = {}
-        self._n_good: Counter[int] = Counter()
-        self._n_given_up = 0
+        self._failing: dict[int, _FailureRecord] = {}
+        self._suspects: dict[int, set[int | str]] = {}
+        self._n_successes: Counter[int] = Counter()
+        self._n_abandoned = 0
 
-    def answered(self, host: int) -> None:
-        """A good answer came, be it a 404: the host is well, even one that had been given up."""
-        self._n_good[host] += 1
-        trouble = self._troubles.pop(host, None)
-        if trouble is not None and trouble.given_up_at is not None:
-            self._n_given_up -= 1
+    def record_success(self, host: int) -> None:
+        """Record a success (a 404 is one, too): the host is healthy again, even if it was abandoned."""
+        self._n_successes[host] += 1
+        record = self._failing.pop(host, None)
+        if record is None:
+            return
+        if record.refused:
+            self._suspects.setdefault(host, set()).update(record.refused)
+        if record.abandoned_at is not None:
+            self._n_abandoned -= 1
 
-    def failed(
-        self, host: int, now: float, retry_after_s: float | None = None, why: str = "", first: int | None = None
+    def record_failure(
+        self, host: int, now: float, retry_after_s: float | None = None, why: str = "", page: int | str | None = None
     ) -> float | None:
-        """The host failed, whatever the page. How long it must rest; None once it is given up.
-
-        `first` is a page that goes before others of the host, which wait.
-        """
-        trouble = self._troubled(host, now, why)
-        if trouble.given_up_at is not None:
+        """Record a failure of the host, or that it refused this `page`; return the back-off, None once abandoned."""
+        record = self._failure_record(host, now, why)
+        if record.abandoned_at is not None:
             return None
-        trouble.n_of_host += 1
-        if first is not None:
-            trouble.refused[first] += 1
-        n_counted = trouble.n_of_host - trouble.refused.total() + len(trouble.refused)
-        is_over = n_counted >= self.settings.give_up_after
-        return self._judged(trouble, now, self._rest_s(trouble.n_of_host, retry_after_s), is_over)
+        if page is not None and self.is_suspect(host, page):
+            record.n_suspect_refusals += 1
+            return self._apply_failure(record, now, self._back_off_s(1, None), at_limit=False)
+        if page is None:
+            record.n_host_failures += 1
+        else:
+            record.refused[page] += 1
+        n_counted = record.n_host_failures + len(record.refused)
+        at_limit = n_counted >= self.settings.give_up_after
+        return self._apply_failure(record, now, self._back_off_s(n_counted, retry_after_s), at_limit)
+
+    def is_suspect(self, host: int, page: int | str) -> bool:
+        """Whether the host has had a success since it refused this page."""
+        return page in self._suspects.get(host, ())
+
+    def is_in_doubt(self, host: int, page: int) -> bool:
+        """Whether the host has refused this page and has not responded since: its other pages should be tried first."""
+        record = self._failing.get(host)
+        return record is not None and record.abandoned_at is None and page in record.refused
 
     def is_refused(self, host: int, page: int | str) -> bool:
-        """Whether a page that goes before others has been refused too often."""
-        trouble = self._troubles.get(host)
-        return trouble is not None and trouble.refused[page] >= self.settings.give_up_after
+        """Whether a page was refused too often in a row, without any other response of the host."""
+        record = self._failing.get(host)
+        return record is not None and record.refused[page] >= self.settings.give_up_after
 
-    def page_failed(self, host: int, page: int, now: float, has_answered: bool, why: str = "") -> float | None:
-        """A page of the host failed. How long the host must rest, 0 for no longer than usual; None once given up."""
-        trouble = self._troubled(host, now, why)
-        if trouble.given_up_at is not None:
+    def forget(self, host: int, page: int | str) -> None:
+        """Drop the refusals of a page that is done."""
+        suspects = self._suspects.get(host, set())
+        suspects.discard(page)
+        if not suspects:
+            self._suspects.pop(host, None)
+
+    def record_page_failure(self, host: int, page: int, now: float, got_response: bool, why: str = "") -> float | None:
+        """Record a failure of a page; return the back-off of its host, 0 for the usual delay, None once abandoned."""
+        record = self._failure_record(host, now, why)
+        if record.abandoned_at is not None:
             return None
-        trouble.pages.add(page)
-        if has_answered:
-            trouble.n_of_host = 0
-            trouble.refused.clear()
-            trouble.silent.clear()
+        record.pages.add(page)
+        if got_response:
+            record.n_host_failures = 0
+            record.refused.clear()
+            record.without_response.clear()
         else:
-            trouble.silent.add(page)
+            record.without_response.add(page)
         limit = self.settings.give_up_after
-        patience = max(PATIENCE * limit, min(self._n_good[host], MAX_CREDIT))
-        is_over = len(trouble.silent) >= limit or len(trouble.pages) >= patience
-        n_counted = len(trouble.pages) - BROKEN_PAGES
-        longest = LONGEST_REST * self.settings.back_off_s
-        rest_s = min(self._rest_s(n_counted, None), longest) if n_counted > 0 else None
-        return self._judged(trouble, now, rest_s, is_over)
+        max_pages = max(TIMEOUT_FACTOR * limit, min(self._n_successes[host], MAX_CREDIT))
+        at_limit = len(record.without_response) >= limit or len(record.pages) >= max_pages
+        n_counted = len(record.pages) - BROKEN_PAGES
+        longest = MAX_PAGE_BACK_OFF * self.settings.back_off_s
+        back_off_s = min(self._back_off_s(n_counted, None), longest) if n_counted > 0 else None
+        return self._apply_failure(record, now, back_off_s, at_limit)
 
-    def page_rest_s(self, host: int, n_attempts: int) -> float:
-        """How long a page waits that failed so often: the longer, the more pages of its host fail."""
-        trouble = self._troubles.get(host)
-        return self._rest_s(max(n_attempts, 0 if trouble is None else len(trouble.pages)), None)
+    def page_wait_s(
+        self, host: int, page: int, n_attempts: int, back_off_s: float = 0.0, retry_after_s: float | None = None
+    ) -> float:
+        """Return how long a page waits after `n_attempts` failures, where its host backs off for `back_off_s`.
 
-    def rest_left_s(self, host: int, now: float) -> float:
-        """How long a host in trouble rests on."""
-        trouble = self._troubles.get(host)
-        return 0.0 if trouble is None or trouble.given_up_at is not None else max(trouble.rests_until - now, 0.0)
+        The wait grows with the number of failing pages of the host.
+        """
+        record = self._failing.get(host)
+        n_failures = n_attempts if record is None else max(n_attempts, len(record.pages), record.refused[page])
+        longest = self.settings.max_retry_after_s
+        return max(back_off_s + self._back_off_s(n_failures, None), min(retry_after_s or 0.0, longest))
 
-    def n_good(self, host: int) -> int:
-        """The good answers of the host so far."""
-        return self._n_good[host]
+    def back_off_left_s(self, host: int, now: float) -> float:
+        """Return how much of the back-off of a failing host is left."""
+        record = self._failing.get(host)
+        return 0.0 if record is None or record.abandoned_at is not None else max(record.retry_at - now, 0.0)
 
-    def is_given_up(self, host: int) -> bool:
-        trouble = self._troubles.get(host)
-        return trouble is not None and trouble.given_up_at is not None
+    def is_abandoned(self, host: int) -> bool:
+        record = self._failing.get(host)
+        return record is not None and record.abandoned_at is not None
 
     @property
     def n_failing(self) -> int:
-        """The hosts that failed last time and will be tried again."""
-        return len(self._troubles) - self._n_given_up
+        """The number of hosts that failed last time and will be tried again."""
+        return len(self._failing) - self._n_abandoned
 
     @property
-    def n_given_up(self) -> int:
-        return self._n_given_up
+    def n_abandoned(self) -> int:
+        return self._n_abandoned
 
     def reason(self, host: int) -> str:
-        """What is wrong with the host, in one line; "" for one that is well."""
-        trouble = self._troubles.get(host)
-        if trouble is None:
+        """Return why the host is failing, in one line; "" for a healthy one."""
+        record = self._failing.get(host)
+        if record is None:
             return ""
-        failures = f"{trouble.n_failures} failure{'s' * (trouble.n_failures > 1)} in a row"
-        if len(trouble.pages) > 1:
-            failures += f" on {len(trouble.pages)} pages"
-        last = f", the last one: {trouble.last}" if trouble.last else ""
-        if trouble.given_up_at is not None:
-            return f"the host was given up after {failures} within {trouble.given_up_at - trouble.since:.0f} s{last}"
-        return f"the host {'rests after' if trouble.has_rested else 'had'} {failures}{last}"
+        failures = f"{record.n_failures} failure{'s' * (record.n_failures > 1)} in a row"
+        if len(record.pages) > 1:
+            failures += f" on {len(record.pages)} pages"
+        last = f", the last one: {record.last_reason}" if record.last_reason else ""
+        if record.abandoned_at is not None:
+            return f"the host was abandoned after {failures} within {record.abandoned_at - record.since:.0f} s{last}"
+        return f"the host {'backs off after' if record.has_backed_off else 'had'} {failures}{last}"
 
-    def _troubled(self, host: int, now: float, why: str) -> _Trouble:
-        trouble = self._troubles.get(host)
-        if trouble is None:
-            trouble = self._troubles[host] = _Trouble(since=now, rests_until=now)
-        elif trouble.has_rested and now >= trouble.rests_until and trouble.given_up_at is None:
-            trouble.n_rests += 1
-        if trouble.given_up_at is None:
-            trouble.last = why
-        return trouble
+    def _failure_record(self, host: int, now: float, why: str) -> _FailureRecord:
+        record = self._failing.get(host)
+        if record is None:
+            record = self._failing[host] = _FailureRecord(since=now, retry_at=now)
+        elif record.has_backed_off and now >= record.retry_at and record.abandoned_at is None:
+            record.n_back_offs += 1
+        if record.abandoned_at is None:
+            record.last_reason = why
+        return record
 
-    def _judged(self, trouble: _Trouble, now: float, rest_s: float | None, is_over: bool) -> float | None:
-        if is_over and trouble.n_rests >= MIN_RESTS:
-            trouble.given_up_at = now
-            self._n_given_up += 1
+    def _apply_failure(
+        self, record: _FailureRecord, now: float, back_off_s: float | None, at_limit: bool
+    ) -> float | None:
+        if at_limit and record.n_back_offs >= MIN_BACK_OFFS:
+            record.abandoned_at = now
+            self._n_abandoned += 1
             return None
-        if rest_s is not None:
-            trouble.has_rested = True
-            trouble.rests_until = max(trouble.rests_until, now + rest_s)
-        return max(trouble.rests_until - now, 0.0)
+        if back_off_s is not None:
+            record.has_backed_off = True
+            record.retry_at = max(record.retry_at, now + back_off_s)
+        return max(record.retry_at - now, 0.0)
 
-    def _rest_s(self, n_failures: int, retry_after_s: float | None) -> float:
+    def _back_off_s(self, n_failures: int, retry_after_s: float | None) -> float:
         settings = self.settings
-        # Far beyond any longest rest, and yet no overflow.
+        # Far beyond any maximum, without overflow.
         doubled = settings.back_off_s * 2.0 ** min(max(n_failures, 1) - 1, 64)
         back_off = min(doubled, settings.max_back_off_s)
         return back_off if retry_after_s is None else max(back_off, min(retry_after_s, settings.max_retry_after_s))

@@ -1,24 +1,24 @@
-"""The frontier's heaps in flat arrays: for every turn one of its pages, then the ready turns, and the resting ones.
+"""The frontier's heaps in flat arrays: one of pages for every slot, then those of the ready and the snoozed slots.
 
-A *turn* is what a page waits for: usually that of its host. Hosts may share one; `turn_of` says whose turn the pages of
-each host wait for. A page that was taken remembers the turn it took (in `after`) until it is released.
+A page waits for a *slot*, usually that of its host. Hosts may share one: `slot_of` maps each host to its slot. A page
+that was taken stores the slot it was taken from (in `after`) until it is released.
 
-A page costs 12 bytes besides its priority and its host, a host with a turn of its own 84; nothing is allocated while
-pages come and go. Three layers, each built on the one before it:
+A page costs 12 bytes, without its priority and its host, a host with its own slot 84; nothing is allocated while pages
+come and go. Three layers, each built on the one before it:
 
-    pages of a turn   a pairing heap (Fredman, Sedgewick, Sleator & Tarjan 1986): each page knows its first child, the
+    pages of a slot   a pairing heap (Fredman, Sedgewick, Sleator & Tarjan 1986): each page has its first child, the
                       page after it and the one before it, so any page can be cut out without a search. Adding costs
                       O(1), taking, removing and changing O(log n) amortised. No kernel recurses, however deep a heap is
-    turns             binary heaps that know where each turn stands: the ready ones by their best page, in two heaps,
-                      one for quick hosts; the resting ones by the end of their rest
+    slots             binary heaps, with the index of each slot in its heap: the ready ones by their best page, in two
+                      heaps, one for quick hosts; the snoozed ones by the time of their next request
     batches           what the frontier calls, one kernel for each of its methods
 
-Priorities are in an array by page. It may belong to somebody else, a policy, who raises priorities and then names the
-pages (`follow`): in between the heaps are out of order, and nothing may be taken. A page may be *set apart* from it:
-its priority is among the `apart` numbers then, LAST if it is not there.
+Priorities are in an array by page. It may belong to a policy, which raises priorities and then names the pages
+(`follow`): in between the heaps are out of order, and nothing may be taken. A page may be *set apart* from it: its
+priority is then in the sparse array `apart`, LAST if it has no entry there.
 
-In the arrays everything stands one place up, but for priorities and hosts: place 0 is no page, no turn, no entry. It
-may be written to (it saves asking whether there is a neighbour), but what is written there means nothing.
+Indexes of pages, slots and entries are one higher than their ids, except in the arrays of priorities and hosts: index 0
+is no page, no slot, no entry. It may be written to (which saves a test for a neighbour), but is never read.
 
 The order is total: the higher priority first, and of equals the lower page id.
 """
@@ -37,34 +37,34 @@ PAGE = np.dtype([("child", np.uint32), ("after", np.uint32), ("before", np.uint3
 # bit says that the page is set apart.
 APART = 1 << 31
 MAX_PAGES = APART - 1
-TURN = np.dtype(
-    [("rests_until", np.float64), ("delay_s", np.float64), ("best", np.uint32), ("place", np.uint32),
+SLOT = np.dtype(
+    [("free_at", np.float64), ("delay_s", np.float64), ("best", np.uint32), ("place", np.uint32),
      ("n_open", np.uint32), ("heap", np.uint8), ("has_delay", np.bool_), ("is_quick", np.bool_),
      ("is_counted", np.bool_)],
     align=True,
 )  # fmt: skip
-ENTRY = np.dtype([("key", np.float64), ("tie", np.uint32), ("turn", np.uint32)], align=True)
+ENTRY = np.dtype([("key", np.float64), ("tie", np.uint32), ("slot", np.uint32)], align=True)
 
-# In which heap a turn is: in none while it has no page or no free connection. The same places of `counts` say how many
-# each heap has; the others how many pages there are, how many turns are of quick hosts and have pages, how many hosts
-# and turns are known, and how much room a batch that did not fit wants.
-NOWHERE, READY, QUICK, RESTING, PAGES, QUICK_WAITING, HOSTS, TURNS, ROOM_FOR_PAGES, ROOM_FOR_HOSTS = range(10)
+# The heap of a slot: NOWHERE while it has no page or no free connection. `counts` has the size of each heap at the same
+# index; then the number of pages, of slots of quick hosts with pages, of hosts and of slots, and the sizes of the
+# arrays that a batch needs which did not fit.
+NOWHERE, READY, QUICK, SNOOZED, PAGES, QUICK_WAITING, HOSTS, SLOTS, ROOM_FOR_PAGES, ROOM_FOR_HOSTS = range(10)
 
-LAST = -np.inf  # the priority of a page that comes after all others, until somebody links to it
+LAST = -np.inf  # the priority of a page that comes after all others, until a fetched page links to it
 
-ANY_NUMBER = 0  # of connections: hosts are not looked at, all pages wait for one turn
+ANY_NUMBER = 0  # of connections: hosts are ignored, all pages wait for one slot
 
-DONE, LACKS_ROOM, NOT_ORDERED, NOT_AN_ID = range(4)  # what comes of a batch
+DONE, LACKS_ROOM, NOT_ORDERED, NOT_AN_ID = range(4)  # results of a batch
 
-KNOWN = 0  # the state of a page that may wait here
+KNOWN = 0  # the state of a page that may be in the frontier
 
 
-# Pages of a turn ------------------------------------------------------------------------------------------------------
+# Pages of a slot ------------------------------------------------------------------------------------------------------
 
 
 @kernel
 def priority_of(pages: Any, priority: Any, apart_pages: Any, apart: Any, page: Any) -> Any:
-    """The priority of a page that is here."""
+    """Return the priority of a page in the frontier."""
     if np.int64(pages[page].before) & APART:
         return number_of(apart_pages, apart, np.int64(page) - 1, LAST)
     return priority[page - 1]
@@ -77,7 +77,7 @@ def _set_before(pages: Any, page: Any, before: Any) -> None:
 
 @kernel
 def _melded(pages: Any, priority: Any, apart_pages: Any, apart: Any, a: Any, b: Any) -> Any:
-    """The top of the heap that two heaps make together. What a top's `after` says means nothing."""
+    """Meld two heaps and return the top. The `after` of a top has no meaning."""
     if a == 0:
         return b
     if b == 0:
@@ -96,7 +96,7 @@ def _melded(pages: Any, priority: Any, apart_pages: Any, apart: Any, a: Any, b: 
 
 @kernel
 def _without_top(pages: Any, priority: Any, apart_pages: Any, apart: Any, top: int) -> Any:
-    """The top of what is left: children are melded in pairs from the left, then the pairs from the right."""
+    """Return the heap without its top: children are melded in pairs from the left, then the pairs from the right."""
     pairs: Any = 0  # the latest pair; the one made before it comes `after` it
     page = np.int64(pages[top].child)
     while page != 0:
@@ -116,7 +116,7 @@ def _without_top(pages: Any, priority: Any, apart_pages: Any, apart: Any, top: i
 
 @kernel
 def _cut_out(pages: Any, page: int) -> None:
-    """Take a page that is not the top, with all below it, out of its heap."""
+    """Cut a page that is not the top out of its heap, with its subtree."""
     before, after = np.int64(pages[page].before) & MAX_PAGES, pages[page].after
     if pages[before].child == page:
         pages[before].child = after
@@ -126,48 +126,48 @@ def _cut_out(pages: Any, page: int) -> None:
 
 
 @kernel
-def _set_best(pages: Any, turns: Any, turn: Any, top: Any) -> None:
-    turns[turn].best = top
+def _set_best(pages: Any, slots: Any, slot: Any, top: Any) -> None:
+    slots[slot].best = top
     _set_before(pages, top, top)
 
 
 @kernel
 def _enter(
-    pages: Any, priority: Any, apart_pages: Any, apart: Any, turns: Any, counts: Any, page: int, turn: int, flag: int
+    pages: Any, priority: Any, apart_pages: Any, apart: Any, slots: Any, counts: Any, page: int, slot: int, flag: int
 ) -> None:
-    """A page that is not here comes in, set apart or not."""
+    """Insert a page that is not in the frontier; the flag is APART or 0."""
     pages[page].child = 0
     pages[page].before = page | flag
-    top = _melded(pages, priority, apart_pages, apart, np.int64(turns[turn].best), page)
-    _set_best(pages, turns, turn, top)
+    top = _melded(pages, priority, apart_pages, apart, np.int64(slots[slot].best), page)
+    _set_best(pages, slots, slot, top)
     counts[PAGES] += 1
 
 
 @kernel
 def _leave(
-    pages: Any, priority: Any, apart_pages: Any, apart: Any, turns: Any, counts: Any, page: int, turn: int
+    pages: Any, priority: Any, apart_pages: Any, apart: Any, slots: Any, counts: Any, page: int, slot: int
 ) -> None:
     counts[PAGES] -= 1
-    best = np.int64(turns[turn].best)
+    best = np.int64(slots[slot].best)
     left = _without_top(pages, priority, apart_pages, apart, page)
     if page != best:
         _cut_out(pages, page)
         left = _melded(pages, priority, apart_pages, apart, best, left)
-    _set_best(pages, turns, turn, left)
+    _set_best(pages, slots, slot, left)
     pages[page].before = 0
-    pages[page].after = 0  # it has taken no turn
+    pages[page].after = 0  # it has taken no slot
 
 
 @kernel
-def _rise(pages: Any, priority: Any, apart_pages: Any, apart: Any, turns: Any, page: int, turn: int) -> None:
-    """The priority of a page has grown."""
-    best = np.int64(turns[turn].best)
+def _rise(pages: Any, priority: Any, apart_pages: Any, apart: Any, slots: Any, page: int, slot: int) -> None:
+    """Move a page up whose priority has grown."""
+    best = np.int64(slots[slot].best)
     if page != best:
         _cut_out(pages, page)
-        _set_best(pages, turns, turn, _melded(pages, priority, apart_pages, apart, best, page))
+        _set_best(pages, slots, slot, _melded(pages, priority, apart_pages, apart, best, page))
 
 
-# Turns ----------------------------------------------------------------------------------------------------------------
+# Slots ----------------------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -176,12 +176,12 @@ def _goes_first(key: float, tie: int, other: Any) -> Any:
 
 
 @kernel
-def _stand(heap: Any, n: int, turns: Any, place: int, key: float, tie: int, turn: int) -> None:
-    """Let a turn into a heap of n entries, from a free place up or down to where its key belongs."""
+def _sift(heap: Any, n: int, slots: Any, place: int, key: float, tie: int, slot: int) -> None:
+    """Sift a slot into a heap of n entries, from a free place up or down to where its key belongs."""
     while place > 1 and _goes_first(key, tie, heap[place >> 1]):
         above = place >> 1
         heap[place] = heap[above]
-        turns[heap[place].turn].place = place
+        slots[heap[place].slot].place = place
         place = above
     while 2 * place <= n:
         below = 2 * place
@@ -190,71 +190,71 @@ def _stand(heap: Any, n: int, turns: Any, place: int, key: float, tie: int, turn
         if _goes_first(key, tie, heap[below]):
             break
         heap[place] = heap[below]
-        turns[heap[place].turn].place = place
+        slots[heap[place].slot].place = place
         place = below
     heap[place].key = key
     heap[place].tie = tie
-    heap[place].turn = turn
-    turns[turn].place = place
+    heap[place].slot = slot
+    slots[slot].place = place
 
 
 @kernel
-def _step_out(heap: Any, n: int, turns: Any, place: int) -> None:
-    """Take the entry at a place out of a heap of n entries: the last one fills the gap."""
+def _remove_entry(heap: Any, n: int, slots: Any, place: int) -> None:
+    """Remove the entry at a place from a heap of n entries: the last one fills the gap."""
     last = heap[n]
     if place < n:
-        _stand(heap, n - 1, turns, place, last.key, np.int64(last.tie), np.int64(last.turn))
+        _sift(heap, n - 1, slots, place, last.key, np.int64(last.tie), np.int64(last.slot))
 
 
 @kernel
 def _settle(
-    pages: Any, priority: Any, apart_pages: Any, apart: Any, turns: Any, ready: Any, quick: Any, resting: Any,
-    counts: Any, turn: int, connections: int, now: float,
+    pages: Any, priority: Any, apart_pages: Any, apart: Any, slots: Any, ready: Any, quick: Any, snoozed: Any,
+    counts: Any, slot: int, connections: int, now: float,
 ) -> None:  # fmt: skip
-    """Bring a turn to where it belongs, after anything about it has changed."""
-    best = np.int64(turns[turn].best)
-    there = NOWHERE
-    if best != 0 and (connections == ANY_NUMBER or turns[turn].n_open < connections):
-        there = QUICK if turns[turn].is_quick else READY
-        if connections != ANY_NUMBER and turns[turn].rests_until > now:
-            there = RESTING
-    is_counted = best != 0 and turns[turn].is_quick
-    if is_counted != turns[turn].is_counted:
+    """Move a slot to the heap and the place where it belongs, after any change of it."""
+    best = np.int64(slots[slot].best)
+    new_heap = NOWHERE
+    if best != 0 and (connections == ANY_NUMBER or slots[slot].n_open < connections):
+        new_heap = QUICK if slots[slot].is_quick else READY
+        if connections != ANY_NUMBER and slots[slot].free_at > now:
+            new_heap = SNOOZED
+    is_counted = best != 0 and slots[slot].is_quick
+    if is_counted != slots[slot].is_counted:
         counts[QUICK_WAITING] += 1 if is_counted else -1
-        turns[turn].is_counted = is_counted
-    here = np.int64(turns[turn].heap)
-    if here != there:
-        if here != NOWHERE:
-            heap = ready if here == READY else quick if here == QUICK else resting
-            _step_out(heap, counts[here], turns, np.int64(turns[turn].place))
-            counts[here] -= 1
-        if there != NOWHERE:
-            counts[there] += 1
-            turns[turn].place = counts[there]
-        turns[turn].heap = there
-    place = np.int64(turns[turn].place)
-    if there == RESTING:
-        _stand(resting, counts[RESTING], turns, place, -turns[turn].rests_until, turn, turn)
-    elif there == READY:
+        slots[slot].is_counted = is_counted
+    old_heap = np.int64(slots[slot].heap)
+    if old_heap != new_heap:
+        if old_heap != NOWHERE:
+            heap = ready if old_heap == READY else quick if old_heap == QUICK else snoozed
+            _remove_entry(heap, counts[old_heap], slots, np.int64(slots[slot].place))
+            counts[old_heap] -= 1
+        if new_heap != NOWHERE:
+            counts[new_heap] += 1
+            slots[slot].place = counts[new_heap]
+        slots[slot].heap = new_heap
+    place = np.int64(slots[slot].place)
+    if new_heap == SNOOZED:
+        _sift(snoozed, counts[SNOOZED], slots, place, -slots[slot].free_at, slot, slot)
+    elif new_heap == READY:
         key = priority_of(pages, priority, apart_pages, apart, best)
-        _stand(ready, counts[READY], turns, place, key, best, turn)
-    elif there == QUICK:
+        _sift(ready, counts[READY], slots, place, key, best, slot)
+    elif new_heap == QUICK:
         key = priority_of(pages, priority, apart_pages, apart, best)
-        _stand(quick, counts[QUICK], turns, place, key, best, turn)
+        _sift(quick, counts[QUICK], slots, place, key, best, slot)
 
 
 # Batches --------------------------------------------------------------------------------------------------------------
 
 
 @kernel
-def _turn(hosts: Any, turn_of: Any, page: int, connections: int) -> Any:
-    """The turn that a page waits for."""
-    return np.int64(turn_of[hosts[page - 1]]) if connections != ANY_NUMBER else 1
+def _slot(hosts: Any, slot_of: Any, page: int, connections: int) -> Any:
+    """Return the slot that a page waits for."""
+    return np.int64(slot_of[hosts[page - 1]]) if connections != ANY_NUMBER else 1
 
 
 @kernel
-def _seen_to_fit(pages: Any, priority: Any, hosts: Any, counts: Any, new_pages: Any, connections: int) -> Any:
-    """Whether all these pages are ids, and they and their hosts have their places."""
+def _check_room(pages: Any, priority: Any, hosts: Any, counts: Any, new_pages: Any, connections: int) -> Any:
+    """Check that all these pages are ids, and that the arrays have room for them and their hosts."""
     last_page, last_host = np.int64(0), np.int64(0)
     for k in range(len(new_pages)):
         page = np.int64(new_pages[k])
@@ -270,78 +270,78 @@ def _seen_to_fit(pages: Any, priority: Any, hosts: Any, counts: Any, new_pages: 
 
 @kernel
 def put(
-    pages: Any, priority: Any, apart_pages: Any, apart: Any, hosts: Any, turn_of: Any, turns: Any, ready: Any,
-    quick: Any, resting: Any, counts: Any,
+    pages: Any, priority: Any, apart_pages: Any, apart: Any, hosts: Any, slot_of: Any, slots: Any, ready: Any,
+    quick: Any, snoozed: Any, counts: Any,
     new_pages: Any, values: Any, connections: int, now: float,
 ) -> Any:  # fmt: skip
-    """Add pages, or change those that are here; none is set apart. Nothing has happened unless it answers DONE."""
+    """Add pages, or change those in the frontier; none is set apart. Nothing has changed unless it returns DONE."""
     for k in range(len(values)):
         if values[k] != values[k]:
             return NOT_ORDERED
-    fit = _seen_to_fit(pages, priority, hosts, counts, new_pages, connections)
-    if fit != DONE:
-        return fit
+    room_check = _check_room(pages, priority, hosts, counts, new_pages, connections)
+    if room_check != DONE:
+        return room_check
     for k in range(len(new_pages)):
         page = np.int64(new_pages[k]) + 1
-        turn = _turn(hosts, turn_of, page, connections)
-        best = np.int64(turns[turn].best)
+        slot = _slot(hosts, slot_of, page, connections)
+        best = np.int64(slots[slot].best)
         is_here, old = pages[page].before != 0, priority[page - 1]
         if is_here and values[k] == old:
             continue
         if is_here and values[k] < old and pages[page].child != 0:
-            _leave(pages, priority, apart_pages, apart, turns, counts, page, turn)
+            _leave(pages, priority, apart_pages, apart, slots, counts, page, slot)
             is_here = False
         priority[page - 1] = values[k]
         if not is_here:
-            _enter(pages, priority, apart_pages, apart, turns, counts, page, turn, 0)
+            _enter(pages, priority, apart_pages, apart, slots, counts, page, slot, 0)
         elif values[k] > old:
-            _rise(pages, priority, apart_pages, apart, turns, page, turn)
-        if page == best or turns[turn].best != best:
-            _settle(pages, priority, apart_pages, apart, turns, ready, quick, resting, counts, turn, connections, now)
+            _rise(pages, priority, apart_pages, apart, slots, page, slot)
+        if page == best or slots[slot].best != best:
+            _settle(pages, priority, apart_pages, apart, slots, ready, quick, snoozed, counts, slot, connections, now)
     return DONE
 
 
 @kernel
 def enter(
-    pages: Any, priority: Any, apart_pages: Any, apart: Any, hosts: Any, turn_of: Any, turns: Any, ready: Any,
-    quick: Any, resting: Any, counts: Any,
+    pages: Any, priority: Any, apart_pages: Any, apart: Any, hosts: Any, slot_of: Any, slots: Any, ready: Any,
+    quick: Any, snoozed: Any, counts: Any,
     new_pages: Any, is_apart: bool, connections: int, now: float,
 ) -> Any:  # fmt: skip
-    """Add pages that are not here, by the priorities that they have. Nothing has happened unless it answers DONE."""
-    fit = _seen_to_fit(pages, priority, hosts, counts, new_pages, connections)
-    if fit != DONE:
-        return fit
+    """Add pages that are not in the frontier, by their priorities. Nothing has changed unless it returns DONE."""
+    room_check = _check_room(pages, priority, hosts, counts, new_pages, connections)
+    if room_check != DONE:
+        return room_check
     for k in range(len(new_pages)):
         page = np.int64(new_pages[k]) + 1
         if pages[page].before == 0:
-            turn = _turn(hosts, turn_of, page, connections)
-            _enter(pages, priority, apart_pages, apart, turns, counts, page, turn, APART if is_apart else 0)
-            if turns[turn].best == page:
+            slot = _slot(hosts, slot_of, page, connections)
+            _enter(pages, priority, apart_pages, apart, slots, counts, page, slot, APART if is_apart else 0)
+            if slots[slot].best == page:
                 _settle(
-                    pages, priority, apart_pages, apart, turns, ready, quick, resting, counts, turn, connections, now
+                    pages, priority, apart_pages, apart, slots, ready, quick, snoozed, counts, slot, connections, now
                 )
     return DONE
 
 
 @kernel
 def follow(
-    pages: Any, priority: Any, apart_pages: Any, apart: Any, hosts: Any, turn_of: Any, turns: Any, ready: Any,
-    quick: Any, resting: Any, counts: Any,
+    pages: Any, priority: Any, apart_pages: Any, apart: Any, hosts: Any, slot_of: Any, slots: Any, ready: Any,
+    quick: Any, snoozed: Any, counts: Any,
     changed: Any, links: Any, states: Any, is_shared: bool, connections: int, now: float,
 ) -> Any:  # fmt: skip
-    """A page was fetched: priorities of `changed` pages have grown, if they are shared, and it has these `links`.
+    """Reorder after a fetch: shared priorities of `changed` pages have grown, and the page has these `links`.
 
-    Only pages that are KNOWN by their `states` may wait. Those linked to come in where they are not here, and are LAST
-    no more. Nothing has happened unless it answers DONE.
+    Only pages that are KNOWN by their `states` enter. Targets of links are added where they are missing, and are no
+    longer LAST. Nothing has changed unless it returns DONE.
     """
-    fit = _seen_to_fit(pages, priority, hosts, counts, links, connections)
-    if fit == DONE and len(changed) > 0:
+    room_check = _check_room(pages, priority, hosts, counts, links, connections)
+    if room_check == DONE and len(changed) > 0:
         n_pages, n_hosts = counts[ROOM_FOR_PAGES], counts[ROOM_FOR_HOSTS]
-        fit = _seen_to_fit(pages, priority, hosts, counts, changed, connections)
+        room_check = _check_room(pages, priority, hosts, counts, changed, connections)
         counts[ROOM_FOR_PAGES] = max(n_pages, counts[ROOM_FOR_PAGES])
         counts[ROOM_FOR_HOSTS] = max(n_hosts, counts[ROOM_FOR_HOSTS])
-    if fit != DONE:
-        return fit
+    if room_check != DONE:
+        return room_check
     for k in range(len(changed) + len(links)):
         is_link = k >= len(changed)
         page = np.int64(links[k - len(changed)] if is_link else changed[k]) + 1
@@ -352,110 +352,110 @@ def follow(
             is_apart = np.int64(pages[page].before) & APART
             if not (is_apart or not is_shared) or priority_of(pages, priority, apart_pages, apart, page) != LAST:
                 continue
-        turn = _turn(hosts, turn_of, page, connections)
-        best = np.int64(turns[turn].best)
+        slot = _slot(hosts, slot_of, page, connections)
+        best = np.int64(slots[slot].best)
         if is_here and np.int64(pages[page].before) & APART:
-            _leave(pages, priority, apart_pages, apart, turns, counts, page, turn)
+            _leave(pages, priority, apart_pages, apart, slots, counts, page, slot)
             is_here = False
         if not is_shared:
             priority[page - 1] = 0.0
         if is_here:
-            _rise(pages, priority, apart_pages, apart, turns, page, turn)
+            _rise(pages, priority, apart_pages, apart, slots, page, slot)
         else:
-            _enter(pages, priority, apart_pages, apart, turns, counts, page, turn, 0)
-        if page == best or turns[turn].best != best:
-            _settle(pages, priority, apart_pages, apart, turns, ready, quick, resting, counts, turn, connections, now)
+            _enter(pages, priority, apart_pages, apart, slots, counts, page, slot, 0)
+        if page == best or slots[slot].best != best:
+            _settle(pages, priority, apart_pages, apart, slots, ready, quick, snoozed, counts, slot, connections, now)
     return DONE
 
 
 @kernel
 def remove(
-    pages: Any, priority: Any, apart_pages: Any, apart: Any, hosts: Any, turn_of: Any, turns: Any, ready: Any,
-    quick: Any, resting: Any, counts: Any,
+    pages: Any, priority: Any, apart_pages: Any, apart: Any, hosts: Any, slot_of: Any, slots: Any, ready: Any,
+    quick: Any, snoozed: Any, counts: Any,
     page: int, connections: int, now: float,
 ) -> None:  # fmt: skip
-    """Forget a page that is here."""
-    turn = _turn(hosts, turn_of, page + 1, connections)
-    best = turns[turn].best
-    _leave(pages, priority, apart_pages, apart, turns, counts, page + 1, turn)
-    if turns[turn].best != best:
-        _settle(pages, priority, apart_pages, apart, turns, ready, quick, resting, counts, turn, connections, now)
+    """Remove a page that is in the frontier."""
+    slot = _slot(hosts, slot_of, page + 1, connections)
+    best = slots[slot].best
+    _leave(pages, priority, apart_pages, apart, slots, counts, page + 1, slot)
+    if slots[slot].best != best:
+        _settle(pages, priority, apart_pages, apart, slots, ready, quick, snoozed, counts, slot, connections, now)
 
 
 @kernel
 def take(
-    pages: Any, priority: Any, apart_pages: Any, apart: Any, hosts: Any, turn_of: Any, turns: Any, ready: Any,
-    quick: Any, resting: Any, counts: Any,
+    pages: Any, priority: Any, apart_pages: Any, apart: Any, hosts: Any, slot_of: Any, slots: Any, ready: Any,
+    quick: Any, snoozed: Any, counts: Any,
     only_quick: bool, connections: int, now: float,
 ) -> Any:  # fmt: skip
-    """(the best page whose turn it may be, its priority, whether it is set apart); (-1, 0, False) if there is none."""
-    while counts[RESTING] > 0 and -resting[1].key <= now:
-        turn = np.int64(resting[1].turn)
-        _settle(pages, priority, apart_pages, apart, turns, ready, quick, resting, counts, turn, connections, now)
+    """Take the best page of the ready slots: (page, priority, whether it is set apart); (-1, 0, False) if none."""
+    while counts[SNOOZED] > 0 and -snoozed[1].key <= now:
+        slot = np.int64(snoozed[1].slot)
+        _settle(pages, priority, apart_pages, apart, slots, ready, quick, snoozed, counts, slot, connections, now)
     while True:
         from_ready = counts[READY] > 0 and not only_quick
         if from_ready and counts[QUICK] > 0:
             from_ready = _goes_first(ready[1].key, np.int64(ready[1].tie), quick[1])
         if not from_ready and counts[QUICK] == 0:
             return np.int64(-1), 0.0, False
-        turn = np.int64(ready[1].turn if from_ready else quick[1].turn)
-        if connections != ANY_NUMBER and turns[turn].rests_until > now:  # the time given has gone back
-            _settle(pages, priority, apart_pages, apart, turns, ready, quick, resting, counts, turn, connections, now)
+        slot = np.int64(ready[1].slot if from_ready else quick[1].slot)
+        if connections != ANY_NUMBER and slots[slot].free_at > now:  # `now` is earlier than in the last call
+            _settle(pages, priority, apart_pages, apart, slots, ready, quick, snoozed, counts, slot, connections, now)
             continue
-        page = np.int64(turns[turn].best)
+        page = np.int64(slots[slot].best)
         value = priority_of(pages, priority, apart_pages, apart, page)
         is_apart = (np.int64(pages[page].before) & APART) != 0
-        _leave(pages, priority, apart_pages, apart, turns, counts, page, turn)
-        pages[page].after = turn
-        turns[turn].n_open += np.uint32(1)
-        _settle(pages, priority, apart_pages, apart, turns, ready, quick, resting, counts, turn, connections, now)
+        _leave(pages, priority, apart_pages, apart, slots, counts, page, slot)
+        pages[page].after = slot
+        slots[slot].n_open += np.uint32(1)
+        _settle(pages, priority, apart_pages, apart, slots, ready, quick, snoozed, counts, slot, connections, now)
         return page - 1, value, is_apart
 
 
 @kernel
-def rest(
-    pages: Any, priority: Any, apart_pages: Any, apart: Any, hosts: Any, turn_of: Any, turns: Any, ready: Any,
-    quick: Any, resting: Any, counts: Any,
-    turn: int, until: float, connections: int, now: float,
+def snooze(
+    pages: Any, priority: Any, apart_pages: Any, apart: Any, hosts: Any, slot_of: Any, slots: Any, ready: Any,
+    quick: Any, snoozed: Any, counts: Any,
+    slot: int, until: float, connections: int, now: float,
 ) -> None:  # fmt: skip
-    """The turn rests until then, or longer where it does so already."""
-    turns[turn].rests_until = max(turns[turn].rests_until, until)
-    _settle(pages, priority, apart_pages, apart, turns, ready, quick, resting, counts, turn, connections, now)
+    """Snooze the slot until then, or longer where it is snoozed longer already."""
+    slots[slot].free_at = max(slots[slot].free_at, until)
+    _settle(pages, priority, apart_pages, apart, slots, ready, quick, snoozed, counts, slot, connections, now)
 
 
 @kernel
 def wake(
-    pages: Any, priority: Any, apart_pages: Any, apart: Any, hosts: Any, turn_of: Any, turns: Any, ready: Any,
-    quick: Any, resting: Any, counts: Any,
-    turn: int, connections: int, now: float,
+    pages: Any, priority: Any, apart_pages: Any, apart: Any, hosts: Any, slot_of: Any, slots: Any, ready: Any,
+    quick: Any, snoozed: Any, counts: Any,
+    slot: int, connections: int, now: float,
 ) -> None:  # fmt: skip
-    """The turn rests no longer."""
-    turns[turn].rests_until = -np.inf
-    _settle(pages, priority, apart_pages, apart, turns, ready, quick, resting, counts, turn, connections, now)
+    """End the snooze of the slot."""
+    slots[slot].free_at = -np.inf
+    _settle(pages, priority, apart_pages, apart, slots, ready, quick, snoozed, counts, slot, connections, now)
 
 
 @kernel
 def set_quick(
-    pages: Any, priority: Any, apart_pages: Any, apart: Any, hosts: Any, turn_of: Any, turns: Any, ready: Any,
-    quick: Any, resting: Any, counts: Any,
-    turn: int, is_quick: bool, connections: int, now: float,
+    pages: Any, priority: Any, apart_pages: Any, apart: Any, hosts: Any, slot_of: Any, slots: Any, ready: Any,
+    quick: Any, snoozed: Any, counts: Any,
+    slot: int, is_quick: bool, connections: int, now: float,
 ) -> None:  # fmt: skip
-    """The turn is one of a quick host, or not."""
-    turns[turn].is_quick = is_quick
-    _settle(pages, priority, apart_pages, apart, turns, ready, quick, resting, counts, turn, connections, now)
+    """Mark the slot as one of a quick host, or not."""
+    slots[slot].is_quick = is_quick
+    _settle(pages, priority, apart_pages, apart, slots, ready, quick, snoozed, counts, slot, connections, now)
 
 
 @kernel
 def release(
-    pages: Any, priority: Any, apart_pages: Any, apart: Any, hosts: Any, turn_of: Any, turns: Any, ready: Any,
-    quick: Any, resting: Any, counts: Any,
-    turn: int, ended: float, delay_s: float, is_asked_for: bool, connections: int, now: float,
+    pages: Any, priority: Any, apart_pages: Any, apart: Any, hosts: Any, slot_of: Any, slots: Any, ready: Any,
+    quick: Any, snoozed: Any, counts: Any,
+    slot: int, ended: float, delay_s: float, is_asked_for: bool, connections: int, now: float,
 ) -> None:  # fmt: skip
-    """A request ended: the turn has a connection more, and rests for its own delay, or else for this one."""
-    if turns[turn].n_open > 0:
-        turns[turn].n_open -= np.uint32(1)
-    if turns[turn].has_delay and not is_asked_for:
-        delay_s = turns[turn].delay_s
+    """End a request: free a connection and snooze the slot for its own delay, or else for this one."""
+    if slots[slot].n_open > 0:
+        slots[slot].n_open -= np.uint32(1)
+    if slots[slot].has_delay and not is_asked_for:
+        delay_s = slots[slot].delay_s
     if delay_s > 0.0:
-        turns[turn].rests_until = max(turns[turn].rests_until, ended + delay_s)
-    _settle(pages, priority, apart_pages, apart, turns, ready, quick, resting, counts, turn, connections, now)
+        slots[slot].free_at = max(slots[slot].free_at, ended + delay_s)
+    _settle(pages, priority, apart_pages, apart, slots, ready, quick, snoozed, counts, slot, connections, now)

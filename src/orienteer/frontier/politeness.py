@@ -1,4 +1,4 @@
-"""When a host may be asked again. Time is an argument: the crawl's clock may be real or virtual."""
+"""When a host may be requested again. Time is an argument: the crawl's clock may be real or virtual."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orienteer.errors import InputError
 class Politeness:
     """At most `connections` requests to a host at once, and `delay_s` between the end of one and the next.
 
-    `per_host=False` asks no such thing: hosts are not looked at, and the best page always goes first.
+    With `per_host=False` there are no such limits: hosts are ignored, and the best page always goes first.
     """
 
     per_host: bool = True

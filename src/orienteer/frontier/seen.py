@@ -1,10 +1,10 @@
-"""The URLs a crawl has seen: each new one gets the next page id, without being kept.
+"""The URLs a crawl has seen: each new one gets the next page id; the URL itself is not stored.
 
-Kept is a hash of 128 bits per URL (16 bytes), its host (4 bytes), and its place in a table of ids (5 to 6 bytes). A
-place has 32 bits; those that the id does not need hold a *tag*, the first bits of the hash, so that few hashes are
-looked at in vain. The hash is SipHash-2-4 under a secret random key, so nobody who writes a page can choose URLs that
-collide, or that crowd the table; n URLs contain two that are taken for one with a probability of at most n² / 2¹²⁹:
-less than 10⁻¹⁸ for ten billion. The URLs themselves are the store's affair. Host names are few, and are kept.
+In memory are a hash of 128 bits per URL (16 bytes), its host (4 bytes), and its entry in a table of ids (5 to 6 bytes).
+An entry has 32 bits; those that the id does not need hold a *tag*, the first bits of the hash, which saves most reads
+of hashes that differ. The hash is SipHash-2-4 under a secret random key, so the author of a page cannot choose URLs
+that collide, or that crowd the table; two of n URLs are taken for one with a probability of at most n² / 2¹²⁹: less
+than 10⁻¹⁸ for ten billion. The store has the URLs. Host names are few, and stay in memory.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MAX_LOAD, _GROWTH = 0.85, 1.2
 _MAX_URLS = MAX_PAGES - 1
 _LINES_AT_ONCE = 1 << 12
 
-# Places in `counts`.
+# Indexes into `counts`.
 _URLS, _HOSTS = range(2)
 
 # The columns of `spans`: where a URL begins and ends in the text, and its host in it.
@@ -39,7 +39,7 @@ _NEWLINE, _SLASH, _COLON = ord("\n"), ord("/"), ord(":")
 class SeenUrls:
     """Page ids and host ids of canonical URLs, both dense and in order of discovery.
 
-    `key` is 16 bytes, made by `secrets.token_bytes(16)` for each process and told to nobody.
+    `key` is 16 secret bytes, made by `secrets.token_bytes(16)` for each process.
 
     >>> seen = SeenUrls(bytes(16))
     >>> ids, new = seen.number(["http://a.example/", "http://b.example:81/x", "http://a.example/"])
@@ -53,7 +53,7 @@ class SeenUrls:
         self._key: NDArray[np.uint64] = np.array(np.frombuffer(key, "<u8"), np.uint64)
         self._counts: NDArray[np.int64] = np.zeros(2, np.int64)
         self._digests: NDArray[np.uint64] = np.zeros(2 * 1024, np.uint64)
-        self._table: NDArray[np.uint32] = np.zeros(2048, np.uint32)  # a tag and 1 + page, 0 where nothing stands
+        self._table: NDArray[np.uint32] = np.zeros(2048, np.uint32)  # a tag and 1 + page, 0 where empty
         self.page_hosts = PageHosts()
         self._host_digests: NDArray[np.uint64] = np.zeros(2 * 64, np.uint64)
         self._host_table: NDArray[np.uint32] = np.zeros(128, np.uint32)
@@ -82,19 +82,19 @@ class SeenUrls:
         return self.host_names[host]
 
     def number(self, urls: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The page ids of the URLs, and which places of `urls` hold one seen for the first time.
+        """Return the page ids of the URLs, and the indexes into `urls` of those seen for the first time.
 
-        A text that no canonical URL can be is refused (ValueError), and then none of them is taken in.
+        A text that cannot be a canonical URL raises a ValueError, and then none of them is added.
         """
         text = _as_array("\n".join(urls))
         spans = np.empty((len(urls), 4), np.int64)
         n_lines, end = _find_lines(text, 0, spans) if len(urls) else (0, 1)
         if n_lines != len(urls) or end != len(text) + 1:
-            raise _refusal(next(url for url in urls if not _is_one_line(url)))
+            raise _invalid_url(next(url for url in urls if not _is_one_line(url)))
         return self._number_spans(text, spans, len(text))
 
     def number_lines(self, lines: bytes) -> int:
-        """Take in URLs that were seen before this process: one a line, all different. How many they were."""
+        """Add URLs that were seen before this process: one a line, all different. Return how many they were."""
         text = np.frombuffer(lines, np.uint8)
         end = len(text) - 1 if lines.endswith(b"\n") else len(text)
         spans = np.empty((_LINES_AT_ONCE, 4), np.int64)
@@ -103,19 +103,19 @@ class SeenUrls:
             start = at
             n_lines, at = _find_lines(text[:end], at, spans)
             if n_lines < 0:
-                raise _refusal(lines[at : at + 200].split(b"\n")[0].decode(errors="replace"))
+                raise _invalid_url(lines[at : at + 200].split(b"\n")[0].decode(errors="replace"))
             _, new = self._number_spans(text, spans[:n_lines], at - start)
             if len(new) < n_lines:
-                raise ValueError(f"a URL stands twice in the lines from byte {start} to {at}")
+                raise ValueError(f"a URL occurs twice in the lines from byte {start} to {at}")
         return len(self) - before
 
     def find(self, url: str) -> int | None:
-        """The page id of a URL; None if it was not seen."""
+        """Return the page id of a URL; None if it was not seen."""
         page = int(_find(self._key, _as_array(url), self._table, self._digests))
         return None if page < 0 else page
 
     def find_host(self, name: str) -> int | None:
-        """The id of a host, `name` or `name:port`; None if no URL of it was seen."""
+        """Return the id of a host, `name` or `name:port`; None if no URL of it was seen."""
         host = int(_find(self._key, _as_array(name), self._host_table, self._host_digests))
         return None if host < 0 else host
 
@@ -136,16 +136,16 @@ class SeenUrls:
         if n_urls > _MAX_URLS:
             raise InputError(f"more than {_MAX_URLS:,} distinct URLs: page ids are 31 bits wide")
         self._digests = grown(self._digests, 2 * n_urls)
-        self.page_hosts.know(n_urls)
+        self.page_hosts.grow_to(n_urls)
         self._host_digests = grown(self._host_digests, 2 * n_hosts)
         self._names = grown(self._names, int(self._name_offsets[self.n_hosts]) + n_bytes)
         self._name_offsets = grown(self._name_offsets, n_hosts + 1)
-        self._table = _roomy(self._table, self._digests, len(self), n_urls)
-        self._host_table = _roomy(self._host_table, self._host_digests, self.n_hosts, n_hosts)
+        self._table = _with_room(self._table, self._digests, len(self), n_urls)
+        self._host_table = _with_room(self._host_table, self._host_digests, self.n_hosts, n_hosts)
 
 
 def _as_array(text: str) -> NDArray[np.uint8]:
-    # Half a surrogate pair is let through: it is no ASCII either, and the kernel refuses it.
+    # A lone surrogate must not raise here: it is not ASCII, so the kernel rejects the URL.
     return np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
 
 
@@ -153,45 +153,45 @@ def _is_one_line(url: str) -> bool:
     return "\n" not in url and bool(_find_lines(_as_array(url), 0, np.empty((1, 4), np.int64))[0] == 1)
 
 
-def _refusal(text: str) -> ValueError:
+def _invalid_url(text: str) -> ValueError:
     return ValueError(f"not a canonical URL: {text[:100]!r}")
 
 
-def _roomy(table: NDArray[np.uint32], digests: NDArray[np.uint64], n: int, n_wanted: int) -> NDArray[np.uint32]:
-    """The table, or a larger one that has room for so many."""
-    if n_wanted <= _MAX_LOAD * len(table):
+def _with_room(table: NDArray[np.uint32], digests: NDArray[np.uint64], n: int, n_needed: int) -> NDArray[np.uint32]:
+    """Return the table, or a larger copy that has room for so many."""
+    if n_needed <= _MAX_LOAD * len(table):
         return table
-    larger = zeros(int(max(n_wanted / _MAX_LOAD, _GROWTH * len(table))) + 1, np.uint32)
+    larger = zeros(int(max(n_needed / _MAX_LOAD, _GROWTH * len(table))) + 1, np.uint32)
     _fill(larger, digests, n)
     return larger
 
 
 @inlined
 def _next(byte: int, text: Any, at: int) -> Any:
-    """Where the byte comes next from there on, or earlier something that no canonical URL contains."""
+    """Return the next index of the byte, or of an earlier byte that no canonical URL contains."""
     while at < len(text) and text[at] != byte and 32 < text[at] < 127:
         at += 1
     return at
 
 
 @inlined
-def _stands(byte: int, text: Any, at: int) -> Any:
+def _is_at(byte: int, text: Any, at: int) -> Any:
     return at < len(text) and text[at] == byte
 
 
 @kernel
 def _find_lines(text: Any, start: int, spans: Any) -> Any:
-    """Tell URLs and hosts apart, line by line, while there are rows; (lines told, where the next one begins).
+    """Find the URL and the host of each line, while `spans` has rows; return (lines read, start of the next).
 
-    Of a line that cannot be a canonical URL (visible ASCII, `://`, a host, `/`) it answers (-1, where it begins).
+    For a line that cannot be a canonical URL (visible ASCII, `://`, a host, `/`) it returns (-1, start of the line).
     """
     n_lines = 0
     while n_lines < len(spans) and start <= len(text):
         slash = _next(_SLASH, text, start)
         host_end = _next(_SLASH, text, slash + 2)
         end = _next(_NEWLINE, text, host_end)
-        has_scheme = slash > start + 1 and text[slash - 1] == _COLON and _stands(_SLASH, text, slash)
-        has_host = _stands(_SLASH, text, slash + 1) and _stands(_SLASH, text, host_end) and host_end > slash + 2
+        has_scheme = slash > start + 1 and text[slash - 1] == _COLON and _is_at(_SLASH, text, slash)
+        has_host = _is_at(_SLASH, text, slash + 1) and _is_at(_SLASH, text, host_end) and host_end > slash + 2
         if not (has_scheme and has_host and (end == len(text) or text[end] == _NEWLINE)):
             return -1, start
         spans[n_lines, _START], spans[n_lines, _END] = start, end
@@ -203,7 +203,7 @@ def _find_lines(text: Any, start: int, spans: Any) -> Any:
 
 @inlined
 def _id_bits(table: Any) -> Any:
-    """How many bits of a place in the table an id takes; one more than an id is at most the number of places."""
+    """How many bits of an entry the id takes; 1 + id is at most the number of entries."""
     n = 1
     while len(table) >> n:
         n += 1
@@ -212,7 +212,7 @@ def _id_bits(table: Any) -> Any:
 
 @inlined
 def _home(table: Any, low: Any) -> Any:
-    """Where a hash belongs if nothing stands there."""
+    """The slot of a hash if there is no collision."""
     return np.int64(((np.uint64(low) >> np.uint64(32)) * np.uint64(len(table))) >> np.uint64(32))
 
 
@@ -223,7 +223,7 @@ def _tag(high: Any, id_bits: int) -> Any:
 
 @kernel
 def _slot(table: Any, digests: Any, low: Any, high: Any, id_bits: int) -> Any:
-    """The slot of a hash, or the empty one where it belongs."""
+    """Return the slot of a hash, or the empty slot to insert it."""
     slot, tag = _home(table, low), _tag(high, id_bits)
     while table[slot] != 0:
         if np.int64(table[slot]) >> id_bits == tag:
@@ -247,7 +247,7 @@ def _set(table: Any, slot: Any, high: Any, number: Any, id_bits: int) -> None:
 
 @kernel
 def _fill(table: Any, digests: Any, n: int) -> None:
-    """Enter the first n hashes, which are all different, into an empty table."""
+    """Insert the first n hashes, which are all different, into an empty table."""
     id_bits = _id_bits(table)
     for k in range(n):
         slot = _home(table, digests[2 * k])
@@ -268,10 +268,10 @@ def _number(
     key: Any, text: Any, spans: Any, counts: Any, digests: Any, table: Any, hosts: Any,
     host_digests: Any, host_table: Any, names: Any, name_offsets: Any, hashes: Any, ids: Any, new: Any,
 ) -> int:  # fmt: skip
-    """Fill `ids`, and `new` with the rows seen for the first time; how many these are. There must be room for all.
+    """Fill `ids`, and `new` with the rows seen for the first time; return how many these are.
 
-    A look into the table and then at the hash it names are two waits for memory. Hence the first loops: they only touch
-    what the last one needs, and many such waits then pass at once.
+    The arrays must have room for all. Reading the table and then the hash costs two cache misses per URL. Hence the
+    first loops: they only prefetch what the last one needs, so that many of these misses overlap.
     """
     for k in range(len(spans)):
         hashes[k, 0], hashes[k, 1] = siphash128(key, text, spans[k, _START], spans[k, _END])
@@ -304,7 +304,7 @@ def _host(
     key: Any, text: Any, start: int, end: int, counts: Any,
     digests: Any, table: Any, names: Any, offsets: Any,
 ) -> Any:  # fmt: skip
-    """The id of a host; a new one is entered, and its name kept."""
+    """Return the id of a host; a new one is inserted, with its name."""
     low, high = siphash128(key, text, start, end)
     id_bits = _id_bits(table)
     slot = _slot(table, digests, low, high, id_bits)

@@ -1,4 +1,4 @@
-"""SipHash-2-4 with 128 bits (Aumasson & Bernstein 2012): a hash that nobody can steer who does not know its key."""
+"""SipHash-2-4 with 128 bits (Aumasson & Bernstein 2012): without the key, collisions cannot be constructed."""
 
 from __future__ import annotations
 

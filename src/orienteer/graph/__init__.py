@@ -1,1 +1,1 @@
-"""Link graphs and what is computed on them: arrays in, arrays out."""
+"""Link graphs and the algorithms on them: arrays in, arrays out."""

@@ -1,8 +1,8 @@
-"""Strongly connected components: the sets of pages that can all reach each other, and the web of these sets.
+"""Strongly connected components: the maximal sets of pages that all reach each other, and the graph between them.
 
-Pearce's variant of Tarjan's algorithm, without recursion: one array holds visit order and low-link, so a link costs one
-random look-up, and each link is read once. Components are numbered so that links between them go from lower to higher
-numbers (a topological order).
+Pearce's variant of Tarjan's algorithm, without recursion. One array holds both visit order and low-link, so each link
+is read once and costs one random look-up. Components are numbered in topological order: a link between two of them goes
+from the lower to the higher number.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from orienteer.kernel import allocating_kernel
 
 
 def components(graph: LinkGraph) -> tuple[int, NDArray[np.uint32]]:
-    """(number of strongly connected components, component of every page), in topological order.
+    """Return the number of strongly connected components and the component of every page, in topological order.
 
     >>> from orienteer.graph import shapes
     >>> components(shapes.clique_and_cycle(3, 2))[1].tolist()
@@ -29,24 +29,24 @@ def components(graph: LinkGraph) -> tuple[int, NDArray[np.uint32]]:
 
 
 def condensation(graph: LinkGraph) -> tuple[LinkGraph, NDArray[np.uint32]]:
-    """(the graph of components, component of every page): a link where some page links from one to the other."""
+    """Return the graph of components and the component of every page; a component links to the targets of its pages."""
     n_components, labels = components(graph)
     return LinkGraph.from_links(n_components, labels[graph.sources()], labels[graph.targets]), labels
 
 
 @allocating_kernel
 def _label(offsets: Any, targets: Any, order: Any) -> Any:
-    """Turn `order` (all zero) into component numbers; how many there are.
+    """Turn `order` (all zero) into component numbers and return the number of components.
 
-    While the search runs, order[v] is 0 for an unseen page, a low-link that counts up from 1 for a page on the stack,
-    and a component number that counts down from n for a finished one; finished is always above open, so one
-    comparison decides.
+    Invariant of the search: order[v] is 0 for an unvisited page, a low-link counting up from 1 for a page on the stack,
+    and a component number counting down from n for a finished page. Finished values always exceed open ones, so one
+    comparison tells the two apart.
     """
     n_pages = len(order)
     path = np.empty(n_pages, np.uint32)  # pages being explored
-    cursor = np.empty(n_pages, np.int64)  # the link each of them is at
+    cursor = np.empty(n_pages, np.int64)  # the next link to follow from each of them
     is_root = np.empty(n_pages, np.bool_)
-    open_pages = np.empty(n_pages, np.uint32)  # explored, component not yet known
+    open_pages = np.empty(n_pages, np.uint32)  # explored, component not assigned yet
     n_open = 0
     visited = np.uint32(1)
     number = np.uint32(n_pages)

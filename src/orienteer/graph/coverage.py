@@ -1,38 +1,37 @@
-"""How much of what a surfer sees has been fetched: bounds that hold for any set of fetched pages.
+"""Coverage, the share of a random surfer's time on fetched pages, with bounds that hold for any set of fetched pages.
 
-Coverage is the total true rank (personalized by the trust) of the fetched pages, RankMass in the paper. Start with p =
-trust. Pushing a fetched page with links moves d p_i / c_i to each target; pushing a dangling one only adds p_i to a
-counter D. Where some links of a fetched page are not known, their share goes to a counter U. With R, Q what is left on
-unfetched and on fetched pages, at *any* moment, finished or not:
+Coverage is the total true rank (personalized by the trust) of the fetched pages, called RankMass in the paper. Start
+with p = trust. Pushing a fetched page with links moves d p_i / c_i to each target; pushing a dangling page only adds
+p_i to a counter D. The share of links whose targets are unknown goes to a counter U. Let R and Q be the mass left on
+unfetched and on fetched pages. At *any* moment, whether or not the pushes have converged:
 
     lower = 1 - (R + Q + U) / (1 - d D)      upper = 1 - (1 - d) R / (1 - d D)      lower <= coverage <= upper
 
-and the best lower bound that the known links can prove is at most Q / (1 - d D) higher. The order of pushes does not
-matter, so any crawl can be certified, whoever chose its pages.
+Stopping rule: the best lower bound that the known links can prove is at most Q / (1 - d D) higher than `lower`. The
+order of pushes does not matter, so the pages of any crawl can be certified, whatever policy chose them.
 
 - A page without links (404, an image) counts as fetched: its mass is covered, though useless.
-- A page that can never be fetched (robots, dead host) keeps its mass in R; it is reported as `blocked`.
-- A redirect forwards its whole mass, undamped, to its target: they are one page with two names. Where its target is
-  not known all of its mass goes to U.
-- A page some of whose links were left out (nofollow, too long a URL) divides its mass among all of its links; the
-  share of those left out goes to U. Where even their number is not known, all that the page passes on does.
-- Trust that lies on unknown pages (`known_trust` below 1) is mass on unfetched pages that never moves.
+- A page that can never be fetched (robots.txt, unreachable host) keeps its mass in R; it is reported as `blocked`.
+- A redirect (an alias) forwards its whole mass, undamped, to its target: both URLs name one page. If its target is
+  unknown, all of its mass goes to U.
+- A page whose links were partly left out (nofollow, URLs that are too long) divides its mass among all of its links;
+  the share of those left out goes to U. If even their number is unknown, everything that the page passes on goes to U.
+- Trust on unknown pages (`known_trust` below 1) is mass on unfetched pages that never moves.
 
-The lower bound holds whatever the unfetched pages are. The upper one supposes that none of them is another name of a
-fetched page (`UPPER_SUPPOSES`): a surfer who goes there would be on a fetched page after all.
+The lower bound holds whatever the unfetched pages are. The upper bound assumes that none of them is another name of a
+fetched page (`UPPER_ASSUMES`): a surfer on such a page would be on a fetched page.
 
-*Of what is reachable*: with B what is left on blocked pages (a part of R), no crawl can ever prove more than
-1 - (B + U) / (1 - d D), and this only falls. Where it is below the goal the goal is *impossible*. A crawl can still
-cover what is left,
+*Coverage of what is reachable*: let B be the mass on blocked pages (contained in R). No crawl can ever prove more than
+1 - (B + U) / (1 - d D), and this limit only falls. A goal above it is *impossible*. A crawl can still cover the rest:
 
     of_reachable = lower / (1 - blocked - unknown) = 1 - (R - B + Q) / (1 - d D - B - U)
 
-which is the coverage seen by a surfer who starts again where a page is blocked or a link is not known, or less. It only
-rises: with pushes, with fetched pages and with blocked ones.
+This is a lower bound on the coverage seen by a surfer who restarts at blocked pages and unknown links. It only rises:
+with pushes, with fetched pages and with blocked ones.
 
-*On demand*: pushing alone can prove at most 1 - (R + U) / (1 - d D), and 1 - (R - B) / (1 - d D - B - U) of what is
-reachable. While that is below the target nothing need be pushed; once it is not, pages are pushed until the matter is
-decided, so a crawl stops at the very page that suffices.
+*Pushing on demand*: pushing alone can prove at most 1 - (R + U) / (1 - d D), and 1 - (R - B) / (1 - d D - B - U) of
+what is reachable. While this is below the target, pushing cannot help and is skipped; afterwards pages are pushed until
+the target is decided, so a crawl stops at the first page that suffices.
 """
 
 from __future__ import annotations
@@ -51,13 +50,13 @@ from orienteer.graph.coverage_push import (
     FETCHED,
     FIRST,
     N_ACTIVE,
+    NEEDS_SORTING,
     NEVER,
     PROVED,
     SORTED,
     UNKNOWN,
-    WANTS_SORTING,
     B,
-    Target,
+    ProofTarget,
     U,
     fetch_until,
     is_proved,
@@ -65,7 +64,7 @@ from orienteer.graph.coverage_push import (
 )
 from orienteer.graph.link_graph import LinkGraph, expect_graph, page_ids
 from orienteer.graph.proved import Certificate
-from orienteer.graph.push import LINKS, PUSHES, D, Links, Q, R
+from orienteer.graph.push import LINKS, PUSHES, D, LinkRows, Q, R
 from orienteer.graph.sparse import Sparse
 from orienteer.graph.trust import Trust, trust_vector
 
@@ -82,11 +81,11 @@ def certificate(
     known_trust: float = 1.0,
     tolerance: float = 1e-9,
 ) -> Certificate:
-    """Bounds on the coverage of the `fetched` pages (ids or a mask); the lower one within `tolerance` of the best.
+    """Return bounds on the coverage of the `fetched` pages (ids or a mask), the lower within `tolerance` of the best.
 
     Only links of fetched pages are used. `blocked` pages can never be fetched; `aliases` are fetched pages that only
-    redirect to their single link. `n_unknown` is for every page the number of links it has besides those in the graph,
-    NOBODY_KNOWS where that is not known. `known_trust` is the share of all trust that the given trust stands for.
+    redirect to their single link. `n_unknown` is, for every page, the number of its links that are not in the graph, or
+    UNKNOWN_COUNT. `known_trust` is the share of all trust that the given trust accounts for.
 
     >>> from orienteer.graph import shapes
     >>> print(certificate(shapes.chain(3), fetched=[0, 1], trust=[0]))
@@ -96,8 +95,8 @@ def certificate(
     coverage = Coverage(trust_vector(graph.n_pages, trust), damping, known_trust)
     coverage.set_aliases(page_ids("aliases", aliases, graph.n_pages))
     if n_unknown is not None:
-        coverage.leave_unknown(np.broadcast_to(np.asarray(n_unknown), graph.n_pages))
-    links = Links.of(graph)
+        coverage.set_all_unknown(np.broadcast_to(np.asarray(n_unknown), graph.n_pages))
+    links = LinkRows.of(graph)
     pages = np.asarray(fetched)
     pages = np.flatnonzero(pages) if pages.dtype == np.bool_ else pages
     coverage.fetch(page_ids("fetched", pages, graph.n_pages), links)
@@ -107,7 +106,7 @@ def certificate(
 
 
 class Coverage:
-    """Coverage while a crawl goes on: pages are fetched one by one, bounds can be asked for at any time."""
+    """The coverage of a running crawl: pages are added as they are fetched, and the bounds are valid at any time."""
 
     def __init__(
         self, trust: NDArray[np.float64], damping: float = 0.85, known_trust: float = 1.0, counts_visits: bool = False
@@ -117,29 +116,29 @@ class Coverage:
         if not 0 <= damping < 1:
             raise InputError(f"damping is {damping}; it must be at least 0 and below 1")
         self.damping = damping
-        self.hidden = 1.0 - known_trust
+        self.hidden = 1.0 - known_trust  # trust on unknown pages, whose mass never moves
         self.p = trust * known_trust
         self.flags = np.zeros(len(trust), np.uint8)
-        self.unknown = Sparse(np.int32)  # links that are not known, where there are any
+        self.unknown = Sparse(np.int32)  # number of unknown links, for pages that have any
         self.counts_visits = counts_visits
-        self.visits = np.zeros(len(trust) if counts_visits else 0)  # the mass that was pushed from each page
-        self._active: NDArray[np.uint32] = np.zeros(1024, np.uint32)  # a ring with a place for every fetched page
-        self.n_fetched = 0  # or more, where pages were named twice
+        self.visits = np.zeros(len(trust) if counts_visits else 0)  # total mass pushed from each page
+        self._active: NDArray[np.uint32] = np.zeros(1024, np.uint32)  # ring buffer with room for every fetched page
+        self.n_fetched = 0  # an upper bound: repeated pages are counted again
         self.mass = np.array([self.p.sum() + self.hidden, 0.0, 0.0, 0.0, 0.0])
         self.work = np.zeros(5, np.int64)
 
     @property
     def fetched(self) -> NDArray[np.bool_]:
-        """Which pages are fetched; this and the like are made anew each time, and changing them changes nothing."""
-        return self._having(FETCHED)
+        """A read-only mask of the fetched pages, computed on each access, like the other masks."""
+        return self._mask_of(FETCHED)
 
     @property
     def blocked(self) -> NDArray[np.bool_]:
-        return self._having(BLOCKED)
+        return self._mask_of(BLOCKED)
 
     @property
     def alias(self) -> NDArray[np.bool_]:
-        return self._having(ALIAS)
+        return self._mask_of(ALIAS)
 
     @property
     def n_unknown(self) -> NDArray[np.int32]:
@@ -149,7 +148,7 @@ class Coverage:
         numbers.setflags(write=False)
         return numbers
 
-    def _having(self, flag: int) -> NDArray[np.bool_]:
+    def _mask_of(self, flag: int) -> NDArray[np.bool_]:
         mask: NDArray[np.bool_] = (self.flags & flag) != 0
         mask.setflags(write=False)
         return mask
@@ -161,24 +160,24 @@ class Coverage:
         return page < len(self.flags) and bool(self.flags[page] & ALIAS)
 
     def set_aliases(self, pages: Any) -> None:
-        """These pages (ids, a mask, one page) are other names of their only links."""
+        """Mark pages (ids, a mask, one page) as other names of their only link's target."""
         self.flags[pages] |= np.uint8(ALIAS)
 
     def set_unknown(self, pages: Any, numbers: Any) -> None:
-        """So many links of these pages, all different, are not known."""
+        """Set the number of unknown links of these distinct pages."""
         self.flags[pages] |= np.uint8(UNKNOWN)
         self.unknown.set(pages, numbers)
 
-    def leave_unknown(self, numbers: NDArray[Any]) -> None:
-        """The same for every page."""
+    def set_all_unknown(self, numbers: NDArray[Any]) -> None:
+        """Set the number of unknown links of every page."""
         pages = np.flatnonzero(numbers)
         self.set_unknown(pages, numbers[pages])
 
-    def take_row(self, page: int, other: Coverage) -> None:
-        """Take over what another one knows of a page: whether it is another name, and how many links are not known."""
+    def copy_page_state(self, page: int, other: Coverage) -> None:
+        """Copy from another Coverage whether a page is an alias and how many of its links are unknown."""
         if page < len(other.flags):
-            kept = UNKNOWN | ALIAS
-            self.flags[page] = (self.flags[page] & ~np.uint8(kept)) | (other.flags[page] & kept)
+            copied = UNKNOWN | ALIAS
+            self.flags[page] = (self.flags[page] & ~np.uint8(copied)) | (other.flags[page] & copied)
             if other.flags[page] & UNKNOWN:
                 self.unknown.set(page, other.unknown.get(page))
 
@@ -190,67 +189,67 @@ class Coverage:
     def n_links_read(self) -> int:
         return int(self.work[LINKS])
 
-    def know(self, n_pages: int) -> None:
-        """Make room for pages that have become known; they hold no mass yet."""
+    def grow_to(self, n_pages: int) -> None:
+        """Make room for newly discovered pages; they hold no mass yet."""
         if n_pages > len(self.p):
             self.p, self.flags = grown(self.p, n_pages), grown(self.flags, n_pages)
             if self.counts_visits:
                 self.visits = grown(self.visits, n_pages)
 
-    def fetch(self, pages: NDArray[Any], links: Links, until: float | Target = NEVER) -> int:
-        """Count pages as fetched, in this order; how many it took until `until` was proved, or 0.
+    def fetch(self, pages: NDArray[Any], links: LinkRows, until: float | ProofTarget = NEVER) -> int:
+        """Count pages as fetched, in this order; return how many of them prove `until`, or 0 if all do not prove it.
 
-        Those after the one that sufficed are not counted.
+        Pages after the one that sufficed are not counted.
         """
-        target = until if isinstance(until, Target) else Target(until)
+        target = until if isinstance(until, ProofTarget) else ProofTarget(until)
         self.n_fetched += len(pages)
         if self.n_fetched > len(self._active):
-            self._straighten()
+            self._unroll_ring()
             self._active = grown(self._active, self.n_fetched)
         done = 0
         while done < len(pages):
-            done, answer = fetch_until(links, pages, done, target, *self._arrays())
-            if answer == WANTS_SORTING:
-                answer = self._push(links, DECIDED, target)
-            if answer == PROVED and self._claims(target):
+            done, result = fetch_until(links, pages, done, target, *self._arrays())
+            if result == NEEDS_SORTING:
+                result = self._push(links, DECIDED, target)
+            if result == PROVED and self._is_confirmed(target):
                 return int(done)
         return 0
 
     def block(self, pages: NDArray[Any]) -> None:
-        """These pages can never be fetched; what was fetched already stays so."""
+        """Mark pages that can never be fetched; pages that are fetched already stay fetched."""
         new = np.unique(pages[self.flags[pages] & (FETCHED | BLOCKED) == 0])
         self.flags[new] |= np.uint8(BLOCKED)
         self.mass[B] += self.p[new].sum()
 
-    def proves(self, links: Links, target: Target) -> bool:
-        """Whether the pages fetched so far prove it; they are pushed as far as it takes to tell."""
-        return min(target) <= 1.0 and self._push(links, DECIDED, target) == PROVED and self._claims(target)
+    def proves(self, links: LinkRows, target: ProofTarget) -> bool:
+        """Return whether the pages fetched so far prove the target, pushing as far as needed to decide."""
+        return min(target) <= 1.0 and self._push(links, DECIDED, target) == PROVED and self._is_confirmed(target)
 
-    def over_again(self, trust: NDArray[np.float64], links: Links) -> Coverage:
-        """The same pages fetched, pushed from the start: their links are not what they were taken for."""
+    def rebuilt(self, trust: NDArray[np.float64], links: LinkRows) -> Coverage:
+        """Return a new Coverage of the same pages, pushed from the start, after links of fetched pages changed."""
         new = Coverage(trust, self.damping, 1.0 - self.hidden, self.counts_visits)
-        new.know(len(self.p))
+        new.grow_to(len(self.p))
         new.flags[: len(self.p)] = self.flags & (ALIAS | UNKNOWN)
         new.unknown.set(*self.unknown.items())
         new.fetch(np.flatnonzero(self.fetched).astype(np.uint32), links)
         new.block(np.flatnonzero(self.blocked))
         return new
 
-    def settle(self, links: Links, tolerance: float = 1e-9) -> None:
+    def settle(self, links: LinkRows, tolerance: float = 1e-9) -> None:
         """Push until the lower bound is within `tolerance` of the best that the known links can prove."""
-        self.push_on(links, tolerance)
+        self.push_until(links, tolerance)
         self._recount()
 
-    def push_on(self, links: Links, tolerance: float) -> None:
-        """The same, without counting the mass anew: its running sums carry rounding."""
-        self._push(links, tolerance, Target())
+    def push_until(self, links: LinkRows, tolerance: float) -> None:
+        """Push like `settle`, but keep the running sums of mass, which carry rounding errors."""
+        self._push(links, tolerance, ProofTarget())
 
-    def _push(self, links: Links, goal: float, target: Target) -> int:
+    def _push(self, links: LinkRows, goal: float, target: ProofTarget) -> int:
         while True:
-            answer = int(push_active(links, goal, target, *self._arrays()))
-            if answer != WANTS_SORTING:
-                return answer
-            self._straighten()
+            result = int(push_active(links, goal, target, *self._arrays()))
+            if result != NEEDS_SORTING:
+                return result
+            self._unroll_ring()
             self._active[: self.work[N_ACTIVE]].sort()
             self.work[SORTED] = 1
 
@@ -260,13 +259,13 @@ class Coverage:
             self.damping,
         )  # fmt: skip
 
-    def _straighten(self) -> None:
-        """Turn the ring so that it begins at the start of its array."""
+    def _unroll_ring(self) -> None:
+        """Rotate the ring buffer so that it begins at index 0."""
         self._active = np.roll(self._active, -int(self.work[FIRST]))
         self.work[FIRST] = 0
 
     def certificate(self) -> Certificate:
-        """The bounds as they stand."""
+        """Return the current bounds."""
         self._recount()
         total = 1.0 - self.damping * self.mass[D]
         return Certificate(
@@ -278,22 +277,22 @@ class Coverage:
             unknown=float(self.mass[U] / total),
         )
 
-    def makes_impossible(self, until: float) -> bool:
-        """Whether no more fetching can ever prove this coverage, by what has been pushed so far."""
+    def is_impossible(self, until: float) -> bool:
+        """Return whether no further fetch can prove this coverage, judging by the mass pushed so far."""
         return bool(self.mass[B] + self.mass[U] > (1.0 - until) * (1.0 - self.damping * self.mass[D]))
 
-    def _claims(self, target: Target) -> bool:
-        """Whether it is proved. The running sums carry rounding; a claim is made from exact ones."""
+    def _is_confirmed(self, target: ProofTarget) -> bool:
+        """Return whether the target is proved by recounted sums: the running ones carry rounding errors."""
         self._recount()
         return bool(is_proved.plain(target, self.mass, self.damping))
 
     @property
     def lower(self) -> float:
-        """The lower bound, by what has been pushed so far."""
+        """The lower bound that the mass pushed so far proves."""
         return float(1.0 - (self.mass[R] + self.mass[Q] + self.mass[U]) / (1.0 - self.damping * self.mass[D]))
 
     def _recount(self) -> None:
-        """Sum the mass anew."""
+        """Recompute the sums of mass, without the rounding errors of the running ones."""
         fetched = self.fetched
         self.mass[Q] = self.p[fetched].sum()
         self.mass[R] = self.p[~fetched].sum() + self.hidden

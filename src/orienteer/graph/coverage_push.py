@@ -1,6 +1,6 @@
-"""The pushes behind the certificate, as kernels: mass is moved along links until a target is decided.
+"""Kernels of the certificate: push mass along links until a target is proved or cannot be proved.
 
-What the masses mean, and why the bounds hold at any moment, stands in `coverage`, whose arrays these work on.
+`coverage` owns the arrays, defines the masses and explains why the bounds hold at any moment.
 """
 
 from __future__ import annotations
@@ -12,31 +12,31 @@ import numpy as np
 from orienteer.graph.push import LINKS, PUSHES, D, Q, R, row_of
 from orienteer.graph.sparse import number_of
 from orienteer.kernel import inlined, kernel
-from orienteer.pages.unknown import NOBODY_KNOWS
+from orienteer.pages.unknown import UNKNOWN_COUNT
 
-# In `mass`, beside R, Q and D: behind links that are not known; and on blocked pages, which is also counted in R.
+# Indices into `mass`, after R, Q and D: mass behind unknown links; mass on blocked pages, which R also includes.
 U, B = 3, 4
 
-# What is known of a page, in one byte: fetched; can never be fetched (then it is not fetched); another name of its only
-# link; some of its links are not known, and their number is in `unknown`; waits to be pushed.
+# Flags of a page, in one byte: fetched; can never be fetched (excludes FETCHED); another name of its only target; has
+# unknown links, whose number is in `unknown`; is queued to be pushed.
 FETCHED, BLOCKED, ALIAS, UNKNOWN, ACTIVE = 1, 2, 4, 8, 16
 
-NEVER = 2.0  # a coverage that nothing proves
+NEVER = 2.0  # a coverage that cannot be proved
 
-DECIDED = 1e-12  # of the mass: what is left to push changes no answer
-# Places in `work` after PUSHES and LINKS: the queue of fetched pages that wait to be pushed, as a ring, and whether it
-# is sorted.
+DECIDED = 1e-12  # of the mass: pushing less than this changes no decision
+# Indices into `work` after PUSHES and LINKS: start and length of the ring buffer of queued pages, and whether it is
+# sorted.
 FIRST, N_ACTIVE, SORTED = 2, 3, 4
-# A long round goes through memory in the order of pages, several times faster than criss-cross.
+# Long rounds are sorted by page id: sequential access to memory is several times faster than random access.
 _SORTED_FROM = 20_000
 
-# What the kernels answer: no, yes, and "sort the ring and call again".
-OPEN, PROVED, WANTS_SORTING = range(3)
+# Results of the kernels: not proved, proved, and "sort the ring and call again".
+OPEN, PROVED, NEEDS_SORTING = range(3)
 
 
-class Target(NamedTuple):
-    """What is to be proved, one of: a coverage of everything, a coverage of what is reachable, or, as a `last_resort`,
-    the latter once it is impossible to prove as much of everything."""
+class ProofTarget(NamedTuple):
+    """One of: a coverage of everything, a coverage of what is reachable, or, as a `last_resort`, the latter once the
+    same coverage of everything is impossible."""
 
     until: float = NEVER
     of_reachable: float = NEVER
@@ -45,7 +45,7 @@ class Target(NamedTuple):
 
 @kernel
 def is_proved(target: Any, mass: Any, damping: float) -> Any:
-    """Whether the target is proved by the mass as it is."""
+    """Return whether the current mass proves the target."""
     total = 1.0 - damping * mass[D]
     if 1.0 - (mass[R] + mass[Q] + mass[U]) / total >= target.until:
         return True
@@ -60,7 +60,7 @@ def is_proved(target: Any, mass: Any, damping: float) -> Any:
 
 @kernel
 def _may_be_proved(target: Any, mass: Any, damping: float) -> Any:
-    """Whether pushing alone could prove the target."""
+    """Return whether pushing alone could prove the target."""
     total = 1.0 - damping * mass[D]
     if 1.0 - (mass[R] + mass[U]) / total >= target.until:
         return True
@@ -76,7 +76,7 @@ def _may_be_proved(target: Any, mass: Any, damping: float) -> Any:
 
 @kernel
 def n_unknown_of(flags: Any, unknown_pages: Any, unknown: Any, page: Any) -> Any:
-    """How many links of a page are not known; NOBODY_KNOWS where nobody knows."""
+    """Return how many links of a page are unknown, or UNKNOWN_COUNT if even the number is."""
     if flags[page] & UNKNOWN:
         return number_of(unknown_pages, unknown, np.int64(page), 0)
     return 0
@@ -84,7 +84,7 @@ def n_unknown_of(flags: Any, unknown_pages: Any, unknown: Any, page: Any) -> Any
 
 @inlined
 def _wait(page: Any, active: Any, work: Any) -> None:
-    """Put a page at the end of the ring; it has a place for every fetched page, and holds each at most once."""
+    """Append a page to the ring, which has room for every fetched page and holds each at most once."""
     active[(work[FIRST] + work[N_ACTIVE]) % len(active)] = page
     work[N_ACTIVE] += 1
 
@@ -106,7 +106,7 @@ def _push(
     if len(visits) > 0 and not is_alias:
         visits[page] += amount
     n_unknown = n_unknown_of(flags, unknown_pages, unknown, page)
-    if n_unknown == NOBODY_KNOWS:
+    if n_unknown == UNKNOWN_COUNT:
         mass[U] += passed_on
         return
     n_links = end - start + n_unknown
@@ -140,13 +140,13 @@ def push_active(
     links: Any, goal: float, target: Any, p: Any, flags: Any, unknown_pages: Any, unknown: Any, visits: Any,
     active: Any, mass: Any, work: Any, damping: float,
 ) -> Any:  # fmt: skip
-    """Push fetched pages until Q is within the goal, or it is decided whether the target is proved.
+    """Push fetched pages until Q is within the goal, or the target is proved or out of reach of pushing alone.
 
-    A round takes the pages that hold more than half the mean; the others wait until they have gathered more.
+    A round pushes the pages with more than half the mean mass; the others stay queued until they have gathered more.
     """
-    is_wanted = min(target.until, target.of_reachable, target.last_resort) <= 1.0
+    has_target = min(target.until, target.of_reachable, target.last_resort) <= 1.0
     while True:
-        if is_wanted:
+        if has_target:
             if is_proved(target, mass, damping):
                 return PROVED
             if not _may_be_proved(target, mass, damping):
@@ -154,7 +154,7 @@ def push_active(
         if mass[Q] <= goal * (1.0 - damping * mass[D]) or work[N_ACTIVE] == 0:
             return OPEN
         if work[N_ACTIVE] > _SORTED_FROM and work[SORTED] == 0:
-            return WANTS_SORTING
+            return NEEDS_SORTING
         work[SORTED] = 0
         threshold = 0.5 * mass[Q] / work[N_ACTIVE]
         for _ in range(work[N_ACTIVE]):
@@ -173,8 +173,8 @@ def fetch_until(
     links: Any, pages: Any, first: int, target: Any, p: Any, flags: Any, unknown_pages: Any, unknown: Any, visits: Any,
     active: Any, mass: Any, work: Any, damping: float,
 ) -> Any:  # fmt: skip
-    """Count pages from `first` on as fetched; (pages counted, whether the target is proved by then, or not decided)."""
-    is_wanted = min(target.until, target.of_reachable, target.last_resort) <= 1.0
+    """Count pages from `first` on as fetched; return the number of pages counted and the result for the target."""
+    has_target = min(target.until, target.of_reachable, target.last_resort) <= 1.0
     for k in range(first, len(pages)):
         page = pages[k]
         if flags[page] & FETCHED:
@@ -185,10 +185,10 @@ def fetch_until(
         mass[R] -= p[page]
         mass[Q] += p[page]
         _push(page, links, p, flags, unknown_pages, unknown, visits, active, mass, work, damping)
-        if is_wanted:
-            answer = push_active(
+        if has_target:
+            result = push_active(
                 links, DECIDED, target, p, flags, unknown_pages, unknown, visits, active, mass, work, damping
             )
-            if answer != OPEN:
-                return k + 1, answer
+            if result != OPEN:
+                return k + 1, result
     return len(pages), OPEN

@@ -1,8 +1,8 @@
-"""Compressed sparse rows: the two arrays behind every graph, and the three loops that make them.
+"""Compressed sparse rows: the two arrays behind every graph, and the loops that build and check them.
 
-`offsets[i]:offsets[i+1]` is page i's slice of `targets`. In a *proper* graph each row is strictly increasing
-and holds no self-link, so links are distinct; every kernel of this project relies on that, and indexes without
-bounds checks, so nothing becomes a LinkGraph before `first_fault` found nothing.
+`offsets[i]:offsets[i+1]` is page i's slice of `targets`. Invariant: in a *proper* graph each row is strictly increasing
+and holds no self-link, so links are distinct. Every kernel relies on it and indexes without bounds checks, so
+`first_fault` checks every array before it becomes a LinkGraph.
 
 All loops are linear: a graph is sorted by grouping its links twice (by target, then by source), which is a radix
 sort with one digit per page.
@@ -20,11 +20,11 @@ from orienteer.kernel import allocating_kernel
 Offsets = NDArray[np.int64]
 Targets = NDArray[np.uint32]
 
-# Page ids are uint32 and the last value is kept free as "no page".
+# Page ids are uint32; the last value is reserved for "no page".
 MAX_PAGES = 2**32 - 1
 NO_PAGE = np.uint32(2**32 - 1)
 
-# What `first_fault` can find, in words that finish the sentence "the graph is corrupt: ".
+# The faults that `first_fault` reports, as endings of the message "the graph is corrupt: ".
 FAULTS = {
     1: "offsets decrease or do not start at 0",
     2: "a link points outside the graph",
@@ -35,7 +35,7 @@ FAULTS = {
 
 @allocating_kernel
 def first_fault(offsets: Any, targets: Any, n_links: int) -> tuple[int, int]:
-    """(fault, page) of the first page that breaks a promise of proper rows; (0, 0) where none does."""
+    """Return (fault, page) of the first page that violates the invariant of proper rows, or (0, 0)."""
     n_pages = len(offsets) - 1
     if offsets[0] != 0:
         return 1, 0
@@ -58,7 +58,7 @@ def first_fault(offsets: Any, targets: Any, n_links: int) -> tuple[int, int]:
 
 @allocating_kernel
 def grouped(n_pages: int, keys: Any, values: Any) -> tuple[Any, Any]:
-    """The values grouped by key, in their given order within a group, as (offsets, values)."""
+    """Group the values by key, stably, and return (offsets, values)."""
     offsets = np.zeros(n_pages + 1, np.int64)
     for key in keys:
         offsets[key + 1] += 1
@@ -96,7 +96,7 @@ def _proper_rows(by_target: Any, sources: Any, cursor: Any, offsets: Any, out: A
 
 
 def proper_rows(n_pages: int, sources: Targets, targets: Targets) -> tuple[Offsets, Targets]:
-    """Proper rows of any list of links: sorted, without repeats and self-links. Ids must be below `n_pages`."""
+    """Return the proper rows of any list of links: sorted, without repeats and self-links. Ids are below `n_pages`."""
     by_target, grouped_sources = grouped(n_pages, targets, sources)
     offsets = np.zeros(n_pages + 1, np.int64)
     last = np.full(n_pages, NO_PAGE, np.uint32)
@@ -108,7 +108,7 @@ def proper_rows(n_pages: int, sources: Targets, targets: Targets) -> tuple[Offse
 
 @allocating_kernel
 def row_ids(offsets: Any) -> Any:
-    """The source of every link, in storage order."""
+    """Return the source of every link, in storage order."""
     sources = np.empty(offsets[-1], np.uint32)
     for page in range(len(offsets) - 1):
         for k in range(offsets[page], offsets[page + 1]):
@@ -118,7 +118,7 @@ def row_ids(offsets: Any) -> Any:
 
 @allocating_kernel
 def in_degrees(n_pages: int, targets: Any) -> Any:
-    """Number of links to each page."""
+    """Return the number of links to each page."""
     degrees = np.zeros(n_pages, np.int64)
     for target in targets:
         degrees[target] += 1
@@ -127,9 +127,9 @@ def in_degrees(n_pages: int, targets: Any) -> Any:
 
 @allocating_kernel
 def scatter_sources(offsets: Any, targets: Any, position: Any, last: int, cursor: Any, base: int, out: Any) -> None:
-    """Put the source of each link to a page below `last` at that page's cursor in `out`, which starts at `base`.
+    """Write the source of each link to a page below `last` at that page's cursor in `out`, which starts at `base`.
 
-    `position` remembers per source where its row continues, so that calls with growing `last` read each link once.
+    `position` stores where each source's row continues, so calls with increasing `last` read each link once.
     """
     for source in range(len(offsets) - 1):
         k = position[source]

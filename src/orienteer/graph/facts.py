@@ -1,4 +1,4 @@
-"""A graph in a few figures: what `orienteer graph info` prints."""
+"""Summary statistics of a graph, as `orienteer graph info` prints them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ QUANTILES = {"min": 0.0, "median": 0.5, "90%": 0.9, "99%": 0.99, "max": 1.0}
 
 
 def graph_facts(graph: LinkGraph, progress: Progress = silent) -> dict[str, Any]:
-    """Counts, degree quantiles, the largest strongly connected component, and host figures where hosts are known."""
+    """Return counts, degree quantiles, the size of the largest component, and host statistics if hosts are known."""
     progress("counting links", 0, 4)
     in_degrees, out_degrees = graph.in_degrees(), graph.out_degrees()
     facts: dict[str, Any] = {

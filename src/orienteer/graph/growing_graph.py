@@ -1,9 +1,9 @@
-"""The graph of a crawl while it grows: pages become known, are fetched, and bring their links.
+"""The link graph of a running crawl: pages are discovered, and fetched pages add their links.
 
-Most known pages of a crawl are never fetched. So only fetched pages have a *row*: `rows[page]` is its number, 0 for a
-page without one, and its links are `targets[offsets[row]:offsets[row + 1]]`; row 0 is empty. Kernels read links through
-`graph/push.Links`, from a frozen graph and a growing one alike. A page that is fetched again gets a new row; the old
-one stays behind unused until `freeze`.
+Most pages that a crawl discovers are never fetched, so only fetched pages have a *row*: `rows[page]` is its number, 0
+if there is none, and its links are `targets[offsets[row]:offsets[row + 1]]`; row 0 is empty. Kernels read links through
+`push.LinkRows`, from frozen and growing graphs alike. A page that is fetched again gets a new row; the old row is
+unused and dropped by `freeze`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from orienteer.graph.page_hosts import PageHosts
 from orienteer.graph.url_table import UrlTable
 from orienteer.kernel import allocating_kernel
 
-# Places in `counts`: rows (the empty one among them), targets in use, links of the rows that count.
+# Indices into `counts`: rows (including the empty one), targets in use, links of current rows.
 _ROWS, _USED, _LINKS = range(3)
 
 
@@ -36,7 +36,7 @@ class GrowingGraph:
     """
 
     def __init__(self, hosts: PageHosts | None = None) -> None:
-        """`hosts` are those of the pages, if somebody else knows them already."""
+        """Create an empty graph; `hosts` may share the table of hosts of another component."""
         self.n_pages = 0
         self.page_hosts = hosts or PageHosts()
         self._rows: NDArray[np.uint32] = np.zeros(1024, np.uint32)
@@ -54,22 +54,22 @@ class GrowingGraph:
 
     @property
     def offsets(self) -> NDArray[np.int64]:
-        """Of the rows, not of the pages."""
+        """Offsets by row, not by page."""
         return self._offsets[: self._counts[_ROWS] + 1]
 
     @property
     def starts(self) -> NDArray[np.int64]:
-        """Where the links of each page begin; made anew each time."""
+        """Where the links of each page begin; a new array on each access."""
         return self._offsets[self.rows]
 
     @property
     def ends(self) -> NDArray[np.int64]:
-        """Where they end; made anew each time."""
+        """Where the links of each page end; a new array on each access."""
         return self._offsets[self.rows.astype(np.int64) + 1]
 
     @property
     def fetched(self) -> NDArray[np.bool_]:
-        """Which pages have been fetched (their links are known, if only as none); made anew each time."""
+        """A mask of the pages that have been fetched, with or without links; a new array on each access."""
         is_fetched: NDArray[np.bool_] = self.rows != 0
         return is_fetched
 
@@ -78,40 +78,40 @@ class GrowingGraph:
 
     @property
     def hosts(self) -> NDArray[np.int32]:
-        """The host of every page; 0 until `set_hosts` says otherwise."""
+        """The host of every page; 0 until `set_hosts` sets it."""
         return self.page_hosts.array[: self.n_pages]
 
     def set_hosts(self, pages: ArrayLike, hosts: ArrayLike) -> None:
-        """Say on which hosts these known pages are."""
+        """Set the hosts of these known pages."""
         self.page_hosts.set(page_ids("pages", pages, self.n_pages), hosts)
 
     @property
     def targets(self) -> NDArray[np.uint32]:
-        """All rows, one after the other; a view that is good until the next `add`."""
+        """All rows, one after the other; a view that is valid until the next `add`."""
         return self._targets[: self._counts[_USED]]
 
-    def know(self, n_pages: int) -> None:
-        """Make the pages below `n_pages` known."""
+    def grow_to(self, n_pages: int) -> None:
+        """Make all pages below `n_pages` known."""
         if n_pages >= csr.MAX_PAGES:
             raise InputError(f"{n_pages:,} pages: a graph has at most {csr.MAX_PAGES - 1:,}")
         if n_pages <= self.n_pages:
             return
         self._rows = grown(self._rows, n_pages)
-        self.page_hosts.know(n_pages)
+        self.page_hosts.grow_to(n_pages)
         self.n_pages = n_pages
 
     def add(self, page: int, targets: ArrayLike) -> None:
-        """`page` was fetched and links to `targets`; repeats and self-links are dropped, new pages become known."""
+        """Add a fetched page with its links; repeats and self-links are dropped, new pages become known."""
         if not 0 <= page < csr.MAX_PAGES - 1:
             page_ids("pages", [page], csr.MAX_PAGES - 1)
         if isinstance(targets, np.ndarray) and targets.dtype == np.uint32 and targets.ndim == 1:
-            ids = targets  # checked by `know`
+            ids = targets  # checked by `grow_to`
         else:
             ids = page_ids("targets", targets, csr.MAX_PAGES - 1)
         self._append(np.array([page], np.uint32), np.array([0, len(ids)]), ids, page)
 
     def add_batch(self, pages: ArrayLike, offsets: ArrayLike, targets: ArrayLike) -> None:
-        """Several fetched pages at once: `targets[offsets[k]:offsets[k+1]]` are the links of `pages[k]`."""
+        """Add several fetched pages: `targets[offsets[k]:offsets[k+1]]` are the links of `pages[k]`."""
         sources = page_ids("pages", pages, csr.MAX_PAGES - 1)
         ids = page_ids("targets", targets, csr.MAX_PAGES - 1)
         rows = np.asarray(offsets, np.int64)
@@ -125,22 +125,22 @@ class GrowingGraph:
         self._targets = grown(self._targets, int(self._counts[_USED]) + len(ids))
         self._offsets = grown(self._offsets, int(self._counts[_ROWS]) + len(sources) + 1)
         linked = _append_rows(sources, rows, ids, self._rows, self._offsets, self._targets, self._counts)
-        self.know(max(highest, linked) + 1)
+        self.grow_to(max(highest, linked) + 1)
 
     def links(self, page: int) -> NDArray[np.uint32]:
-        """The links of `page`, in increasing order; none for a page that was not fetched."""
+        """Return the links of `page` in increasing order; empty if it was not fetched."""
         row = int(self._rows[page])
         return self._targets[self._offsets[row] : self._offsets[row + 1]]
 
     def batch(self, pages: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-        """The links of these pages as one CSR batch: (offsets, targets)."""
+        """Return the links of these pages as one CSR batch: (offsets, targets)."""
         rows = self._rows[page_ids("pages", pages, self.n_pages)].astype(np.int64)
         offsets = np.zeros(len(rows) + 1, np.int64)
         np.cumsum(self._offsets[rows + 1] - self._offsets[rows], out=offsets[1:])
         return offsets, _gathered(rows, self._offsets, self._targets, offsets)
 
     def freeze(self, hosts: ArrayLike | None = None, urls: Iterable[str] | None = None) -> LinkGraph:
-        """The graph as it is now."""
+        """Return a LinkGraph of the current pages and links."""
         offsets, targets = self.batch(np.arange(self.n_pages))
         host_ids = None if hosts is None else np.asarray(hosts)
         return LinkGraph(offsets, targets, host_ids, None if urls is None else UrlTable.of(urls))
@@ -155,7 +155,7 @@ class GrowingGraph:
 def _append_rows(
     pages: Any, given: Any, links: Any, rows: Any, offsets: Any, targets: Any, counts: Any
 ) -> Any:  # fmt: skip
-    """Append each page's links as a row, sorted, without repeats and self-links; the highest page linked to, or -1."""
+    """Append each page's links as a proper row and return the highest page linked to, or -1."""
     used, highest = counts[_USED], np.int64(-1)
     for k in range(len(pages)):
         page = pages[k]

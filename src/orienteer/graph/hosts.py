@@ -1,7 +1,7 @@
-"""Hosts and sites of pages, told by their URLs, and the graph of hosts.
+"""Hosts and sites of pages, derived from their URLs, and the graph of hosts.
 
-A million URLs take a fraction of a second: a kernel finds the host in URLs that are plainly written, and only what it
-is not sure of goes through the URL parser. A text with no host, a title say, counts under the host "".
+A million URLs take a fraction of a second: a kernel finds the host in URLs in plain form, and only the others go
+through the URL parser. A text without a host, such as a title, has the host "".
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HTTPS = np.frombuffer(b"https://", np.uint8)
 
 
 def host_ids(urls: UrlTable) -> tuple[NDArray[np.int32], list[str]]:
-    """The host of every page, and the names of the hosts; ids are dense, in order of first appearance.
+    """Return the host of every page and the names of the hosts; ids are dense, in order of first appearance.
 
     >>> host_ids(UrlTable.of(["http://b.org/", "https://a.org/x", "http://b.org:80/y"]))
     (array([0, 1, 0], dtype=int32), ['b.org', 'a.org'])
@@ -46,7 +46,7 @@ def host_ids(urls: UrlTable) -> tuple[NDArray[np.int32], list[str]]:
 
 
 def site_ids(urls: UrlTable) -> tuple[NDArray[np.int32], list[str]]:
-    """The site of every page, and the names of the sites; ids are dense, in order of first appearance."""
+    """Return the site of every page and the names of the sites; ids are dense, in order of first appearance."""
     hosts, host_names = host_ids(urls)
     names = GrowingUrlTable()
     site_of_host = names.intern([site_of(name) for name in host_names]).astype(np.int32)
@@ -54,24 +54,24 @@ def site_ids(urls: UrlTable) -> tuple[NDArray[np.int32], list[str]]:
 
 
 def with_hosts(graph: LinkGraph) -> LinkGraph:
-    """The same graph with the hosts its URLs tell."""
+    """Return the same graph with the hosts of its URLs."""
     if graph.urls is None:
-        raise InputError("the graph has no URLs, so its hosts cannot be told")
+        raise InputError("the graph has no URLs to derive its hosts from")
     hosts, _ = host_ids(graph.urls)
-    # The arrays may live in a resource of the first graph, so the second keeps all of it.
+    # The arrays may live in a resource of the first graph, so the second keeps a reference to it.
     return LinkGraph(graph.offsets, graph.targets, hosts, graph.urls, home=graph.home, resource=graph)
 
 
 def inter_host_links(graph: LinkGraph) -> int:
-    """The number of links between pages of different hosts."""
+    """Return the number of links between pages of different hosts."""
     return int(_inter_host_links(graph.offsets, graph.targets, _hosts(graph)))
 
 
 def host_graph(graph: LinkGraph) -> tuple[LinkGraph, NDArray[np.int64]]:
-    """The graph of hosts, and the number of page links behind each of its links, in the order of its `targets`.
+    """Return the graph of hosts, and the number of page links behind each of its links, in the order of its `targets`.
 
-    Its pages are the host ids. Their URLs are the names of the hosts, where the graph has URLs and its hosts are
-    those that the URLs tell.
+    Its pages are the host ids. They have the names of the hosts as URLs if the graph has URLs and its hosts are those
+    of the URLs.
     """
     hosts = _hosts(graph)
     n_hosts = int(hosts.max(initial=-1)) + 1
@@ -86,20 +86,20 @@ def host_graph(graph: LinkGraph) -> tuple[LinkGraph, NDArray[np.int64]]:
 
 def _hosts(graph: LinkGraph) -> NDArray[np.int32]:
     if graph.hosts is None:
-        raise InputError("the graph has no hosts; `with_hosts` tells them from its URLs")
+        raise InputError("the graph has no hosts; `with_hosts` derives them from its URLs")
     return graph.hosts
 
 
 def _names(graph: LinkGraph, hosts: NDArray[np.int32]) -> UrlTable | None:
     if graph.urls is None:
         return None
-    told, names = host_ids(graph.urls)
-    return UrlTable.of(names) if np.array_equal(told, hosts) else None
+    derived, names = host_ids(graph.urls)
+    return UrlTable.of(names) if np.array_equal(derived, hosts) else None
 
 
 @allocating_kernel
 def _host_spans(data: Any, offsets: Any, spans: Any) -> None:
-    """Where in `data` each URL's host stands; -1 for a URL that the parser has to look at."""
+    """Find the span in `data` of each URL's host; -1 for a URL that needs the parser."""
     for page in range(len(offsets) - 1):
         start, end = offsets[page], offsets[page + 1]
         if _starts_with(data, start, end, _HTTP):
@@ -123,7 +123,7 @@ def _starts_with(data: Any, start: int, end: int, prefix: Any) -> bool:
 
 @allocating_kernel
 def _host_end(data: Any, first: int, end: int, default_port: int) -> int:
-    """The end of `name` or `name:port` at `first`; -1 unless it is surely written as the parser would write it."""
+    """Return the end of `name` or `name:port` at `first`; -1 unless it is certainly in the parser's normal form."""
     label = first
     k = first
     while k < end:
@@ -136,7 +136,7 @@ def _host_end(data: Any, first: int, end: int, default_port: int) -> int:
         elif not (97 <= c <= 122 or 48 <= c <= 57 or c == 95):  # a-z 0-9 _
             break
         k += 1
-    # A last label that starts with a digit may make the whole an IPv4 address; an empty one hides the label before.
+    # A last label that starts with a digit may mean an IPv4 address; an empty one hides the label before it.
     if label == k or 48 <= data[label] <= 57:
         return -1
     if k < end and data[k] == 58:  # :
@@ -146,7 +146,7 @@ def _host_end(data: Any, first: int, end: int, default_port: int) -> int:
 
 @allocating_kernel
 def _port_end(data: Any, colon: int, end: int, default_port: int) -> int:
-    """The end of the host with its port, or without it if it is the default one; -1 if unsure."""
+    """Return the end of the host with its port, or without a default port; -1 if it needs the parser."""
     k = colon + 1
     port = 0
     while k < end and 48 <= data[k] <= 57 and port <= 65535:
@@ -164,7 +164,7 @@ def _ends_authority(data: Any, k: int, end: int) -> bool:
 
 @allocating_kernel
 def _renumber(ids: Any, n_ids: int) -> Any:
-    """Number the ids anew in order of first appearance, in place; the old ids in the new order."""
+    """Renumber the ids in place, in order of first appearance, and return the old ids in the new order."""
     new = np.full(n_ids, -1, np.int32)
     old = np.empty(n_ids, np.int64)
     n_seen = 0

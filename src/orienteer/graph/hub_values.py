@@ -1,13 +1,14 @@
-"""Hub values: how many of the pages behind a page's links are relevant, as far as they have been seen.
+"""Hub values: the share of a page's judged link targets that are relevant, or lead to relevant pages.
 
 With p the relevance of judged pages and b its mean so far:
 
     H(i) = (sum over judged targets u of V(u)  +  w b) / (their number + w)          V = p + (1-p) c H
 
-A target that was fetched and is not relevant counts against the page that links to it (Navigational Rank does not know
-such evidence); one that has not been fetched does not count at all. A page of whose targets few are known is taken to
-be like the average: w judgements' worth (2). A target that leads to relevant pages is worth c (0.3) as much as one that
-is relevant. H is a contraction by c in the largest deviation: it has settled to within c / (1-c) of its last change.
+A fetched target that is not relevant counts against the pages that link to it (Navigational Rank ignores this
+evidence); an unfetched target does not count. The prior is the mean b with the weight of w judgements (2), so a page
+with few judged targets is close to the average. A target that leads to relevant pages counts c (0.3) as much as one
+that is relevant. H is a contraction by c in the maximum norm, so its error is at most c / (1-c) times the last change:
+that is the stopping rule.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def settle_hub_values(
     prior_weight: float = 2.0,
     hub_share: float = 0.3,
 ) -> None:
-    """H of every page in place, from whatever `values` are now; of a page without known links it is the mean."""
+    """Compute H of every page in place, starting from the given `values`; a page without known links has the mean."""
     _settle(
         links.starts, links.ends, links.targets, relevance, is_judged, mean_relevance, prior_weight, hub_share,
         values, _ERROR, _MAX_SWEEPS,
@@ -41,7 +42,7 @@ def settle_hub_values(
 
 
 def mean_over_sources(links: KnownLinks, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The mean of the values of the pages that link to each page; 0 where none does."""
+    """Return, for each page, the mean of the values of the pages that link to it; 0 if none does."""
     sums = np.zeros(len(values))
     _add_to_targets(links.starts, links.ends, links.targets, values, sums)
     return np.asarray(sums / np.maximum(links.in_degrees, 1))

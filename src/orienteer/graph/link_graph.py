@@ -1,10 +1,10 @@
-"""The link graph of a web: who links to whom, frozen, in two arrays.
+"""The frozen link graph of a web, in two arrays.
 
 Pages are dense ints. Links are distinct, directed, and never from a page to itself (a self-link only inflates its
 page). The arrays may be memory-mapped: a graph of 100 million pages and 2 billion links is 9 GB on disk and needs
-next to no memory until it is read.
+almost no memory until it is read.
 
-Invariant: the rows are proper (see csr.py). Every way to make a LinkGraph goes through a check of it.
+Invariant: the rows are proper (see csr.py). The constructor checks it.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class LinkGraph:
     ) -> None:
         """Wrap arrays that are proper rows already; `from_links` takes anything else.
 
-        `home` is the graph folder they are mapped from, if any. `resource` is kept alive as long as the graph:
-        the temporary folder that holds its arrays, say.
+        `home` is the graph folder they are mapped from, if any. `resource` lives as long as the graph: for example the
+        temporary folder that holds its arrays.
         """
         if len(offsets) == 0:
             raise GraphFileError("the graph is corrupt: no offsets (an empty graph has one)")
@@ -62,7 +62,7 @@ class LinkGraph:
         self._resource = resource
         self._reverse: LinkGraph | None = None
         if int(offsets[-1]) != len(targets):
-            raise GraphFileError(f"the graph is corrupt: {int(offsets[-1]):,} links promised, {len(targets):,} found")
+            raise GraphFileError(f"the graph is corrupt: {int(offsets[-1]):,} links expected, {len(targets):,} found")
         fault, page = csr.first_fault(offsets, targets, len(targets))
         if fault:
             raise GraphFileError(f"the graph is corrupt: {csr.FAULTS[fault]} (page {page})")
@@ -76,7 +76,7 @@ class LinkGraph:
         hosts: ArrayLike | None = None,
         urls: Iterable[str] | None = None,
     ) -> LinkGraph:
-        """The graph of `n_pages` pages with these links in any order; self-links and repeats are dropped."""
+        """Return the graph of `n_pages` pages with these links in any order; self-links and repeats are dropped."""
         if not 0 <= n_pages < csr.MAX_PAGES:
             raise InputError(f"n_pages is {n_pages}; it must be from 0 to {csr.MAX_PAGES - 1:,}")
         source_ids = page_ids("sources", sources, n_pages)
@@ -89,9 +89,9 @@ class LinkGraph:
 
     @classmethod
     def load(cls, path: str | PathLike[str], format: str | None = None, *, progress: Progress = silent) -> LinkGraph:
-        """Read a graph file or folder, or the graph that a crawl folder knows.
+        """Read a graph file or folder, or the graph of a crawl folder.
 
-        The format is told by the name unless given (see graph/formats).
+        The format follows from the name unless it is given (see graph/formats).
         """
         from orienteer.graph import formats
 
@@ -100,7 +100,7 @@ class LinkGraph:
     def save(
         self, path: str | PathLike[str], format: str | None = None, *, progress: Progress = silent, **options: Any
     ) -> None:
-        """Write the graph; a name without a known ending is a graph folder, to be memory-mapped by `load`."""
+        """Write the graph; a name without a known ending is a graph folder, which `load` memory-maps."""
         from orienteer.graph import formats
 
         formats.save(self, path, format, progress=progress, **options)
@@ -115,7 +115,7 @@ class LinkGraph:
 
     @property
     def starts(self) -> NDArray[np.int64]:
-        """Where each page's links begin in `targets`; with `ends` as in GrowingGraph."""
+        """Where each page's links begin in `targets`; the same interface as GrowingGraph."""
         return self.offsets[:-1]
 
     @property
@@ -123,13 +123,13 @@ class LinkGraph:
         return self.offsets[1:]
 
     def only_links_of(self, pages: NDArray[np.bool_]) -> LinkGraph:
-        """The same pages with the links of these (a mask) alone: what is known when they have been fetched."""
+        """Return the same pages with only the links of these (a mask): the graph known after fetching them."""
         degrees = self.out_degrees()
         offsets = np.concatenate(([0], np.cumsum(np.where(pages, degrees, 0))))
         return LinkGraph(offsets, self.targets[np.repeat(pages, degrees)])
 
     def links(self, page: int) -> NDArray[np.uint32]:
-        """The pages that `page` links to, in increasing order."""
+        """Return the pages that `page` links to, in increasing order."""
         return self.targets[self.offsets[page] : self.offsets[page + 1]]
 
     def out_degrees(self) -> NDArray[np.int64]:
@@ -140,12 +140,12 @@ class LinkGraph:
         return degrees
 
     def sources(self) -> NDArray[np.uint32]:
-        """The source of every link, in the order of `targets`."""
+        """Return the source of every link, in the order of `targets`."""
         sources: NDArray[np.uint32] = csr.row_ids(self.offsets)
         return sources
 
     def reverse(self) -> LinkGraph:
-        """The graph with every link turned round. Made once; kept in the graph's folder when it is a big one."""
+        """Return the graph with every link reversed. Computed once and, if large, stored in the graph's folder."""
         if self._reverse is None:
             from orienteer.graph import reversal
 
@@ -154,37 +154,37 @@ class LinkGraph:
         return self._reverse
 
     def to_scipy(self) -> scipy.sparse.csr_array:
-        """The adjacency matrix: row = source, column = target, value 1.0."""
+        """Return the adjacency matrix: row = source, column = target, value 1.0."""
         import scipy.sparse
 
         index = np.int32 if max(self.n_pages, self.n_links) < 2**31 else np.int64
-        parts = (np.ones(self.n_links), self.targets.astype(index), self.offsets.astype(index))
-        return scipy.sparse.csr_array(parts, shape=(self.n_pages, self.n_pages))
+        arrays = (np.ones(self.n_links), self.targets.astype(index), self.offsets.astype(index))
+        return scipy.sparse.csr_array(arrays, shape=(self.n_pages, self.n_pages))
 
     @classmethod
     def from_scipy(cls, matrix: Any, hosts: ArrayLike | None = None, urls: Iterable[str] | None = None) -> LinkGraph:
-        """The graph of a square sparse matrix: a link for every stored entry that is not zero."""
+        """Return the graph of a square sparse matrix: a link for every stored entry that is not zero."""
         if matrix.shape[0] != matrix.shape[1]:
             raise InputError(f"an adjacency matrix is square; this one is {matrix.shape[0]} x {matrix.shape[1]}")
         entries = matrix.tocoo()
-        there = entries.data != 0
-        return cls.from_links(matrix.shape[0], entries.row[there], entries.col[there], hosts, urls)
+        nonzero = entries.data != 0
+        return cls.from_links(matrix.shape[0], entries.row[nonzero], entries.col[nonzero], hosts, urls)
 
     def to_networkx(self) -> networkx.DiGraph[int]:
-        """A networkx.DiGraph with page ids as nodes and `url`, `host` attributes where known."""
+        """Return a networkx.DiGraph with page ids as nodes, and the attributes `url` and `host` where known."""
         from orienteer.graph.formats import networkx as bridge
 
         return bridge.to_networkx(self)
 
     @classmethod
     def from_networkx(cls, graph: Any) -> LinkGraph:
-        """The graph of a networkx graph; pages are numbered in node order, names become URLs."""
+        """Return the LinkGraph of a networkx graph; pages are numbered in node order, names become URLs."""
         from orienteer.graph.formats import networkx as bridge
 
         return bridge.from_networkx(graph)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A row for each page: `url` and `host` where known, `out_links` and `in_links`; the index is its id."""
+        """Return a table of the pages: `url` and `host` where known, `out_links` and `in_links`, indexed by page id."""
         known = {"url": None if self.urls is None else list(self.urls), "host": self.hosts}
         columns = {name: values for name, values in known.items() if values is not None}
         return data_frame(columns | {"out_links": self.out_degrees(), "in_links": self.in_degrees()})
@@ -218,14 +218,14 @@ class LinkGraph:
 
 
 def expect_graph(graph: Any) -> None:
-    """Say in one line that something is no graph, such as the name of a file."""
+    """Raise an InputError if `graph` is not a graph, for example the name of a file."""
     if not hasattr(graph, "out_degrees"):
         hint = "; LinkGraph.load reads one from a file" if isinstance(graph, str | PathLike) else ""
         raise InputError(f"a graph is needed, not {graph!r:.60}{hint}")
 
 
 def page_ids(name: str, values: ArrayLike, n_pages: int) -> NDArray[np.uint32]:
-    """`values` as page ids of a graph of `n_pages` pages, or an error that names the first bad one."""
+    """Return `values` as page ids of a graph of `n_pages` pages; an InputError names the first invalid one."""
     array = np.asarray(values)
     if array.dtype == np.uint32 and array.ndim == 1 and array.size and array.max() < n_pages:
         return array

@@ -1,7 +1,7 @@
-"""Links in any order, more of them than memory holds, become a graph.
+"""External sort of links: build a graph from links in any order, also if they exceed memory.
 
-While the links fit in `memory_bytes` they stay in memory. Beyond, they go to a temporary folder (where the system
-keeps such: TMPDIR), are split there by ranges of their sources, and each range is sorted in memory on its own:
+Links stay in memory while they fit in `memory_bytes`. More links go to a temporary folder (in TMPDIR), are partitioned
+there by ranges of their sources, and each range is sorted in memory:
 
     add, add, ...  ->  pairs.bin  ->  range-0.bin, range-1.bin, ...  ->  targets.bin, mapped by the graph
 
@@ -31,12 +31,12 @@ _CHUNK_LINKS = 1 << 22
 
 
 class LinkSorter:
-    """Collects links; `graph` gives the LinkGraph of them."""
+    """Collects links; `graph` builds the LinkGraph from them."""
 
     def __init__(self, memory_bytes: int = DEFAULT_MEMORY_BYTES) -> None:
         self._links_in_memory = max(1, memory_bytes // _BYTES_PER_LINK_IN_MEMORY)
-        self._held: list[tuple[NDArray[np.uint32], NDArray[np.uint32]]] = []
-        self._n_held = 0
+        self._buffered: list[tuple[NDArray[np.uint32], NDArray[np.uint32]]] = []
+        self._n_buffered = 0
         self._n_links = 0
         self._max_id = -1
         self._folder: ScratchFolder | None = None
@@ -45,12 +45,12 @@ class LinkSorter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        # After a success the graph owns the folder; after a failure nobody does.
+        # After a success the graph owns the folder.
         if self._folder is not None and error is not None:
             self._folder.remove()
 
     def add(self, sources: NDArray[Any], targets: NDArray[Any]) -> None:
-        """Take more links; ids from 0 to 2^32 - 2."""
+        """Add links; ids are from 0 to 2^32 - 2."""
         if len(sources) == 0:
             return
         for ids in (sources, targets):
@@ -59,16 +59,16 @@ class LinkSorter:
             self._max_id = max(self._max_id, int(ids.max()))
         if self._max_id >= csr.MAX_PAGES:
             raise InputError(f"page id {self._max_id} is too large: ids are below {csr.MAX_PAGES:,}")
-        self._held.append((sources.astype(np.uint32), targets.astype(np.uint32)))
-        self._n_held += len(sources)
+        self._buffered.append((sources.astype(np.uint32), targets.astype(np.uint32)))
+        self._n_buffered += len(sources)
         self._n_links += len(sources)
-        if self._n_held > self._links_in_memory:
+        if self._n_buffered > self._links_in_memory:
             self._spill()
 
     def graph(
         self, n_pages: int | None = None, hosts: NDArray[Any] | None = None, urls: UrlTable | None = None
     ) -> LinkGraph:
-        """The graph of all links; without `n_pages` it ends at the highest id seen."""
+        """Return the graph of all links; `n_pages` defaults to the highest id plus 1."""
         if n_pages is None:
             n_pages = self._max_id + 1
             if n_pages > 10_000_000 + 1000 * self._n_links:
@@ -80,26 +80,26 @@ class LinkSorter:
             offsets, targets = self._sorted_on_disk(n_pages, self._folder.path)
             return LinkGraph(offsets, targets, hosts, urls, resource=self._folder)
         none = np.empty(0, np.uint32)
-        sources, targets = (np.concatenate([none, *(pair[side] for pair in self._held)]) for side in (0, 1))
-        self._held.clear()
+        sources, targets = (np.concatenate([none, *(pair[side] for pair in self._buffered)]) for side in (0, 1))
+        self._buffered.clear()
         return LinkGraph(*csr.proper_rows(n_pages, sources, targets), hosts, urls)
 
     def _spill(self) -> None:
         if self._folder is None:
             self._folder = ScratchFolder()
         with (self._folder.path / "pairs.bin").open("ab") as out:
-            for sources, targets in self._held:
+            for sources, targets in self._buffered:
                 out.write(_keys(sources, targets).data)
-        self._held.clear()
-        self._n_held = 0
+        self._buffered.clear()
+        self._n_buffered = 0
 
     def _sorted_on_disk(self, n_pages: int, folder: Path) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-        """Sort range by range of sources; each range is small enough for memory."""
+        """Sort the links one range of sources at a time; each range fits in memory."""
         pairs = folder / "pairs.bin"
         degrees = np.zeros(n_pages, np.int64)
         for keys in _blocks(pairs):
             _count_sources(keys, degrees)
-        range_of = (np.cumsum(degrees) // self._links_in_memory).astype(np.uint32)  # at most so many links, or one page
+        range_of = (np.cumsum(degrees) // self._links_in_memory).astype(np.uint32)  # fits in memory, or is one page
         n_ranges = int(range_of[-1]) + 1
         _split(pairs, range_of, n_ranges, folder)
         pairs.unlink()
@@ -121,12 +121,12 @@ class LinkSorter:
 
 
 def _keys(sources: NDArray[np.uint32], targets: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """A link as one number that sorts by source, then target."""
+    """Pack each link into one integer that sorts by source, then target."""
     return (sources.astype(np.uint64) << np.uint64(32)) | targets
 
 
 def _proper_keys(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Sorted (in place), without repeats and self-links. NumPy's `unique` hashes, ten times slower than this."""
+    """Sort in place and drop repeats and self-links. NumPy's `unique` hashes, which is ten times slower."""
     keys.sort()
     is_proper: NDArray[np.bool_] = (keys >> np.uint64(32)) != (keys & np.uint64(0xFFFFFFFF))
     is_proper[1:] &= keys[1:] != keys[:-1]
@@ -141,12 +141,12 @@ def _blocks(file: Path) -> Iterator[NDArray[np.uint64]]:
 
 
 def _split(pairs: Path, range_of: NDArray[np.uint32], n_ranges: int, folder: Path) -> None:
-    """Deal the links out to one file per range of sources."""
+    """Partition the links into one file per range of sources."""
     for keys in _blocks(pairs):
-        bounds, dealt = _dealt(keys, range_of, n_ranges)
+        bounds, grouped = _grouped(keys, range_of, n_ranges)
         for k in np.flatnonzero(np.diff(bounds)):
             with (folder / f"range-{k}.bin").open("ab") as out:
-                out.write(dealt[bounds[k] : bounds[k + 1]].data)
+                out.write(grouped[bounds[k] : bounds[k + 1]].data)
 
 
 @allocating_kernel
@@ -156,17 +156,17 @@ def _count_sources(keys: Any, degrees: Any) -> None:
 
 
 @allocating_kernel
-def _dealt(keys: Any, range_of: Any, n_ranges: int) -> tuple[Any, Any]:
-    """(where each range begins, the keys grouped by the range of their source)."""
+def _grouped(keys: Any, range_of: Any, n_ranges: int) -> tuple[Any, Any]:
+    """Return where each range begins, and the keys grouped by the range of their source."""
     bounds = np.zeros(n_ranges + 1, np.int64)
     for key in keys:
         bounds[range_of[np.int64(key >> np.uint64(32))] + 1] += 1
     for k in range(n_ranges):
         bounds[k + 1] += bounds[k]
     cursor = bounds[:-1].copy()
-    dealt = np.empty(len(keys), np.uint64)
+    grouped = np.empty(len(keys), np.uint64)
     for key in keys:
         k = range_of[np.int64(key >> np.uint64(32))]
-        dealt[cursor[k]] = key
+        grouped[cursor[k]] = key
         cursor[k] += 1
-    return bounds, dealt
+    return bounds, grouped

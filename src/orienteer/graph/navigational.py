@@ -1,17 +1,17 @@
-"""Navigational Rank: where links lead to, and which unfetched page is worth a fetch (focused crawling).
+"""Navigational Rank: which unfetched pages are likely to lead to relevant ones (focused crawling).
 
-The known graph has the fetched pages with their links, and the pages these link to. With p the relevance of fetched
-pages (0 elsewhere), di and do the numbers of known links to and from a page, and s the own share (the paper's d, 0.2):
+The known graph has the fetched pages with their links, and the pages these link to. Let p be the relevance of fetched
+pages (0 for others), di and do the numbers of known links to and from a page, and s the own share (the paper's d, 0.2):
 
     step 1, from targets to sources:   up(v)   = s p(v)  + (1-s) mean over links v -> u of  up(u) / di(u)
     step 2, from sources to targets:   down(v) = s up(v) + (1-s) mean over links u -> v of  down(u) / do(u)
 
-A mean over no links is 0. "Mean", not sum: a page that links to everything leads nowhere in particular; `gather="sum"`
-takes the sum in step 1 all the same. An unfetched page has no links, so `up` is 0 there, and `down` is its score.
+A mean over no links is 0. Step 1 takes the mean because a page that links to everything leads nowhere in particular;
+`gather="sum"` takes the sum. An unfetched page has no links, so its `up` is 0, and `down` is its score.
 
-Both steps are contractions by the factor q = 1 - s: means in the largest deviation, sums (a page's parts add up to
-itself) in the sum of deviations. So when a sweep changes the vector by c, in that norm, no value is further than
-c q / (1-q) from its limit, also where a sweep uses values it has just changed: that is the stopping rule.
+Stopping rule: both steps are contractions by q = 1 - s, means in the maximum norm, sums (a page's shares add up to its
+value) in L1. If a sweep changes the vector by c in that norm, every value is within c q / (1-q) of its limit. This also
+holds for Gauss-Seidel sweeps, which use the values that they have just changed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MAX_SWEEPS = 10_000
 
 
 class KnownLinks(NamedTuple):
-    """Rows of links in which only fetched pages have any, and how many come in at each page."""
+    """Rows of links, empty for unfetched pages, and the number of known links to each page."""
 
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
@@ -47,9 +47,9 @@ def navigational_rank(
     gather: str = "mean",
     tolerance: float = 1e-12,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(step 1, step 2) of every page, each value within `tolerance` of its limit.
+    """Return step 1 and step 2 of every page, each value within `tolerance` of its limit.
 
-    `fetched` is a mask, or page ids. The relevance of other pages does not count: nobody has seen them.
+    `fetched` is a mask, or page ids. The relevance of unfetched pages is ignored.
 
     >>> from orienteer.graph import shapes
     >>> up, down = navigational_rank(shapes.chain(3), [0, 1, 0], fetched=[0, 1])
@@ -77,14 +77,14 @@ def climb(
     mean: bool,
     error: float,
 ) -> int:
-    """Step 1 in place, from whatever `up` is now; the number of sweeps."""
+    """Run step 1 in place, starting from the given `up`; return the number of sweeps."""
     return int(_climb(*links, relevance, up, np.zeros(len(up)), own_share, mean, error, _MAX_SWEEPS))
 
 
 def descend(
     links: KnownLinks, own: NDArray[np.float64], down: NDArray[np.float64], own_share: float, mean: bool, error: float
 ) -> int:
-    """Step 2 in place, from whatever `down` is now; the number of sweeps. With sums it is PageRank that leaks."""
+    """Run step 2 in place, starting from `down`; return the number of sweeps. With sums it is a PageRank that leaks."""
     return int(_descend(*links, own, down, np.zeros(len(down)), own_share, mean, error, _MAX_SWEEPS))
 
 
@@ -99,7 +99,7 @@ def check_gather(gather: str) -> None:
 
 
 def checked_relevance(n_pages: int, relevance: ArrayLike) -> NDArray[np.float64]:
-    """One number in [0, 1] for each page, or one clear line."""
+    """Return one number in [0, 1] for each page, or raise an InputError."""
     try:
         values = np.asarray(relevance, np.float64)
     except (ValueError, TypeError):
@@ -131,9 +131,10 @@ def _climb(
     starts: Any, ends: Any, targets: Any, in_degrees: Any, own: Any, up: Any, share: Any,
     s: float, mean: bool, error: float, n: int,
 ) -> Any:  # fmt: skip
-    """`share` is what a page gives to each that links to it, 0 to begin with.
+    """Sweep step 1; `share`, initially 0, is what a page gives to each page that links to it.
 
-    A sweep goes from high ids to low ones: a crawl numbers what a page links to after the page itself.
+    Sweeps go from high ids to low ones, because a crawl numbers a page's targets after the page: one sweep then carries
+    a change along a whole path of links.
     """
     for page in range(len(up)):
         if in_degrees[page]:
@@ -160,22 +161,22 @@ def _climb(
 
 @kernel
 def _descend(
-    starts: Any, ends: Any, targets: Any, in_degrees: Any, own: Any, down: Any, came: Any,
+    starts: Any, ends: Any, targets: Any, in_degrees: Any, own: Any, down: Any, received: Any,
     s: float, mean: bool, error: float, n: int,
 ) -> Any:  # fmt: skip
     for sweep in range(1, n + 1):
-        for page in range(len(came)):
-            came[page] = 0.0
+        for page in range(len(received)):
+            received[page] = 0.0
         for page in range(len(down)):
             if ends[page] > starts[page] and down[page] > 0:
-                part = down[page] / (ends[page] - starts[page])
+                share = down[page] / (ends[page] - starts[page])
                 for k in range(starts[page], ends[page]):
-                    came[targets[k]] += part
+                    received[targets[k]] += share
         change = 0.0
         for page in range(len(down)):
             if mean and in_degrees[page]:
-                came[page] /= in_degrees[page]
-            new = s * own[page] + (1 - s) * came[page]
+                received[page] /= in_degrees[page]
+            new = s * own[page] + (1 - s) * received[page]
             moved = abs(new - down[page])
             change = max(change, moved) if mean else change + moved
             down[page] = new

@@ -1,4 +1,4 @@
-"""The host of every page: one array for all who ask, however it grows."""
+"""The host of every page: one growing array, shared by the graph and the crawl."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from orienteer.arrays import grown
 
 
 class PageHosts:
-    """Host ids by page; 0 until somebody says otherwise. `array` may be longer than the pages known."""
+    """Host ids by page, 0 until they are set. `array` may be longer than the number of known pages."""
 
     def __init__(self) -> None:
         self.array: NDArray[np.int32] = np.zeros(1024, np.int32)
 
-    def know(self, n_pages: int) -> None:
-        """Make room for so many pages."""
+    def grow_to(self, n_pages: int) -> None:
+        """Make room for `n_pages` pages."""
         self.array = grown(self.array, n_pages)
 
     def set(self, pages: Any, hosts: Any) -> None:
-        """Say on which hosts these pages are, for which there is room."""
+        """Set the hosts of these pages, which must be below the size of `array`."""
         self.array[pages] = hosts

@@ -1,4 +1,4 @@
-"""Pages as people name them: by id, or by URL."""
+"""Look up pages by id or URL, as given on the command line and in files."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def page_named(web: LinkGraph, text: str) -> int:
-    """The page of this id or URL; a URL need not be written canonically."""
+    """Return the page with this id or URL; the URL need not be canonical."""
     if is_number(text):
         page = int(text)
         if page >= web.n_pages:
             raise InputError(f"page {page} is not in the graph (pages are 0 to {web.n_pages - 1})")
         return page
     if web.urls is None:
-        raise InputError(f"{text!r} is no page id, and the graph has no URLs to look it up in")
+        raise InputError(f"{text!r} is not a page id, and the graph has no URLs to look it up in")
     found = web.urls.find(text)
     if found is None:
         from orienteer.url import canonical_url
@@ -35,9 +35,9 @@ def page_named(web: LinkGraph, text: str) -> int:
 
 
 def pages_in_file(web: LinkGraph, path: Path) -> NDArray[np.bool_]:
-    """The pages that a text file names, one a line (.gz, .zst: compressed), as a mask.
+    """Return a mask of the pages listed in a text file, one per line (.gz and .zst are decompressed).
 
-    Lines with # do not count, nor does what follows a tab: the order of a crawl has both id and URL.
+    Lines that start with # and text after a tab are ignored: the order of a crawl has both id and URL.
     """
     import numpy as np
 
@@ -56,5 +56,5 @@ def pages_in_file(web: LinkGraph, path: Path) -> NDArray[np.bool_]:
 
 
 def is_number(text: str) -> bool:
-    """Whether the text is a page id or a count; other digits than ASCII's are not."""
+    """Return whether the text is a non-negative integer in ASCII digits."""
     return text.isascii() and text.isdigit()

@@ -1,22 +1,22 @@
-"""PageRank, to a proven error.
+"""PageRank, within a proven error.
 
     r = d W r + d m u + (1 - d) t        W[i, j] = 1/c_j if j links to i,   m = rank on dangling pages
 
 t is the trust, u what a dangling page jumps to (t, or uniform), d the damping.
 
-**Method.** Without the dangling term the system is x = d W x + t, and r is a multiple of x when u = t: with u = t,
-r = x / sum(x). (With another u, r mixes the solutions for t and for u; see `pagerank`.) We keep an estimate x and its
-residual p = t + d W x - x. Pushing page i adds p_i to x_i and d p_i / c_i to the residual of each page it links to.
-Pushing every page in storage order, again and again, is Gauss-Seidel by columns. It needs the links forward only, so
-no reverse graph is built, and the residual is known exactly at every moment.
+**Method.** Without the dangling term the system is x = d W x + t; with u = t, r = x / sum(x). (With another u, r is a
+mixture of the solutions for t and for u; see `pagerank`.) The algorithm maintains an estimate x and its residual
+p = t + d W x - x. Pushing page i adds p_i to x_i and d p_i / c_i to the residual of each page it links to. Pushing
+every page in storage order, sweep after sweep, is Gauss-Seidel by columns. It needs only forward links, so no reverse
+graph is built, and the residual is known exactly at any time.
 
 **Stopping rule.** The true solution is x + e with e = (I - d W)^-1 p, so |e| <= |p| / (1 - d) in L1, and for the
-normalised vectors
+normalized vectors
 
     |r - r'|  <=  2 |e| / sum(x)  <=  2 |p| / ((1 - d) sum(x))
 
-The sweeps go on until the right-hand side is below the tolerance. So the tolerance bounds the true error, not the
-change between two sweeps. (In exact arithmetic; rounding stays near 1e-15, hence the smallest tolerance.)
+Sweeps continue until the right-hand side is below the tolerance. The tolerance thus bounds the true error, not the
+change between two sweeps. (In exact arithmetic; rounding errors are near 1e-15, hence the smallest tolerance.)
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from orienteer.errors import InputError
+from orienteer.graph.defaults import DAMPING, N_TRUSTED
 from orienteer.graph.link_graph import LinkGraph, expect_graph
 from orienteer.graph.trust import Trust, trust_vector
 from orienteer.kernel import allocating_kernel
@@ -35,20 +36,33 @@ from orienteer.progress import Progress, silent
 SMALLEST_TOLERANCE = 1e-13
 
 
+def highest_ranked(graph: LinkGraph, n: int, progress: Progress = silent) -> NDArray[np.int64]:
+    """Return the n pages of the highest uniform PageRank (all, if there are fewer); ties by the lowest id."""
+    rank = pagerank(graph, tolerance=1e-9, progress=progress)
+    return np.argsort(-rank, kind="stable")[:n]
+
+
+def crawl_trust(graph: LinkGraph, trust: Trust = None, progress: Progress = silent) -> NDArray[np.float64]:
+    """Return the trust of a simulated crawl; by default uniform over the N_TRUSTED pages of the highest PageRank."""
+    if trust is None and graph.n_pages > N_TRUSTED:
+        trust = highest_ranked(graph, N_TRUSTED, progress)
+    return trust_vector(graph.n_pages, trust)
+
+
 def pagerank(
     graph: LinkGraph,
     trust: Trust = None,
-    damping: float = 0.85,
+    damping: float = DAMPING,
     tolerance: float = 1e-6,
     start: ArrayLike | None = None,
     *,
     dangling: Literal["trust", "uniform"] = "trust",
     progress: Progress = silent,
 ) -> NDArray[np.float64]:
-    """The rank of every page, summing to 1, within `tolerance` of the truth in L1.
+    """Return the rank of every page, summing to 1, within `tolerance` of the truth in L1.
 
-    `start` is an earlier rank to begin from: close to the answer it saves most of the work, wrong it costs time only.
-    `dangling` says where a page without links leads: back to the trusted pages, or anywhere.
+    `start` is an earlier rank to begin from: a close one saves most of the work, a wrong one only costs time.
+    `dangling` is where a surfer goes from a page without links: to the trusted pages, or to any page.
 
     >>> import orienteer as ori
     >>> from orienteer.graph import shapes
@@ -63,8 +77,8 @@ def pagerank(
         raise InputError(f"dangling is {dangling!r}; it must be 'trust' or 'uniform'")
     if dangling == "trust" or trust is None:
         return _ranked(graph, jump, damping, tolerance, estimate, progress)
-    # The rank of one who jumps to trust at dangling pages, and of one who jumps anywhere always: the answer is a
-    # mixture of the two, and its error at most 1/(1-d) times theirs (the share depends on the first one's rank).
+    # The result mixes the rank with jumps to trust at dangling pages and the rank with uniform jumps only. Its error is
+    # at most 1/(1-d) times theirs, because the share is computed from the first rank.
     finer = tolerance * (1 - damping)
     to_trust = _ranked(graph, jump, damping, finer, estimate, progress)
     anywhere = _ranked(graph, trust_vector(graph.n_pages), damping, finer, None, progress)
@@ -81,16 +95,16 @@ def _ranked(
     estimate: NDArray[np.float64] | None,
     progress: Progress,
 ) -> NDArray[np.float64]:
-    """The rank where dangling pages lead to `jump`; the loop of the module's docstring."""
+    """Return the rank if dangling pages lead to `jump`; the loop described in the module's docstring."""
     x = np.zeros(graph.n_pages) if estimate is None else estimate
     residual = jump.copy()
     if estimate is not None:
         subtract_applied(graph.offsets, graph.targets, x, residual, damping)
     first_bound = None
     while True:
-        left = float(np.abs(residual).sum())
+        residual_norm = float(np.abs(residual).sum())
         total = float(x.sum())
-        bound = 2 * left / ((1 - damping) * total) if total > 0 else np.inf
+        bound = 2 * residual_norm / ((1 - damping) * total) if total > 0 else np.inf
         if bound <= tolerance:
             return x / total
         if np.isfinite(bound):
@@ -118,7 +132,7 @@ def push_all(offsets: Any, targets: Any, x: Any, residual: Any, damping: float) 
 
 @allocating_kernel
 def subtract_applied(offsets: Any, targets: Any, x: Any, residual: Any, damping: float) -> None:
-    """residual += d W x - x: what is left to push for an estimate that was not pushed from zero."""
+    """Add d W x - x to the residual, for an estimate that was not pushed from zero."""
     for page in range(len(x)):
         amount = x[page]
         residual[page] -= amount
@@ -137,7 +151,7 @@ def _check(damping: float, tolerance: float) -> None:
 
 
 def _checked_start(start: ArrayLike, graph: LinkGraph, damping: float) -> NDArray[np.float64]:
-    """A rank to start from, scaled to the solution of the system without the dangling term."""
+    """Return the start rank, scaled to the solution of the system without the dangling term."""
     rank = np.array(start, np.float64)
     if rank.shape != (graph.n_pages,):
         raise InputError(f"start: {rank.size:,} values for {graph.n_pages:,} pages")

@@ -1,21 +1,20 @@
 """An exact priority queue of pages for kernels: buckets on the bits of the priority, and a heap for the hottest bucket.
 
-The bits of a positive float64 grow with its value. Its exponent and the first 6 bits of its mantissa number a bucket
-(64 buckets per doubling). A page whose priority moves to another bucket is appended there; where it stood before it
-stays behind as a *stale* entry, recognised later because the page's priority is no longer the entry's. Only the pages
-of the best bucket are kept in order, in a binary heap. So a change of priority costs an append, most often to memory
-that is in cache, instead of a walk through a heap of all pages, and the order is still exact: higher priority first,
-ties by the lowest page id.
+The bits of a positive float64 are ordered like its value. The exponent and the first 6 bits of the mantissa are the
+bucket (64 buckets per doubling). A page whose priority moves to another bucket is appended there and leaves a *stale*
+entry behind, recognised later because it does not match the page's priority. Only the pages of the best bucket are
+ordered, in a binary heap. So a change of priority costs an append, mostly to cached memory, instead of a walk through a
+heap of all pages. The order is exact: higher priority first, ties by the lowest page id.
 
 A queue is two arrays:
 
     pool (uint32)    [the five numbers below][newest chunk of each bucket][chunk 0][chunk 1]...
-                     a chunk: [the chunk before it][how many pages][up to 62 pages]; free chunks form a list
+                     a chunk: [previous chunk][number of pages][up to 62 pages]; free chunks form a list
     heap (float64)   [priority, page, priority, page, ...]
 
-Priorities are above 0; 0 or less means "not in the queue". They live outside, in one array indexed by page; kernels
-also take it viewed as int64 (`bits`). No kernel can enlarge the arrays: it asks `lacks_room` before a step, returns to
-Python, where `with_room` does it, and is called again.
+Priorities are above 0; 0 or less means "not in the queue". The caller stores them in an array indexed by page; kernels
+also take it viewed as int64 (`bits`). Kernels cannot enlarge the arrays: they check `lacks_room` before a step and
+return LACKS_ROOM; Python then enlarges the queue with `with_room` and calls them again.
 """
 
 from __future__ import annotations
@@ -31,16 +30,16 @@ from orienteer.kernel import inlined, kernel
 _SHIFT = 52 - 6
 _N_BUCKETS = (1023 + 64) << 6  # priorities from 0 up to 2^64; greater ones share the last bucket
 
-# The numbers at the start of the pool: chunks ever used (chunk 0 means "none"), the first free chunk and how many are
-# free, entries in the heap, the bucket from which on everything is in the heap, 1 + the highest bucket in use.
+# Header of the pool: chunks ever used (chunk 0 means "none"), the first free chunk, the number of free chunks, entries
+# in the heap, the lowest bucket that is in the heap, 1 + the highest bucket in use.
 _USED, _FREE, _N_FREE, _HEAP, _HOT, _TOP = range(6)
 _HEADS = 64
 _CHUNKS = _HEADS + _N_BUCKETS
 _CHUNK = 64
-_FIRST = 2  # where the pages of a chunk begin
+_FIRST = 2  # index of the first page in a chunk
 
-NONE = -1  # what `best` answers when the queue is empty,
-LACKS_ROOM = -2  # ... and when it could not look for lack of room
+NONE = -1  # `best` found the queue empty
+LACKS_ROOM = -2  # `best` needs a larger heap
 
 
 class PriorityQueue(NamedTuple):
@@ -49,9 +48,9 @@ class PriorityQueue(NamedTuple):
 
 
 def new_queue(n_pages: int) -> PriorityQueue:
-    """An empty queue, with room for most crawls of a graph of `n_pages` pages.
+    """Return an empty queue with room for most crawls of a graph of `n_pages` pages.
 
-    Checkpoints hold all of it, so what is not used yet is 0: memory as it comes may hold what somebody has typed.
+    Checkpoints contain the whole arrays, so unused memory is zeroed: uninitialised memory may hold private data.
     """
     pool = zeros(_CHUNKS + _CHUNK * (256 + n_pages // 100), np.uint32)
     pool[_USED] = 1
@@ -60,7 +59,7 @@ def new_queue(n_pages: int) -> PriorityQueue:
 
 
 def with_room(queue: PriorityQueue, n_entries: int) -> PriorityQueue:
-    """The queue with room for `n_entries` more, wherever they may go."""
+    """Return the queue with room for `n_entries` more in any bucket."""
     pool, heap = queue
     n_chunks = (len(pool) - _CHUNKS) // _CHUNK
     if int(pool[_USED]) + n_entries >= n_chunks + int(pool[_N_FREE]):
@@ -73,7 +72,7 @@ def with_room(queue: PriorityQueue, n_entries: int) -> PriorityQueue:
 
 
 def _enlarged(array: NDArray[Any], n_used: int, room: int) -> NDArray[Any]:
-    """What was never used is not touched, and so takes no memory."""
+    """Copy only the used part: untouched pages of memory are never allocated."""
     larger = zeros(room, array.dtype)
     larger[:n_used] = array[:n_used]
     return larger
@@ -81,7 +80,7 @@ def _enlarged(array: NDArray[Any], n_used: int, room: int) -> NDArray[Any]:
 
 @inlined
 def lacks_room(pool: Any, heap: Any, n_entries: int) -> Any:
-    """Whether `n_entries` more might not fit."""
+    """Return whether `n_entries` more might not fit."""
     chunks_needed = pool[_USED] + n_entries - pool[_N_FREE]
     return (
         _CHUNKS + _CHUNK * (chunks_needed + 1) > len(pool) or 2 * (pool[_HEAP] + n_entries + _CHUNK) > len(heap)
@@ -94,8 +93,8 @@ def _bucket_of(bits: Any) -> Any:
 
 
 @inlined
-def raised(pool: Any, heap: Any, page: int, old: int, new: int, key: float) -> None:
-    """The page's priority has grown to `key`; `old` and `new` are the bits before and now. There must be room."""
+def raise_priority(pool: Any, heap: Any, page: int, old: int, new: int, key: float) -> None:
+    """Update the queue after a page's priority rose to `key`; `old` and `new` are its bits. There must be room."""
     bucket = _bucket_of(new)
     if bucket >= pool[_HOT]:
         _heap_push(pool, heap, key, page)
@@ -105,14 +104,14 @@ def raised(pool: Any, heap: Any, page: int, old: int, new: int, key: float) -> N
 
 @kernel
 def best(pool: Any, heap: Any, priority: Any, bits: Any) -> Any:
-    """The page of the highest priority, or NONE, or LACKS_ROOM. The page stays in the queue."""
+    """Return the page of the highest priority without removing it, or NONE, or LACKS_ROOM."""
     while True:
         while pool[_HEAP] > 0:
             page = np.int64(heap[1])
             if priority[page] == heap[0]:
                 return page
             drop_best(pool, heap)
-        # The heap is empty: the best bucket that holds anything becomes the hot one.
+        # The heap is empty: the best non-empty bucket becomes the hot one.
         top = pool[_TOP]
         while top > 0 and pool[_HEADS - 1 + top] == 0:
             top -= np.uint32(1)
@@ -139,7 +138,7 @@ def best(pool: Any, heap: Any, priority: Any, bits: Any) -> Any:
 
 @kernel
 def drop_best(pool: Any, heap: Any) -> None:
-    """Take away the page that `best` has just returned."""
+    """Remove the page that `best` has just returned."""
     size = np.int64(pool[_HEAP]) - 1
     pool[_HEAP] = size
     key, page = heap[2 * size], heap[2 * size + 1]

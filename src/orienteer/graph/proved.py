@@ -1,4 +1,4 @@
-"""What is proved of a set of fetched pages, in figures and in words."""
+"""The certificate of a set of fetched pages: the proved bounds on its coverage."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 
 from orienteer.notebook import facts_html
 
-UPPER_SUPPOSES = "no page that was not fetched is another name of a fetched one"
+UPPER_ASSUMES = "no page that was not fetched is another name of a fetched one"
 
 _NOTHING = 1e-12  # of the mass
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is proved of a set of fetched pages.
+    """The proved bounds on the coverage of a set of fetched pages.
 
-    lower + frontier + blocked + unknown + unsettled = 1: what is not proved covered is on pages that could be fetched,
-    on pages that cannot, behind links that are not known, or not yet pushed far enough.
+    Invariant: lower + frontier + blocked + unknown + unsettled = 1. Mass that is not proved covered is on pages that
+    can be fetched, on pages that cannot, behind unknown links, or not pushed far enough yet.
     """
 
     lower: float
@@ -31,12 +31,12 @@ class Certificate:
 
     @property
     def of_reachable(self) -> float:
-        """The proved share of what is neither on blocked pages nor behind links that are not known."""
+        """The proved share of the mass that is neither on blocked pages nor behind unknown links."""
         reachable = 1.0 - self.blocked - self.unknown
         return min(self.lower / reachable, 1.0) if reachable > _NOTHING else 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        more = {"of_reachable": self.of_reachable, "text": str(self), "upper_supposes": UPPER_SUPPOSES}
+        more = {"of_reachable": self.of_reachable, "text": str(self), "upper_supposes": UPPER_ASSUMES}
         return asdict(self) | more
 
     def __repr__(self) -> str:
@@ -59,6 +59,6 @@ class Certificate:
 
 
 def percent(share: float, up: bool = False) -> str:
-    """Rounded so that the statement stays true."""
+    """Format a share as a percentage, rounded in the direction that keeps the bound valid."""
     scaled = np.ceil(share * 1e4) if up else np.floor(share * 1e4)
     return f"{scaled / 100:.2f} %"

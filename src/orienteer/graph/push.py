@@ -1,4 +1,4 @@
-"""Pages that pass mass on again and again: RankMass, and its family towards the tight greedy.
+"""Repeated pushes of mass from fetched pages: RankMass, and a generalization that approaches the tightest bound.
 
 p starts as a multiple of the trust. Pushing page i takes its mass p_i and gives d p_i / c_i to each page it links to.
 Only a fetched page can be pushed, since only its links are known. Two queues hold the pages with mass: one the
@@ -7,19 +7,19 @@ unfetched ones, one the fetched ones. With `eagerness` c:
     while the best fetched page has more mass than c times the best unfetched one: push it
     fetch the best unfetched page, and push it
 
-c = 1 is RankMass: "take the page with the largest rm, downloaded or not". As c goes to 0 all mass on fetched pages is
-pushed before each choice: the tight greedy, which proves more with the same fetches, and works more.
+c = 1 is RankMass: "take the page with the largest rm, downloaded or not". As c goes to 0, all mass on fetched pages is
+pushed before each fetch, which proves more with the same number of fetches, at the cost of more pushes.
 
-A dangling page gives its mass back to the trusted pages (as RankMass has it), or, *closed*, only to a counter D. With R
-and Q the mass on unfetched and on fetched pages, and s what p summed to at the start, coverage is proved to be at least
+A dangling page returns its mass to the trusted pages (as in RankMass) or, *closed*, adds it only to a counter D. Let R
+and Q be the mass on unfetched and on fetched pages, and s the initial sum of p. The proved coverage is at least
 
     1 - (R + Q) / (s - d D)
 
-(without the closed form D stays 0). For RankMass this is the paper's CRM. A better bound for the same pages is in
-coverage.py.
+where D is 0 without the closed form. For RankMass this is the paper's CRM. coverage.py has a better bound for the same
+pages.
 
-`push_best_first` is a whole crawl in one loop; `push_waiting` is what follows one real fetch, and the first calls it.
-A real crawl wants to know which unfetched pages changed: they are listed in `touched` (empty for a simulation).
+`push_best_first` simulates a whole crawl in one loop; `push_waiting`, which it calls, is the work after one real fetch.
+A real crawl needs the unfetched pages whose mass changed: they are listed in `touched` (empty for a simulation).
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ import numpy as np
 
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.graph.priority_queue import LACKS_ROOM, NONE, best, drop_best, lacks_room, raised
+from orienteer.graph.priority_queue import LACKS_ROOM, NONE, best, drop_best, lacks_room, raise_priority
 from orienteer.kernel import inlined, kernel
 
-# Places in `mass`: on unfetched pages, on fetched pages, taken in by dangling pages (closed form).
+# Indices into `mass`: on unfetched pages, on fetched pages, absorbed by dangling pages (closed form).
 R, Q, D = range(3)
-# Places in `work`: pushes, links read by them, unfetched pages that got mass (counted while there is room for them).
+# Indices into `work`: pushes, links read, unfetched pages that received mass (counted while `touched` has room).
 PUSHES, LINKS, TOUCHED = range(3)
 
 REACHED = -3  # the target coverage is proved
 
-_NEGLIGIBLE = 1e-18  # of all mass, on the best page: what is left to push proves nothing more
-_TINY = 1e-300  # what a page gets at least when it is first linked to: 0 would say that it is not known
+_NEGLIGIBLE = 1e-18  # of all mass, on the best page: further pushes prove nothing more
+_TINY = 1e-300  # least mass of a page that is linked to: 0 would mean that it is unknown
 
 _ONE_FOR_EACH_PAGE = np.empty(0, np.uint32)
 
-# What a page is to the kernels: not fetched; fetched, so it can be pushed; never to be fetched, so it keeps its mass.
+# States of a page: not fetched; fetched, so it can be pushed; can never be fetched, so it keeps its mass.
 UNFETCHED, FETCHED, LOST = range(3)
 
 
 class PushRule(NamedTuple):
-    """`total` is what p sums to at the start; `until` the coverage to stop at, above 1 for none."""
+    """`total` is the initial sum of p; `until` is the coverage to stop at, above 1 for none."""
 
     damping: float
     eagerness: float
@@ -59,10 +59,10 @@ class PushRule(NamedTuple):
     until: float
 
 
-class Links(NamedTuple):
-    """The links of fetched pages: those in row r are `targets[offsets[r]:offsets[r + 1]]`; `row_of` says whose.
+class LinkRows(NamedTuple):
+    """The links of fetched pages: row r is `targets[offsets[r]:offsets[r + 1]]`; `row_of` gives the row of a page.
 
-    `rows` is empty where every page has a row, of its own number.
+    `rows` is empty if every page has the row of its own number.
     """
 
     rows: Any
@@ -70,7 +70,7 @@ class Links(NamedTuple):
     targets: Any
 
     @classmethod
-    def of(cls, web: LinkGraph | GrowingGraph) -> Links:
+    def of(cls, web: LinkGraph | GrowingGraph) -> LinkRows:
         rows = web.rows if isinstance(web, GrowingGraph) else _ONE_FOR_EACH_PAGE
         return cls(rows, web.offsets, web.targets)
 
@@ -86,7 +86,7 @@ def row_of(links: Any, page: Any) -> Any:
 
 @inlined
 def proved(mass: Any, rule: Any) -> Any:
-    """The coverage proved by the mass that is left."""
+    """Return the coverage proved by the remaining mass."""
     return 1.0 - (mass[R] + mass[Q]) / (rule.total - rule.damping * mass[D])
 
 
@@ -120,7 +120,7 @@ def push(
         p[target] += share
         if state[target] == FETCHED:
             to_fetched += share
-            raised(waiting_pool, waiting_heap, target, old, bits[target], p[target])
+            raise_priority(waiting_pool, waiting_heap, target, old, bits[target], p[target])
             continue
         to_unfetched += share
         if state[target] == UNFETCHED:
@@ -129,16 +129,16 @@ def push(
                 work[TOUCHED] += 1
             if p[target] < _TINY:
                 p[target] = _TINY
-            raised(known_pool, known_heap, target, old, bits[target], p[target])
+            raise_priority(known_pool, known_heap, target, old, bits[target], p[target])
     mass[Q] += to_fetched
     mass[R] += to_unfetched
 
 
 @inlined
 def _comes_first(other: Any, page: Any, p: Any, rule: Any) -> Any:
-    """Whether the fetched page `other` is to be pushed before the unfetched `page` is fetched.
+    """Return whether the fetched page `other` is pushed before the unfetched `page` is fetched.
 
-    With nothing left to fetch (NONE) pushing goes on only for the sake of a target.
+    With nothing left to fetch (NONE), pages are pushed only if there is a target.
     """
     if page == NONE:
         return rule.until <= 1.0 and p[other] > _NEGLIGIBLE * rule.total
@@ -152,13 +152,13 @@ def push_waiting(
     work: Any, touched: Any, rule: Any,
     known_pool: Any, known_heap: Any, waiting_pool: Any, waiting_heap: Any,
 ) -> Any:  # fmt: skip
-    """Push fetched pages as far as the rule asks; the best unfetched page, NONE, LACKS_ROOM or REACHED."""
+    """Push fetched pages as the rule requires; return the best unfetched page, NONE, LACKS_ROOM or REACHED."""
     while True:
         if proved(mass, rule) >= rule.until:
             return np.int64(REACHED)
         page = best(known_pool, known_heap, p, bits)
         if page >= 0 and state[page] != UNFETCHED:
-            # An entry that outlived the fetch of its page, and fits again by chance.
+            # A stale entry of a fetched page, whose new priority equals the old one by chance.
             drop_best(known_pool, known_heap)
             continue
         other = best(waiting_pool, waiting_heap, p, bits)
@@ -177,7 +177,7 @@ def push_waiting(
 
 @kernel
 def fetch(page: Any, p: Any, state: Any, mass: Any) -> None:
-    """The page's links are known now: its mass moves from R to Q."""
+    """Mark a page as fetched: its mass moves from R to Q."""
     state[page] = FETCHED
     mass[R] -= p[page]
     mass[Q] += p[page]
@@ -189,7 +189,7 @@ def push_fetched(
     work: Any, touched: Any, rule: Any,
     known_pool: Any, known_heap: Any, waiting_pool: Any, waiting_heap: Any,
 ) -> Any:  # fmt: skip
-    """A page was fetched: push it, and then others as far as the rule asks; what `push_waiting` answers.
+    """Push a page that was fetched, then others as the rule requires; return the result of `push_waiting`.
 
     There must be room for the links of the page.
     """
@@ -207,9 +207,9 @@ def push_best_first(
     known_pool: Any, known_heap: Any, waiting_pool: Any, waiting_heap: Any,
     order: Any, guarantees: Any, n_fetched: int, limit: int,
 ) -> Any:  # fmt: skip
-    """Fetch up to `limit` pages into `order`, and what is proved by then into `guarantees`.
+    """Fetch up to `limit` pages into `order`, and write the coverage proved after each into `guarantees`.
 
-    Returns (pages fetched, 0 at the limit, else NONE, LACKS_ROOM or REACHED).
+    Return the number of pages fetched, and 0 at the limit, else NONE, LACKS_ROOM or REACHED.
     """
     while True:
         page = push_waiting(links, trusted, trust, p, bits, state, mass, work, touched, rule,

@@ -1,10 +1,10 @@
-"""What can be reached from where: distances from a set of pages, and the depth-d weight of every page.
+"""Reachability: distances from a set of pages, and the depth-d weight of every page.
 
-The depth-d weight of page v is the total value of the distinct pages within d links of v, v included. For all pages at
-once it is computed by bit-parallel search: 512 pages x at a time, the question "which pages reach x within d links?"
-goes backwards along the links, one bit per x in a 512-bit mask per page. A page's mask then says which of the 512
+The depth-d weight of page v is the total value of the distinct pages within d links of v, v included. For all pages it
+is computed by bit-parallel search: for 512 pages x at a time, a breadth-first search backwards along the links finds
+the pages that reach x within d links, with one bit per x in a 512-bit mask per page. The mask selects which of the 512
 values to add; a table of partial sums per byte of the mask makes that 64 look-ups instead of 512 additions.
-Exact, also for negative values (up to float64 rounding).
+The result is exact up to float64 rounding, also for negative values.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from orienteer.progress import Progress, silent
 
 _WORDS = 8  # 64-bit words of a mask
 _BATCH = 64 * _WORDS
-_PARTS = 20  # steps of progress, at most
+_MAX_STEPS = 20  # of progress reports
 UNREACHED = -1
 
 
 def distances(graph: LinkGraph, pages: ArrayLike, hops: int | None = None) -> NDArray[np.int32]:
-    """Fewest links from any of `pages` to each page; -1 where there is no way within `hops`.
+    """Return the fewest links from any of `pages` to each page; -1 if there is no path within `hops`.
 
     >>> from orienteer.graph import shapes
     >>> distances(shapes.chain(4), [0], hops=2).tolist()
@@ -38,7 +38,7 @@ def distances(graph: LinkGraph, pages: ArrayLike, hops: int | None = None) -> ND
 
 
 def discovery_order(graph: LinkGraph, pages: ArrayLike) -> NDArray[np.uint32]:
-    """The pages that can be reached from `pages`, breadth-first: first found, first explored."""
+    """Return the pages reachable from `pages`, in breadth-first order."""
     return _searched(graph, pages, graph.n_pages)[1]
 
 
@@ -54,7 +54,7 @@ def breadth_first(
     pages: NDArray[np.integer],
     hops: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
-    """How many links each page is from `pages`, and the pages within `hops` in the order they are found.
+    """Return the distance of each page from `pages`, and the pages within `hops` in breadth-first order.
 
     The links of page i are `targets[starts[i]:ends[i]]`.
     """
@@ -65,12 +65,12 @@ def breadth_first(
 
 
 def within(graph: LinkGraph, pages: ArrayLike, hops: int) -> NDArray[np.int64]:
-    """The pages within `hops` links of any of `pages`, themselves included, in increasing order."""
+    """Return the pages within `hops` links of any of `pages`, themselves included, in increasing order."""
     return np.flatnonzero(distances(graph, pages, hops) != UNREACHED)
 
 
 def depth_weights(graph: LinkGraph, depth: int, values: ArrayLike | None = None) -> NDArray[np.float64]:
-    """For every page the total value of the distinct pages within `depth` links; without values, their number.
+    """Return for every page the total value of the distinct pages within `depth` links; without values, their number.
 
     >>> from orienteer.graph import shapes
     >>> depth_weights(shapes.chain(4), 2).tolist()
@@ -103,17 +103,17 @@ def add_depth_weights(
 ) -> None:
     """Add the value of each of `pages` to the weight of every page that reaches it within `depth` links.
 
-    So depth-d weights can be kept right while the values of some pages change: add the differences.
+    This updates depth-d weights after the values of some pages change: pass the differences.
     """
     back = graph.reverse()
-    step = _BATCH * max(-(-len(pages) // (_BATCH * _PARTS)), 16)
+    step = _BATCH * max(-(-len(pages) // (_BATCH * _MAX_STEPS)), 16)
     for first in range(0, len(pages), step):
         progress("weighing pages", first, len(pages))
         _add_reaching(back.offsets, back.targets, pages[first : first + step], values, depth, weights)
 
 
 def weights_of(graph: LinkGraph, pages: ArrayLike, depth: int, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The exact depth-d weights of a few pages, 64 at a time: each search goes forwards, one bit a page.
+    """Return the exact depth-d weights of a few pages, by forward searches of 64 pages at a time, one bit per page.
 
     >>> from orienteer.graph import shapes
     >>> weights_of(shapes.chain(4), [3, 0], 2, np.ones(4)).tolist()
@@ -122,8 +122,8 @@ def weights_of(graph: LinkGraph, pages: ArrayLike, depth: int, values: NDArray[n
     ids = page_ids("pages", pages, graph.n_pages)
     weights = np.zeros(len(ids))
     for first in range(0, len(ids), 64):
-        some = slice(first, first + 64)
-        _add_reached(graph.offsets, graph.targets, ids[some], depth, values, weights[some])
+        batch = slice(first, first + 64)
+        _add_reached(graph.offsets, graph.targets, ids[batch], depth, values, weights[batch])
     return weights
 
 
@@ -164,8 +164,8 @@ def _add_reaching(offsets: Any, sources: Any, pages: Any, value: Any, depth: int
     """weights[v] += value[x] for every x of `pages` that v reaches within `depth`. Works on the reverse graph."""
     n_pages = len(value)
     seen = np.zeros((n_pages, _WORDS), np.uint64)  # which x this page reaches
-    fresh = np.zeros((n_pages, _WORDS), np.uint64)  # ... found in the last step
-    coming = np.zeros((n_pages, _WORDS), np.uint64)  # ... found in this step, perhaps known already
+    fresh = np.zeros((n_pages, _WORDS), np.uint64)  # ... first found in the last step
+    coming = np.zeros((n_pages, _WORDS), np.uint64)  # ... found in this step, possibly not for the first time
     is_touched = np.zeros(n_pages, np.bool_)
     touched = np.empty(n_pages, np.uint32)
     active = np.empty(n_pages, np.uint32)
@@ -249,7 +249,7 @@ def _add_reached(offsets: Any, targets: Any, pages: Any, depth: int, value: Any,
 def _step(
     offsets: Any, sources: Any, active: Any, n_active: int, fresh: Any, coming: Any, is_next: Any, following: Any
 ) -> int:
-    """Send the fresh bits of every active page to the pages that link to it; how many got some."""
+    """Pass the fresh bits of every active page to the pages that link to it; return the number of these pages."""
     n_following = 0
     for a in range(n_active):
         page = active[a]
@@ -271,7 +271,7 @@ def _settle(
     following: Any, n_following: int, seen: Any, fresh: Any, coming: Any, is_next: Any, active: Any, is_touched: Any,
     touched: Any, n_touched: int,
 ) -> tuple[int, int]:  # fmt: skip
-    """Keep the bits that are new to a page; (pages active now, pages touched so far)."""
+    """Reduce the incoming bits to those new to a page; return the number of active and of touched pages."""
     n_active = 0
     for a in range(n_following):
         page = following[a]

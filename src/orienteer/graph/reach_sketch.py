@@ -1,18 +1,18 @@
-"""Depth-d weights of all pages, estimated: min-rank sketches (Cohen 1997), for graphs too large to weigh exactly.
+"""Estimates of the depth-d weights of all pages by min-rank sketches (Cohen 1997), for graphs too large to be exact.
 
 Each page draws 32 ranks, exponential with its value as the rate. The smallest rank within d links of a page is then
-exponential with the page's depth-d weight W as the rate, and the smallest ranks of all pages take d passes over the
-links. With S the sum of a page's 32 smallest ranks, W S has the gamma distribution with 32 degrees whatever the graph:
-31 / S estimates W without bias, with a typical error of 1 / sqrt(30) = 18 %. The same distribution bounds W: with
-probability 1 - p no page at all has more than q / S, where q is its quantile at 1 - p / n.
+exponential with the page's depth-d weight W as the rate, and d passes over the links compute it for all pages. With S
+the sum of a page's 32 smallest ranks, W S has the gamma distribution with shape 32, whatever the graph: 31 / S is an
+unbiased estimate of W with a typical error of 1 / sqrt(30) = 18 %. Bound: with probability 1 - p, no page weighs more
+than q / S, where q is the quantile of that distribution at 1 - p / n.
 
-A rank is kept as one of 128 levels, 7 bits on a logarithmic scale with three levels to the octave; 32 of them are
-four 64-bit words, and the smallest ranks of two pages are found eight at a time. What rounding to a level may change is
-in the bound. A level is counted as *nearness*: higher is a smaller rank, 0 is none.
+A rank is stored as one of 128 levels, 7 bits on a logarithmic scale with three levels per octave. 32 of them are four
+64-bit words, and the smallest ranks of two pages are computed eight at a time. The bound includes the error of rounding
+to levels. A level is a *nearness*: higher is a smaller rank, 0 is no rank.
 
-The share of ranks that two pages have in common also tells how much of what they reach is the same. Thousands of pages
-of one site reach nearly the same, so a list of the highest estimates is one neighbourhood over and over: candidates
-for the best page are those of high estimates that are not alike.
+The share of ranks that two pages have in common estimates how much the sets that they reach overlap. Thousands of pages
+of one site reach nearly the same set, so a list of the highest estimates repeats one neighbourhood: the candidates for
+the best page are the pages of high estimates that are not alike.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _WORDS = N_RANKS // 8
 _LEVELS = 128
 _LEVELS_PER_OCTAVE = 3
 _STEP = 2 ** (1 / _LEVELS_PER_OCTAVE)
-_HIGHEST = 2.0**10  # the last level, as a multiple of the total value; beyond it nothing can be told from S
-_MEAN_IN_LEVEL = (_STEP - 1) / math.log(_STEP)  # of ranks that are spread evenly on a logarithmic scale
+_HIGHEST = 2.0**10  # the last level, as a multiple of the total value; higher ones would not change S noticeably
+_MEAN_IN_LEVEL = (_STEP - 1) / math.log(_STEP)  # of ranks spread evenly on a logarithmic scale
 _CELLS = 256
 _PAGES_PER_TASK = 1 << 17
-_POOL = 1 << 20  # pages that candidates are looked for among
+_POOL = 1 << 20  # pages considered as candidates
 _ALIKE = 24  # ranks in common, of 32
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _HIGH_BITS = np.uint64(0x8080808080808080)
@@ -49,14 +49,14 @@ _HIGH_BITS = np.uint64(0x8080808080808080)
 
 @dataclass(frozen=True)
 class EstimatedWeights:
-    """`estimates[v]` of the weight of page v; `bound(p)` is above every weight with probability 1 - p."""
+    """`estimates[v]` of the weight of page v; `bound(p)` bounds all weights with probability 1 - p."""
 
     estimates: NDArray[np.float32]
     total: float
     sketches: NDArray[np.uint64]
 
     def bound(self, p: float) -> float:
-        """No page weighs more than this, unless something of probability p happened."""
+        """Return an upper bound of all weights that holds with probability 1 - p."""
         from scipy.special import gammainccinv
 
         n_pages = len(self.estimates)
@@ -64,24 +64,24 @@ class EstimatedWeights:
             return 0.0
         quantile = float(gammainccinv(N_RANKS, p / n_pages))
         factor = quantile / (N_RANKS - 1) * _MEAN_IN_LEVEL
-        # Draws in cells, ranks beyond the last level, single precision: 0.2 % each at most.
+        # 1 % covers draws in cells, ranks beyond the last level and single precision: at most 0.2 % each.
         return min(1.01 * factor * float(self.estimates.max()), self.total)
 
-    def unlike(self, scores: NDArray[np.float32], n: int) -> NDArray[np.int64]:
-        """Up to n pages of high scores, the highest first, no two of which reach much the same."""
+    def dissimilar(self, scores: NDArray[np.float32], n: int) -> NDArray[np.int64]:
+        """Return up to n pages of high scores, highest first, no two of which reach similar sets."""
         best_first = _best_first(scores, _POOL)
-        return np.asarray(best_first[_unlike(self.sketches[best_first], n)])
+        return np.asarray(best_first[_dissimilar(self.sketches[best_first], n)])
 
-    def like(self, page: int, scores: NDArray[np.float32], n: int) -> NDArray[np.int64]:
-        """The n pages of the highest scores that reach much the same as this one, itself among them."""
-        alike = np.flatnonzero(_are_like(self.sketches, page))
+    def similar(self, page: int, scores: NDArray[np.float32], n: int) -> NDArray[np.int64]:
+        """Return the n pages of the highest scores that reach a similar set as this page, itself included."""
+        alike = np.flatnonzero(_similar_to(self.sketches, page))
         return alike[_best_first(scores[alike], n)]
 
 
 def estimated_weights(
     graph: LinkGraph, depth: int, values: NDArray[np.float64], rng: int, progress: Progress = silent
 ) -> EstimatedWeights:
-    """Estimates of the depth-d weights of all pages, for values that are not negative."""
+    """Estimate the depth-d weights of all pages, for non-negative values."""
     total = float(values.sum())
     now = np.zeros((graph.n_pages, _WORDS), np.uint64)
     if total <= 0:
@@ -93,7 +93,7 @@ def estimated_weights(
         progress("sketching what pages reach", done, depth)
         _pass_in_threads(graph, now, after)
         now, after = after, now
-    # The least rank of each level.
+    # The smallest rank of each level.
     ranks = 1 / (lowest * _STEP ** np.arange(1, _LEVELS + 1))
     estimates = np.empty(graph.n_pages, np.float32)
     _estimate(now, ranks * (_MEAN_IN_LEVEL / (N_RANKS - 1)), estimates)
@@ -101,14 +101,14 @@ def estimated_weights(
 
 
 def _best_first(scores: NDArray[np.float32], n: int) -> NDArray[np.int64]:
-    """The n pages of the highest scores, ties by the lowest id."""
+    """Return the n pages of the highest scores, ties by the lowest id."""
     some = np.arange(len(scores)) if len(scores) <= n else np.sort(np.argpartition(-scores, n)[:n])
     return some[np.argsort(-scores[some], kind="stable")]
 
 
 @allocating_kernel
 def _mixed(x: Any) -> Any:
-    """SplitMix64: 64 bits that look random, from multiples of the golden ratio."""
+    """SplitMix64: 64 pseudorandom bits from a multiple of the golden ratio."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
@@ -116,7 +116,7 @@ def _mixed(x: Any) -> Any:
 
 @allocating_kernel
 def _draw(values: Any, lowest: float, rng: Any, logarithms: Any, levels: Any) -> None:
-    """Nearness of the ranks that each page draws: the level of value / E in units of `lowest`, E exponential."""
+    """Draw the ranks of each page as levels of value / E in units of `lowest`, with E exponential."""
     stream = _mixed((rng + np.uint64(1)) * _GOLDEN)
     for page in range(len(values)):
         if values[page] <= 0:
@@ -134,10 +134,10 @@ def _draw(values: Any, lowest: float, rng: Any, logarithms: Any, levels: Any) ->
 
 
 def _exponential_logarithms() -> NDArray[np.float64]:
-    """[e, c]: the logarithm, in levels, of the exponential draw -log(1 - u) that 64 random bits x = 2^64 u stand for.
+    """Return a table [e, c] of the logarithm, in levels, of the exponential draw -log(1 - u) for 64 random bits 2^64 u.
 
-    They are told apart by the exponent e of x and by 256 cells of its mantissa, each as its middle: 0.2 % at most from
-    the truth, but for the last cell, where draws above 7 count as 7, so that no weight seems too small for it.
+    The draw is looked up by the exponent e of the random number and by 256 cells c of its mantissa, at the middle of
+    the cell: at most 0.2 % off, except in the last cell, where draws above 7 count as 7, so that no weight is too low.
     """
     mantissas = 0.5 + (np.arange(_CELLS) + 0.5) / (2 * _CELLS)
     exponents = np.arange(65)
@@ -147,14 +147,14 @@ def _exponential_logarithms() -> NDArray[np.float64]:
 
 @allocating_kernel
 def _nearer(a: Any, b: Any) -> Any:
-    """The greater of the eight 7-bit numbers of a and b, each in a byte."""
+    """Return the bytewise maximum of eight 7-bit numbers."""
     not_less = ((a | _HIGH_BITS) - b) & _HIGH_BITS  # the high bit of each byte where a >= b
-    mask = not_less - (not_less >> np.uint64(7))  # all seven bits there
+    mask = not_less - (not_less >> np.uint64(7))  # all seven low bits of those bytes
     return (a & mask) | (b & ~mask)
 
 
 def _pass_in_threads(graph: LinkGraph, now: NDArray[np.uint64], after: NDArray[np.uint64]) -> None:
-    """A pass over all links, by as many threads as there are cores where that is worth it."""
+    """Run a pass over all links, with one thread per core on large graphs."""
     if graph.n_pages <= _PAGES_PER_TASK:
         _pass(graph.offsets, graph.targets, now, after, 0, graph.n_pages)
         return
@@ -169,7 +169,7 @@ def _pass_in_threads(graph: LinkGraph, now: NDArray[np.uint64], after: NDArray[n
 
 @allocating_kernel
 def _pass(offsets: Any, targets: Any, now: Any, after: Any, first: int, last: int) -> None:
-    """One link further: the nearest among a page's own and those of the pages it links to; for some pages."""
+    """Extend the sketches of pages from `first` to before `last` by one link: the maximum with those of the targets."""
     for page in range(first, last):
         a, b, c, d = now[page, 0], now[page, 1], now[page, 2], now[page, 3]
         for k in range(offsets[page], offsets[page + 1]):
@@ -194,19 +194,18 @@ def _estimate(levels: Any, ranks: Any, estimates: Any) -> None:
 
 @allocating_kernel
 def _n_common(a: Any, b: Any) -> Any:
-    """How many ranks two sketches have in common."""
+    """Return how many ranks two sketches have in common."""
     n_common = np.int64(N_RANKS)
     for word in range(_WORDS):
-        differs = ((a[word] ^ b[word]) + ~_HIGH_BITS & _HIGH_BITS) >> np.uint64(
-            7
-        )  # 1 in each byte that is not the same
+        # 1 in each byte that differs
+        differs = ((a[word] ^ b[word]) + ~_HIGH_BITS & _HIGH_BITS) >> np.uint64(7)
         n_common -= np.int64((differs * np.uint64(0x0101010101010101)) >> np.uint64(56))
     return n_common
 
 
 @allocating_kernel
-def _unlike(sketches: Any, n: int) -> Any:
-    """Places of the first n sketches that are not like any taken before."""
+def _dissimilar(sketches: Any, n: int) -> Any:
+    """Return the indices of the first n sketches that are not like any taken before."""
     taken = np.empty(n, np.int64)
     n_taken = 0
     for place in range(len(sketches)):
@@ -224,7 +223,7 @@ def _unlike(sketches: Any, n: int) -> Any:
 
 
 @allocating_kernel
-def _are_like(sketches: Any, page: int) -> Any:
+def _similar_to(sketches: Any, page: int) -> Any:
     alike = np.empty(len(sketches), np.bool_)
     for other in range(len(sketches)):
         alike[other] = _n_common(sketches[other], sketches[page]) >= _ALIKE

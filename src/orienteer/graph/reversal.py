@@ -1,7 +1,7 @@
-"""The reverse of a graph, in bounded memory, and kept on disk for graphs that are big and live in a folder.
+"""The reverse of a graph, in bounded memory; cached on disk for large graphs in a graph folder.
 
-The sources are scattered target range by target range, so that the random writes stay inside one block of memory
-whatever the size of the graph; each link is read once.
+The sources are scattered one range of targets at a time, so that random writes stay within one block of memory
+regardless of the size of the graph. Each link is read once.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from orienteer.graph import csr
 from orienteer.graph.link_graph import LinkGraph
 
 BLOCK_LINKS = 1 << 28  # one block of sources is 1 GiB
-KEPT_FROM_LINKS = 20_000_000  # a smaller graph is reversed in the time it takes to find the file
+FROM_LINKS = 20_000_000  # reversing a smaller graph is as fast as opening the cached file
 
 
 def reversed_graph(graph: LinkGraph) -> LinkGraph:
-    """The graph with every link turned round, with the same hosts and URLs."""
+    """Return the graph with every link reversed, with the same hosts and URLs."""
     from orienteer.graph.formats import folder
 
-    if graph.home is None or graph.n_links < KEPT_FROM_LINKS:
+    if graph.home is None or graph.n_links < FROM_LINKS:
         return _reversed(graph, np.empty(graph.n_links, np.uint32))
-    return folder.read_reverse(graph) or folder.keep_reverse(graph, lambda sources: _reversed(graph, sources))
+    return folder.read_reverse(graph) or folder.store_reverse(graph, lambda sources: _reversed(graph, sources))
 
 
 def _reversed(graph: LinkGraph, sources: NDArray[np.uint32]) -> LinkGraph:
-    """The reverse, its links stored in `sources`."""
+    """Return the reverse, with its links stored in `sources`."""
     offsets = np.zeros(graph.n_pages + 1, np.int64)
     np.cumsum(graph.in_degrees(), out=offsets[1:])
     fill_sources(graph, offsets, sources)
@@ -36,7 +36,7 @@ def _reversed(graph: LinkGraph, sources: NDArray[np.uint32]) -> LinkGraph:
 def fill_sources(
     graph: LinkGraph, offsets: NDArray[np.int64], out: NDArray[np.uint32], block_links: int = BLOCK_LINKS
 ) -> None:
-    """Write the source of every link to `out`, grouped by target as `offsets` says."""
+    """Write the source of every link to `out`, grouped by target according to `offsets`."""
     position = graph.offsets[:-1].copy()
     cursor = offsets[:-1].copy()
     first = 0

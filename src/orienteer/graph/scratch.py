@@ -1,4 +1,4 @@
-"""A temporary folder for arrays larger than memory; it goes when the graph mapped from it goes."""
+"""A temporary folder for arrays larger than memory, deleted together with the graph that is mapped from it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 
 class ScratchFolder:
-    """A new folder where the system keeps temporary files (TMPDIR), removed with this object or at exit.
+    """A new folder for temporary files (in TMPDIR), removed with this object or at exit.
 
-    Unlike tempfile.TemporaryDirectory it may be dropped without a word: a graph has no moment at which it is closed.
+    Unlike tempfile.TemporaryDirectory it does not warn when it is garbage-collected: graphs are never closed.
     """
 
     def __init__(self) -> None:

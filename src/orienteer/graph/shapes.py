@@ -1,4 +1,4 @@
-"""Webs small enough to draw, whose ranks and components are known in closed form."""
+"""Small graphs whose ranks and components are known in closed form."""
 
 from __future__ import annotations
 

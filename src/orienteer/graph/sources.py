@@ -1,4 +1,4 @@
-"""Who links to a page: how many, and who passes on the most to it."""
+"""The pages that link to a page: their number, and the one that passes on the most rank."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from orienteer.kernel import allocating_kernel
 
 
 class Sources(NamedTuple):
-    """Of some pages: how many pages link to each, and the one that passes on the most; -1 where none does."""
+    """For each of some pages: the number of pages that link to it, and the one that passes on the most, or -1."""
 
     counts: NDArray[np.int64]
     strongest: NDArray[np.int64]
 
 
 def sources_of(web: GrowingGraph, pages: ArrayLike, rank: NDArray[np.float64]) -> Sources:
-    """Who links to these pages, all different; a page with c links passes on a c-th part of its rank. Reads all links.
+    """Find the pages that link to these distinct pages. A page with c links passes on 1/c of its rank. Reads all links.
 
-    Of pages that pass on as much as each other the first counts.
+    Ties go to the lowest page id.
     """
     ids = np.asarray(pages, np.int64)
-    place = np.zeros(web.n_pages, np.int32)  # one more than the place among the pages asked for
+    place = np.zeros(web.n_pages, np.int32)  # 1 + index into `ids`, 0 for other pages
     place[ids] = np.arange(1, len(ids) + 1)
     counts, strongest = np.zeros(len(ids), np.int64), np.full(len(ids), -1, np.int64)
     _find(web.starts, web.ends, web.targets, rank, place, counts, strongest, np.full(len(ids), -1.0))

@@ -1,7 +1,7 @@
-"""Numbers of a few pages among very many: a hash table that kernels read.
+"""A sparse array of numbers by page: a hash table with open addressing that kernels can read.
 
-`keys` holds one more than a page, or 0 where nothing stands; the number is in `values` at the same place. Nothing is
-ever taken out: whoever uses it knows by a flag of the page whether its number counts.
+`keys` holds page + 1, or 0 for an empty slot; the number is in `values` at the same index. Entries are never removed:
+the caller has a flag per page that says whether its number is valid.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ class Sparse:
         self.values: NDArray[Any] = np.zeros(16, dtype)
 
     def get(self, page: int) -> Any:
-        """The number of a page; None if it has none."""
+        """Return the number of a page; None if it has none."""
         place = _place.plain(self.keys, page)
         return self.values[place].item() if self.keys[place] else None
 
     def set(self, pages: ArrayLike, values: ArrayLike) -> None:
-        """Enter numbers, or change them; of a page named twice the last counts."""
+        """Set the numbers of pages; of repeated pages the last one counts."""
         ids, numbers = np.atleast_1d(np.asarray(pages, np.int64)), np.atleast_1d(np.asarray(values, self.values.dtype))
         if 2 * (self.n + len(ids)) > len(self.keys):
             self._make_room(self.n + len(ids))
         self.n += int(_enter(self.keys, self.values, ids, numbers))
 
     def items(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
-        """The pages that have numbers, and these."""
+        """Return the pages that have numbers, and the numbers."""
         taken = np.flatnonzero(self.keys)
         return self.keys[taken] - 1, self.values[taken]
 
@@ -53,7 +53,7 @@ class Sparse:
 
 @inlined
 def _place(keys: Any, page: int) -> Any:
-    """Where a page stands, or the free place where it belongs. A page has 32 bits: no product overflows."""
+    """Return the slot of a page, or the free one where it belongs. Page ids have 32 bits, so no product overflows."""
     mask = len(keys) - 1
     place = (((page ^ (page >> 16)) * 0x045D9F3B) >> 16) & mask
     while keys[place] != 0 and keys[place] != page + 1:
@@ -63,7 +63,7 @@ def _place(keys: Any, page: int) -> Any:
 
 @kernel
 def number_of(keys: Any, values: Any, page: int, otherwise: Any) -> Any:
-    """The number of a page, or the other one if it has none."""
+    """Return the number of a page, or `otherwise` if it has none."""
     place = _place(keys, page)
     if keys[place] == 0:
         return otherwise
@@ -72,7 +72,7 @@ def number_of(keys: Any, values: Any, page: int, otherwise: Any) -> Any:
 
 @kernel
 def _enter(keys: Any, values: Any, pages: Any, numbers: Any) -> Any:
-    """How many had no number before. There must be room."""
+    """Set numbers and return how many pages had none before. There must be room."""
     n_new = 0
     for k in range(len(pages)):
         place = _place(keys, pages[k])

@@ -1,16 +1,16 @@
-"""Pages that pass something on once, when they are fetched: Fractional PageRank, OPIC, in-link counts.
+"""Priorities that a page passes on once, when it is fetched: Fractional PageRank, OPIC, in-link counts.
 
-    fetch the unfetched page with the largest priority f;  each of its unfetched targets gets a share more
+    fetch the unfetched page with the largest priority f;  add a share to the priority of each unfetched target
 
     fractional   d f / N; with an inter-host weight M: d M f / (N_intra + M N_inter) across hosts, d f / (...) within
     opic         the same with d = 1
     in-links     1
 
-N counts all distinct links of the page, to fetched pages too (what would go to them is dropped). No fetched page is
-ever looked at again: one pass over every link.
+N counts all distinct links of the page, including those to fetched pages, whose shares are dropped. Fetched pages are
+never revisited: each link is read once.
 
-`spread_best_first` is the whole crawl in one loop; `spread_row` is one step of it for a crawl that fetches for real.
-Both give a page's targets the shares of `_shares`, in the same order of additions, so their priorities are equal.
+`spread_best_first` simulates a whole crawl in one loop; `spread_row` is one step of it, for a real crawl. Invariant:
+both add the shares of `_shares` in the same order, so their priorities are equal to the bit.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.graph.priority_queue import LACKS_ROOM, best, drop_best, lacks_room, raised
+from orienteer.graph.priority_queue import LACKS_ROOM, best, drop_best, lacks_room, raise_priority
 from orienteer.kernel import inlined, kernel
 
 FETCHED = -1.0  # the priority of a page that has been fetched
-TINY = 1e-300  # the least share: 0 would say that the page is not known
+TINY = 1e-300  # the least share: 0 would mean that the page is unknown
 
 
 class SpreadRule(NamedTuple):
-    """What a fetched page passes on: `damping` of its priority in shares, or, if not 0, `constant` to each target."""
+    """The shares that a fetched page passes on: `damping` of its priority, or, if not 0, `constant` to each target."""
 
     damping: float
     inter_host_weight: float
@@ -37,7 +37,7 @@ class SpreadRule(NamedTuple):
 
 @inlined
 def _leaves_host(target: Any, host: Any, first: Any, last: Any, hosts: Any) -> Any:
-    """Whether a target lies on another host. Where hosts are contiguous, first and last bound the page's own."""
+    """Return whether a target is on another host. If hosts are contiguous, first and last bound the page's own."""
     if last >= 0:
         return target < first or target >= last
     return hosts[target] != host
@@ -47,7 +47,7 @@ def _leaves_host(target: Any, host: Any, first: Any, last: Any, hosts: Any) -> A
 def _shares(
     page: Any, start: int, end: int, targets: Any, hosts: Any, host_starts: Any, rule: Any, amount: float
 ) -> Any:
-    """(share of a target on the same host, share of one on another host, host, its first page, its end or -1)."""
+    """Return the share of a target on the same host and on another host, the host, its first page, its end or -1."""
     if rule.constant > 0.0:
         return rule.constant, rule.constant, 0, 0, 0
     if rule.inter_host_weight == 1.0 or len(hosts) == 0:
@@ -67,12 +67,12 @@ def _shares(
 
 @kernel
 def enter(pages: Any, amounts: Any, pool: Any, heap: Any, priority: Any, bits: Any) -> None:
-    """Put pages into the queue; there must be room for all."""
+    """Add pages to the queue; there must be room for all."""
     for k in range(len(pages)):
         page = pages[k]
         old = bits[page]
         priority[page] = amounts[k]
-        raised(pool, heap, page, old, bits[page], amounts[k])
+        raise_priority(pool, heap, page, old, bits[page], amounts[k])
 
 
 @kernel
@@ -91,7 +91,7 @@ def spread_best_first(
     n_fetched: int,
     limit: int,
 ) -> Any:
-    """Fetch up to `limit` pages, best first, into `order`; (pages fetched, 0 or why it stopped earlier)."""
+    """Fetch up to `limit` pages, best first, into `order`; return their number, and 0, NONE or LACKS_ROOM."""
     while n_fetched < limit:
         page = best(pool, heap, priority, bits)
         if page < 0:
@@ -116,7 +116,7 @@ def spread_best_first(
                     share = across
                 old_bits = bits[target]
                 priority[target] = old + share
-                raised(pool, heap, target, old_bits, bits[target], old + share)
+                raise_priority(pool, heap, target, old_bits, bits[target], old + share)
     return n_fetched, np.int64(0)
 
 
@@ -124,7 +124,7 @@ def spread_best_first(
 def spread_row(
     page: int, links: Any, hosts: Any, host_starts: Any, rule: Any, priority: Any, touched: Any
 ) -> Any:  # fmt: skip
-    """The same for a page that was fetched elsewhere: update priorities, list the targets touched; their number."""
+    """Update the priorities after one real fetch, list the targets touched and return their number."""
     amount = priority[page]
     priority[page] = FETCHED
     n_touched = 0
@@ -144,14 +144,14 @@ def spread_row(
 
 
 def contiguous_host_starts(hosts: NDArray[np.int32] | None) -> NDArray[np.int64]:
-    """First page of each host, and the number of pages, where every host's pages are contiguous; else empty."""
+    """Return the first page of each host, and the number of pages, if every host's pages are contiguous; else empty."""
     if hosts is None or len(hosts) == 0 or (np.diff(hosts) < 0).any():
         return np.empty(0, np.int64)
     return np.searchsorted(hosts, np.arange(int(hosts[-1]) + 2)).astype(np.int64)
 
 
 def drawn(pages: NDArray[np.uint64], rng: np.uint64) -> NDArray[np.float64]:
-    """A random number in (0, 1) for each page, which depends on its id and the rng alone (splitmix64)."""
+    """Return a random number in (0, 1) for each page that depends only on its id and the rng (splitmix64)."""
     with np.errstate(over="ignore"):
         x = (pages + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + rng * np.uint64(0xD1B54A32D192ED03)
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -164,7 +164,7 @@ def draw_best_first(
     offsets: Any, targets: Any, draws: Any, priority: Any, bits: Any, pool: Any, heap: Any, order: Any, n_fetched: int,
     limit: int,
 ) -> Any:  # fmt: skip
-    """Like `spread_best_first`, where a page's priority is drawn when it becomes known and never changes."""
+    """Crawl like `spread_best_first`, with priorities that are drawn when a page becomes known and never change."""
     while n_fetched < limit:
         page = best(pool, heap, priority, bits)
         if page < 0:
@@ -180,5 +180,5 @@ def draw_best_first(
             target = targets[k]
             if priority[target] == 0.0:
                 priority[target] = draws[target]
-                raised(pool, heap, target, 0, bits[target], draws[target])
+                raise_priority(pool, heap, target, 0, bits[target], draws[target])
     return n_fetched, np.int64(0)

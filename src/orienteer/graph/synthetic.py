@@ -1,16 +1,16 @@
-"""A generated web that looks like a real one: hosts, navigation, hubs, deep pages, dangling pages.
+"""A generated web with the structure of a real one: hosts, navigation, hubs, deep pages, dangling pages.
 
 Pages of a host are contiguous, the first is its home page. Hosts have power-law sizes and popularities. A page links to
 
 - the sections of its host (the navigation that a template puts on every page),
-- links copied from the pages just before it (pages of one template resemble each other),
+- links copied from the pages just before it (pages of one template have similar links),
 - neighbours, popular pages of its host, and other hosts, mostly their home pages.
 
 The last pages of a host are *deep*: only the page before each links to it, as in an archive with a "next" button.
 About 4 % of the links go to another host, about 10 % of the pages have no links.
 
-Each host draws from its own stream of random numbers, which depends on the rng and the host alone, so the web is the
-same however the work is divided.
+Invariant: each host draws from its own stream of random numbers, which depends only on the rng and the host, so the web
+is the same however the work is divided among threads.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def synthetic_web(
     with_urls: bool = False,
     progress: Progress = silent,
 ) -> LinkGraph:
-    """A web of `n_pages` pages; the same rng gives the same web.
+    """Generate a web of `n_pages` pages; the same rng gives the same web.
 
     `mean_degree`, `inter_host` (share of links to another host) and `dangling` (share of pages without links) are met
     closely, not exactly. A web whose links exceed 2 GiB is mapped from a temporary file.
@@ -63,8 +63,8 @@ def synthetic_web(
     popular = generator.permutation(len(starts) - 1)
     stream = int(generator.integers(2**63))
     degrees = np.zeros(n_pages, np.int64)
-    parts = _parts(starts, popular, stream, mean_degree, inter_host, dangling, degrees)
-    resource, targets = _collected(parts, int(n_pages * mean_degree * 4), n_pages, progress)
+    blocks = _link_blocks(starts, popular, stream, mean_degree, inter_host, dangling, degrees)
+    resource, targets = _concatenated(blocks, int(n_pages * mean_degree * 4), n_pages, progress)
     offsets = np.zeros(n_pages + 1, np.int64)
     np.cumsum(degrees, out=offsets[1:])
     hosts = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
@@ -73,7 +73,7 @@ def synthetic_web(
 
 
 def _host_starts(n_pages: int, generator: np.random.Generator) -> NDArray[np.int64]:
-    """First page of each host, and n_pages at the end. Sizes are Pareto, at most 50,000 and a fifth of the web."""
+    """Draw the first page of each host, followed by n_pages. Sizes are Pareto, at most 50,000 and 1/5 of the web."""
     largest = max(8, min(50_000, n_pages // 5))
     sizes: list[NDArray[np.int64]] = []
     total = 0
@@ -86,7 +86,7 @@ def _host_starts(n_pages: int, generator: np.random.Generator) -> NDArray[np.int
     return starts.astype(np.int64)
 
 
-def _parts(
+def _link_blocks(
     starts: NDArray[np.int64],
     popular: NDArray[np.int64],
     stream: int,
@@ -95,12 +95,12 @@ def _parts(
     dangling: float,
     degrees: NDArray[np.int64],
 ) -> Iterator[NDArray[np.uint32]]:
-    """The links of consecutive runs of hosts; two runs are made at a time."""
+    """Yield the links of consecutive runs of hosts; two threads generate ahead."""
 
-    def made(first: int, last: int) -> NDArray[np.uint32]:
+    def generated(first: int, last: int) -> NDArray[np.uint32]:
         pages = int(starts[last] - starts[first])
         room = int(pages * mean_degree * 1.5) + 4 * _MAX_ROW
-        while True:  # a run of large rows may need more room; it is made again, the same
+        while True:  # a run of large rows may need more room: it is generated again, with the same result
             out = np.empty(room, np.uint32)
             used = _fill_hosts(starts, popular, first, last, stream, mean_degree, inter_host, dangling, out, degrees)
             if used >= 0:
@@ -115,28 +115,28 @@ def _parts(
             if first < n_hosts and len(waiting) < 3:
                 last = int(np.searchsorted(starts, starts[first] + _CHUNK_PAGES))
                 last = min(max(last, first + 1), n_hosts)
-                waiting.append(pool.submit(made, first, last))
+                waiting.append(pool.submit(generated, first, last))
                 first = last
             else:
                 yield waiting.popleft().result()
 
 
-def _collected(
-    parts: Iterator[NDArray[np.uint32]], expected_bytes: int, n_pages: int, progress: Progress
+def _concatenated(
+    blocks: Iterator[NDArray[np.uint32]], expected_bytes: int, n_pages: int, progress: Progress
 ) -> tuple[ScratchFolder | None, NDArray[np.uint32]]:
-    """All parts in one array, in memory or mapped from a temporary folder (the first of the pair keeps it alive)."""
-    n_parts = n_pages // _CHUNK_PAGES + 1
-    kept: list[NDArray[np.uint32]] = []
+    """Concatenate the blocks in memory, or in a file mapped from a temporary folder, which is returned first."""
+    n_blocks = n_pages // _CHUNK_PAGES + 1
+    in_memory: list[NDArray[np.uint32]] = []
     folder = ScratchFolder() if expected_bytes > _IN_MEMORY_BYTES else None
-    for k, part in enumerate(parts):
+    for k, block in enumerate(blocks):
         if folder is None:
-            kept.append(part)
+            in_memory.append(block)
         else:
             with (folder.path / "targets.bin").open("ab") as out:
-                out.write(part.data)
-        progress("generating pages", min((k + 1) * n_pages // n_parts, n_pages), n_pages)
+                out.write(block.data)
+        progress("generating pages", min((k + 1) * n_pages // n_blocks, n_pages), n_pages)
     if folder is None:
-        return None, np.concatenate(kept)
+        return None, np.concatenate(in_memory)
     return folder, np.memmap(folder.path / "targets.bin", np.uint32, "c")
 
 
@@ -150,7 +150,7 @@ def _urls(starts: NDArray[np.int64]) -> UrlTable:
 
 @allocating_kernel
 def _next(state: Any) -> Any:
-    """The next number of a xorshift* stream, in [0, 1)."""
+    """Return the next number of a xorshift* stream, in [0, 1)."""
     x = state[0]
     x ^= x >> np.uint64(12)
     x ^= x << np.uint64(25)
@@ -161,13 +161,13 @@ def _next(state: Any) -> Any:
 
 @allocating_kernel
 def _zipf(state: Any, n: int) -> int:
-    """A place below n, drawn log-uniformly: place k about as often as 1/k."""
+    """Draw a number below n log-uniformly: k with a probability of about 1/k."""
     return min(n - 1, int(np.exp(np.log(n) * _next(state))) - 1)
 
 
 @allocating_kernel
-def _outside(state: Any, starts: Any, popular: Any) -> Any:
-    """A page of any host, popular hosts and home pages more often."""
+def _any_host(state: Any, starts: Any, popular: Any) -> Any:
+    """Draw a page of any host; popular hosts and home pages are more likely."""
     host = popular[_zipf(state, len(popular))]
     size = starts[host + 1] - starts[host]
     if _next(state) < 0.6:
@@ -176,8 +176,8 @@ def _outside(state: Any, starts: Any, popular: Any) -> Any:
 
 
 @allocating_kernel
-def _inside(state: Any, page: int, first: int, n_shallow: int) -> int:
-    """A neighbour of the page, or a popular page, of the host's shallow part."""
+def _same_host(state: Any, page: int, first: int, n_shallow: int) -> int:
+    """Draw a shallow page of the same host: a neighbour of the page, or a popular page."""
     if _next(state) < 0.5:
         step = int(-np.log(1.0 - _next(state)) * 20) + 1
         if _next(state) < 0.5:
@@ -188,7 +188,7 @@ def _inside(state: Any, page: int, first: int, n_shallow: int) -> int:
 
 @allocating_kernel
 def _put(row: Any, n: int, target: int, page: int) -> int:
-    """Insert into a sorted row without repeats and self-links; the new length."""
+    """Insert a target into a sorted row without repeats and self-links; return the new length."""
     if target == page or n == len(row):
         return n
     at = n
@@ -215,7 +215,7 @@ def _fill_hosts(
     out: Any,
     degrees: Any,
 ) -> int:
-    """Write the links of a run of hosts to `out`; the number written, or -1 where there is no room."""
+    """Write the links of a run of hosts to `out`; return the number written, or -1 if there is no room."""
     state = np.empty(1, np.uint64)
     row = np.empty(_MAX_ROW, np.uint32)
     row_ends = np.zeros(9, np.int64)  # where the rows of the last pages end, newest first
@@ -237,8 +237,8 @@ def _fill_hosts(
             n = 0
             if _next(state) >= dangling:
                 normal = np.sqrt(-2 * np.log(1.0 - _next(state))) * np.cos(2 * np.pi * _next(state))
-                wanted = min(int(median * np.exp(0.8 * normal)) + 1, _MAX_ROW - 20)
-                n = _fill_row(state, starts, popular, first, n_shallow, n_sections, page, wanted, inter_host,
+                degree = min(int(median * np.exp(0.8 * normal)) + 1, _MAX_ROW - 20)
+                n = _fill_row(state, starts, popular, first, n_shallow, n_sections, page, degree, inter_host,
                               out, row_ends, n_previous, row)  # fmt: skip
             if page + 1 < last and page + 1 - first >= n_shallow:
                 n = _put(row, n, page + 1, page)  # the only way to a deep page
@@ -263,14 +263,14 @@ def _fill_row(
     n_shallow: int,
     n_sections: int,
     page: int,
-    wanted: int,
+    degree: int,
     inter_host: float,
     out: Any,
     row_ends: Any,
     n_previous: int,
     row: Any,
 ) -> int:
-    """The links of one page, sorted into `row`; their number."""
+    """Draw the links of one page, sorted, into `row`; return their number, at most `degree` or a few more."""
     n = 0
     for k in range(n_sections):
         if _next(state) < 0.9:
@@ -278,14 +278,14 @@ def _fill_row(
     template = int(_next(state) * n_previous)
     template_end = row_ends[template] if n_previous else 0
     template_size = template_end - row_ends[template + 1] if n_previous else 0
-    for _ in range(wanted - n):
+    for _ in range(degree - n):
         if template_size > 0 and _next(state) < _COPY_SHARE:
             target: Any = np.int64(out[template_end - 1 - int(_next(state) * template_size)])
             if target >= first + n_shallow and target < first + n_shallow * 2:
-                continue  # a "next" link is not part of the template
+                continue  # "next" links do not belong to the template
         elif n_shallow < 3 or _next(state) < inter_host * 0.92:
-            target = _outside(state, starts, popular)
+            target = _any_host(state, starts, popular)
         else:
-            target = _inside(state, page, first, n_shallow)
+            target = _same_host(state, page, first, n_shallow)
         n = _put(row, n, target, page)
     return n

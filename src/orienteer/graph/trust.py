@@ -1,7 +1,7 @@
-"""Trust: where a surfer starts and jumps to; a distribution over pages, the seeds' share of 1.
+"""Trust: the distribution over pages from which a surfer starts and to which she jumps; it sums to 1.
 
 It may be given as weights (floats, one per page), as page ids (ints, uniform over them), as a mask (bools), or as a
-mapping from page id to weight. Without any, every page is trusted alike.
+mapping from page id to weight. The default is uniform over all pages.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Trust = ArrayLike | Mapping[int, float] | None
 
 
 def trust_vector(n_pages: int, trust: Trust = None) -> NDArray[np.float64]:
-    """Trust of every page, summing to 1."""
+    """Return the trust of every page, summing to 1."""
     if n_pages == 0:
         raise InputError("the graph has no pages, so none can be trusted")
     if trust is None:
@@ -32,7 +32,7 @@ def trust_vector(n_pages: int, trust: Trust = None) -> NDArray[np.float64]:
     total = float(weights.sum())
     if total <= 0:
         raise InputError("trust: zero on every page; at least one must be trusted")
-    # A trust that sums to 1 already stays as it is to the bit: dividing again would change how ties fall.
+    # Weights that already sum to 1 are returned unchanged to the bit: dividing again could change ties.
     return weights if abs(total - 1) < 1e-12 else weights / total
 
 

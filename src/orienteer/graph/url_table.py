@@ -1,10 +1,10 @@
 """URLs by page id, and page ids by URL, in flat arrays.
 
-A Python list of 10 million URLs takes over a gigabyte; here a URL costs its bytes plus 8 (and 8 more while it can be
-looked up), and the arrays can be memory-mapped. Ids are dense and in order of discovery.
+A Python list of 10 million URLs takes over a gigabyte; here a URL costs its bytes plus 8 (plus 8 for the index by URL),
+and the arrays can be memory-mapped. Ids are dense and in order of discovery.
 
-The hash table is open addressing on ids; a hash hit is always confirmed by comparing the bytes, so two URLs are never
-taken for one.
+The hash table uses open addressing on ids; a hash hit is always confirmed by comparing the bytes, so different URLs
+never share an id.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _hash(data: Any, start: int, end: int) -> Any:
 
 @allocating_kernel
 def _slot(table: Any, data: Any, offsets: Any, text: Any, start: int, end: int) -> Any:
-    """The slot that holds the URL `text[start:end]`, or the empty one where it belongs."""
+    """Return the slot of the URL `text[start:end]`, or the empty one where it belongs."""
     mask = np.uint64(len(table) - 1)
     slot = _hash(text, start, end) & mask
     while table[slot] != -1:
@@ -53,7 +53,7 @@ def _slot(table: Any, data: Any, offsets: Any, text: Any, start: int, end: int) 
 
 @allocating_kernel
 def _rehash(table: Any, data: Any, offsets: Any, n_urls: int) -> int:
-    """Fill an empty table; the number of distinct URLs (a repeated one keeps its first id)."""
+    """Fill an empty table and return the number of distinct URLs; a repeated URL has the id of its first copy."""
     distinct = 0
     for page in range(n_urls):
         slot = _slot(table, data, offsets, data, offsets[page], offsets[page + 1])
@@ -65,7 +65,10 @@ def _rehash(table: Any, data: Any, offsets: Any, n_urls: int) -> int:
 
 @allocating_kernel
 def _intern(table: Any, data: Any, offsets: Any, n_urls: int, text: Any, spans: Any, ids: Any) -> int:
-    """Give each span of `text` its id, new URLs the next ones. There must be room for all. Returns the new n_urls."""
+    """Write the id of each span of `text` to `ids`; new URLs get the next ids. Return the new number of URLs.
+
+    There must be room for all.
+    """
     for k in range(len(spans)):
         start, end = spans[k, 0], spans[k, 1]
         slot = _slot(table, data, offsets, text, start, end)
@@ -80,7 +83,7 @@ def _intern(table: Any, data: Any, offsets: Any, n_urls: int, text: Any, spans: 
 
 
 def _bytes_array(text: bytes) -> NDArray[np.uint8]:
-    """A writable copy: Numba would compile every kernel once more for read-only arrays."""
+    """Return a writable copy: Numba would compile every kernel again for read-only arrays."""
     return np.frombuffer(bytearray(text), np.uint8)
 
 
@@ -89,7 +92,7 @@ def _table_size(n_urls: int) -> int:
 
 
 class UrlTable(Sequence[str]):
-    """A frozen sequence of URLs; `find` gives the page id of one."""
+    """A frozen sequence of URLs; `find` returns the page id of a URL."""
 
     def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
         self.data = data
@@ -98,7 +101,7 @@ class UrlTable(Sequence[str]):
 
     @classmethod
     def of(cls, urls: Iterable[str | bytes]) -> UrlTable:
-        """A table of any strings, in their order; repeats are kept."""
+        """Return a table of any strings, in their order; repeats are allowed."""
         if isinstance(urls, UrlTable):
             return urls
         encoded = [url if isinstance(url, bytes) else url.encode("utf-8", "replace") for url in urls]
@@ -133,7 +136,7 @@ class UrlTable(Sequence[str]):
     __hash__ = None  # type: ignore[assignment]
 
     def find(self, url: str) -> int | None:
-        """The page id of `url`, exactly as written; None if it is not here. The first call indexes the table."""
+        """Return the page id of `url`, exactly as written, or None. The first call indexes the table."""
         if self._table is None:
             table = np.full(_table_size(len(self)), _EMPTY)
             _rehash(table, self.data, self.offsets, len(self))
@@ -143,7 +146,7 @@ class UrlTable(Sequence[str]):
         return None if page < 0 else page
 
     def taken(self, pages: NDArray[Any]) -> UrlTable:
-        """The table of these pages' URLs, in the given order."""
+        """Return the table of these pages' URLs, in the given order."""
         lengths = np.diff(self.offsets)[pages]
         offsets = np.zeros(len(pages) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
@@ -155,7 +158,7 @@ class UrlTable(Sequence[str]):
 
 
 class GrowingUrlTable:
-    """Gives each new URL the next id. `freeze` makes the UrlTable."""
+    """A URL table that gives each new URL the next id; `freeze` returns the UrlTable."""
 
     def __init__(self) -> None:
         self._data: NDArray[np.uint8] = np.empty(1 << 16, np.uint8)
@@ -167,12 +170,12 @@ class GrowingUrlTable:
         return self._n_urls
 
     def intern(self, urls: Iterable[str | bytes]) -> NDArray[np.int64]:
-        """The ids of the URLs; new ones are added."""
+        """Return the ids of the URLs; new ones are added."""
         table = UrlTable.of(urls)
         return self.intern_spans(table.data, np.column_stack((table.offsets[:-1], table.offsets[1:])))
 
     def intern_spans(self, text: NDArray[np.uint8], spans: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The ids of the URLs that stand at `text[start:end]` for each row (start, end) of `spans`."""
+        """Return the ids of the URLs `text[start:end]` for each row (start, end) of `spans`; new ones are added."""
         self._make_room(len(spans), int((spans[:, 1] - spans[:, 0]).sum()))
         ids = np.empty(len(spans), np.int64)
         self._n_urls = int(_intern(self._table, self._data, self._offsets, self._n_urls, text, spans, ids))
@@ -184,14 +187,14 @@ class GrowingUrlTable:
         used = int(self._offsets[self._n_urls])
         if used + n_bytes > len(self._data):
             self._data = np.resize(self._data, max(used + n_bytes, len(self._data) * 3 // 2))
-        wanted = self._n_urls + n_urls + 1
-        if wanted > len(self._offsets):
-            self._offsets = np.resize(self._offsets, max(wanted, len(self._offsets) * 3 // 2))
-        if _table_size(wanted) > len(self._table):
-            self._table = np.full(_table_size(wanted), _EMPTY)
+        size = self._n_urls + n_urls + 1
+        if size > len(self._offsets):
+            self._offsets = np.resize(self._offsets, max(size, len(self._offsets) * 3 // 2))
+        if _table_size(size) > len(self._table):
+            self._table = np.full(_table_size(size), _EMPTY)
             _rehash(self._table, self._data, self._offsets, self._n_urls)
 
     def freeze(self) -> UrlTable:
-        """A frozen copy of what is here now."""
+        """Return a frozen copy of the current URLs."""
         offsets = self._offsets[: self._n_urls + 1].copy()
         return UrlTable(self._data[: offsets[-1]].copy(), offsets)

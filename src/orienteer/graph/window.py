@@ -1,4 +1,4 @@
-"""Windowed RankMass's two steps: take the best part of the frontier, then sweep over all fetched pages once."""
+"""The two steps of Windowed RankMass: take the best pages of the frontier, then sweep once over all fetched pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from orienteer.graph.push import LINKS, PUSHES, row_of
 from orienteer.kernel import kernel
 
-# What a page is: never heard of, linked to, fetched, never to be fetched.
+# States of a page: unknown, linked to, fetched, can never be fetched.
 UNKNOWN, KNOWN, FETCHED, LOST = range(4)
 
 _SHIFT = 52 - 6
@@ -22,15 +22,15 @@ def sweep(
     links: Any, trusted: Any, trust: Any, returned_by_then: Any, p: Any, state: Any, frontier: Any, n_frontier: int,
     damping: float, work: Any,
 ) -> Any:  # fmt: skip
-    """Push every fetched page, in the order of ids; a push may feed a page later in the same sweep.
+    """Push every fetched page, in the order of ids; a push may add mass to a page later in the same sweep.
 
-    What dangling pages give back to the trusted ones is kept in one sum, from which a trusted page gets its share when
-    the sweep comes to it, and the rest at the end; to do it at each dangling page took 40 % of the time.
-    Pages heard of for the first time are added to the frontier. Returns (mass taken, pages in the frontier).
+    The mass that dangling pages return to the trusted pages accumulates in one sum. A trusted page gets its share when
+    the sweep reaches it, and the rest at the end; doing this at each dangling page took 40 % of the time.
+    Newly discovered pages are added to the frontier. Return the mass pushed and the size of the frontier.
     """
     taken = 0.0
     returned = 0.0
-    n_fed = 0  # trusted pages the sweep has come to; they are in the order of ids
+    n_fed = 0  # trusted pages that the sweep has reached; they are sorted by id
     for page in range(len(p)):
         if n_fed < len(trusted) and trusted[n_fed] == page:
             p[page] += returned * trust[n_fed]
@@ -53,7 +53,7 @@ def sweep(
             target = links.targets[k]
             before = p[target]
             p[target] = before + share
-            if before == 0.0 and state[target] == UNKNOWN:  # an unknown page has no mass: seldom a second look-up
+            if before == 0.0 and state[target] == UNKNOWN:  # unknown pages have no mass, so `state` is rarely read
                 state[target] = KNOWN
                 frontier[n_frontier] = target
                 n_frontier += 1
@@ -70,7 +70,7 @@ def _count_buckets(frontier: Any, n_frontier: int, bits: Any, counts: Any) -> No
 
 @kernel
 def _split(frontier: Any, n_frontier: int, bits: Any, cut: int, above: Any, at_cut: Any) -> Any:
-    """Move pages above the cut bucket and in it out of the frontier; how many of each, and how many stay."""
+    """Move pages above the cut bucket and in it out of the frontier; return the numbers of both, and of the others."""
     n_above, n_at, n_left = 0, 0, 0
     for k in range(n_frontier):
         page = frontier[k]
@@ -88,22 +88,22 @@ def _split(frontier: Any, n_frontier: int, bits: Any, cut: int, above: Any, at_c
 
 
 def take_best(
-    frontier: NDArray[np.uint32], n_frontier: int, p: NDArray[np.float64], n_wanted: int
+    frontier: NDArray[np.uint32], n_frontier: int, p: NDArray[np.float64], n: int
 ) -> tuple[NDArray[np.uint32], int]:
-    """The pages with the most mass, best first, ties by the lowest id; and how many stay in the frontier.
+    """Remove the n pages with the most mass; return them, best first, ties by the lowest id, and the new frontier size.
 
-    Pages are counted by the bits of their mass; only the bucket where the cut falls has to be sorted to find it.
+    Pages are counted by the bits of their mass; only the bucket that contains the cut is sorted to find it.
     """
     bits = p.view(np.int64)
     counts = np.zeros(_N_BUCKETS, np.int64)
     _count_buckets(frontier, n_frontier, bits, counts)
     from_top = np.cumsum(counts[::-1])
-    cut = _N_BUCKETS - 1 - int(np.searchsorted(from_top, n_wanted))
+    cut = _N_BUCKETS - 1 - int(np.searchsorted(from_top, n))
     n_above = int(from_top[_N_BUCKETS - 1 - cut] - counts[cut])
     above, at_cut = np.empty(n_above, np.uint32), np.empty(counts[cut], np.uint32)
     _, _, n_left = _split(frontier, n_frontier, bits, cut, above, at_cut)
     at_cut = _best_first(at_cut, p)
-    n_taken = n_wanted - n_above
+    n_taken = n - n_above
     stay = at_cut[n_taken:]
     frontier[n_left : n_left + len(stay)] = stay
     return np.concatenate((_best_first(above, p), at_cut[:n_taken])), n_left + len(stay)

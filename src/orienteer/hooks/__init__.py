@@ -1,5 +1,5 @@
-"""Page hooks: your own Python for each page of a crawl. A hook may add links, fields and tags to the page.
+"""Page hooks: user-defined Python functions that are called for each page and may add links, fields and tags.
 
-`hook_page` is what a hook is given, `hook_names` says where hooks come from, `checking` what they may return, and
-`page_hooks` runs them: a hook that fails is reported, and no page is lost.
+`hook_page` is their argument, `hook_names` loads them, `checking` validates their return values, and `page_hooks` runs
+them: an error in a hook is reported, and no page is lost.
 """

@@ -1,10 +1,10 @@
-"""What a hook may return. Whatever else it returns is an error of the hook, in one line.
+"""Validate the return values of hooks. An invalid one is an error of the hook, with a one-line message.
 
-links     URLs that a crawler could fetch, at most 1,000 a page; relative ones start from the page
-fields    at most 100 a page; names such as `price` or `first_name`, of at most 64 characters; values are texts,
-          finite numbers, truth values or lists of texts
-tags      texts of 1 to 100 characters, at most 100 a page; white space is collapsed, repeats are dropped
-all       at most 64 KiB of fields and tags a page, as JSON
+links     crawlable URLs, at most 1,000 per page; relative to the page
+fields    at most 100 per page; names such as `price` or `first_name`, of at most 64 characters; values are strings,
+          finite numbers, booleans or lists of strings
+tags      strings of 1 to 100 characters, at most 100 per page; white space is collapsed, duplicates are dropped
+all       at most 64 KiB of fields and tags per page, as JSON
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ MAX_TAGS = 100
 MAX_NAME_CHARS = 64
 MAX_TAG_CHARS = 100
 MAX_JSON_BYTES = 64 << 10
-_MAX_INT = 2**63 - 1  # what other programs take for a whole number
+_MAX_INT = 2**63 - 1  # SQLite and many JSON parsers accept no larger integers
 
 _NAME = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
 
 
-def together(before: Additions, returned: object, url: str) -> Additions:
-    """What was added before, and what one more hook returned for the page at `url`; an InputError if it is no good."""
+def merged_additions(previous: Additions, returned: object, url: str) -> Additions:
+    """Merge the return value of a hook for the page at `url` into the previous additions; InputError if invalid."""
     if returned is None:
-        return before
+        return previous
     if not isinstance(returned, Added):
         raise InputError(f"it returned {type(returned).__name__}; a hook returns None or orienteer.Added(...)")
-    links = dict.fromkeys((*before.links, *(_link(link, url) for link in _listed(returned.links, "links"))))
-    fields = before.fields | _fields(returned.fields)
-    tags = dict.fromkeys((*before.tags, *(_tag(tag) for tag in _listed(returned.tags, "tags"))))
+    links = dict.fromkeys((*previous.links, *(_link(link, url) for link in _iterable(returned.links, "links"))))
+    fields = previous.fields | _fields(returned.fields)
+    tags = dict.fromkeys((*previous.tags, *(_tag(tag) for tag in _iterable(returned.tags, "tags"))))
     for what, n, limit in (
         ("links", len(links), MAX_LINKS),
         ("fields", len(fields), MAX_FIELDS),
@@ -45,14 +45,14 @@ def together(before: Additions, returned: object, url: str) -> Additions:
     ):
         if n > limit:
             raise InputError(f"the page would have {n:,} {what}; {limit:,} may be added to one")
-    added = Additions(tuple(links), fields, tuple(tags), before.is_whole)
+    added = Additions(tuple(links), fields, tuple(tags), previous.is_complete)
     n_bytes = len(added.to_json())
     if n_bytes > MAX_JSON_BYTES:
         raise InputError(f"fields and tags of the page would have {n_bytes:,} bytes; {MAX_JSON_BYTES:,} are allowed")
     return added
 
 
-def _listed(values: object, what: str) -> Iterable[Any]:
+def _iterable(values: object, what: str) -> Iterable[Any]:
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise InputError(f"{what} is {values!r:.80}; it must be a list of texts")
     return values
@@ -99,5 +99,5 @@ def _tag(tag: object) -> str:
 
 
 def _clean(text: str) -> str:
-    """A plain text, without halves of surrogate pairs: they cannot be written to a file."""
+    """Return a plain str without lone surrogates, which cannot be encoded in UTF-8."""
     return str(text) if text.isascii() else text.encode(errors="replace").decode()

@@ -1,12 +1,11 @@
-"""Where hooks come from, and how they are named.
+"""Load hooks by name.
 
     prices            installed: a plug-in of the entry-point group `orienteer.page_hooks`
     path/prices.py    a file with a function `on_page(page)`; its name is prices.py
     a callable        a function of a Python program; its name is `function()`
 
-crawl.toml keeps the names of a crawl's hooks. It may come from a stranger, so a folder never runs code on its own: of
-the hooks it names, those that are installed are run. A file or a function must be given again by whoever starts the
-crawl.
+crawl.toml stores the names of a crawl's hooks. A crawl folder is untrusted, so it must not be able to run code: of the
+hooks that it names only installed ones are run. A file or a function must be passed again when the crawl is resumed.
 """
 
 from __future__ import annotations
@@ -24,23 +23,23 @@ from orienteer.registry import Registry
 from orienteer.wording import plain
 
 GROUP = "orienteer.page_hooks"
-FUNCTION = "on_page"  # of a file
+FUNCTION = "on_page"  # in a hook file
 _FILE, _CALLABLE = ".py", "()"
 
 OnPage = Callable[[HookPage], Added | None]
-HookGiven = str | Path | OnPage
+HookSource = str | Path | OnPage
 
 
 class Hook(NamedTuple):
-    """`name` is what messages and crawl.toml call it."""
+    """`name` is used in messages and in crawl.toml."""
 
     name: str
     run: OnPage
 
 
-def hooks_given(given: Sequence[HookGiven]) -> tuple[Hook, ...]:
-    """The hooks that somebody asks for: by name, by file, or as callables."""
-    hooks = tuple(map(_hook_given, given))
+def hooks_from_arguments(source: Sequence[HookSource]) -> tuple[Hook, ...]:
+    """Load the hooks that the user passes: by name, by file, or as callables."""
+    hooks = tuple(map(_hook_of_source, source))
     names = [hook.name for hook in hooks]
     for name in names:
         if names.count(name) > 1:
@@ -48,46 +47,46 @@ def hooks_given(given: Sequence[HookGiven]) -> tuple[Hook, ...]:
     return hooks
 
 
-def hooks_kept(names: Sequence[str], where: str) -> tuple[Hook, ...]:
-    """The hooks that the settings of a crawl name. `where` names them in messages; no file is looked at."""
+def hooks_from_settings(names: Sequence[str], where: str) -> tuple[Hook, ...]:
+    """Load the hooks in the settings of a crawl; files are not loaded. `where` is used in messages."""
     expect_installed(names, where)
-    return tuple(_installed(name) for name in names)
+    return tuple(_installed_hook(name) for name in names)
 
 
 def names_of(hooks: Sequence[Hook] | None) -> tuple[str, ...] | None:
-    """What crawl.toml keeps of hooks; None where none were given, and those of the crawl stay."""
+    """Return the names for crawl.toml; None if no hooks were passed, which keeps those of the crawl."""
     return None if hooks is None else tuple(hook.name for hook in hooks)
 
 
 def expect_installed(names: Sequence[str], where: str) -> None:
-    """Refuse settings with a hook that is no plug-in; says what to type."""
+    """Raise an InputError, with the command to use, if a hook in the settings is not a plug-in."""
     for name in names:
-        shown = plain(name, 200)
+        printed = plain(name, 200)
         if _is_file(name):
             raise InputError(
-                f"{where}: the crawl has the hook {shown}, a file, and no folder runs files on its own; "
-                f"name it again (--hook {shown}), or go on without hooks (--no-hooks)"
+                f"{where}: the crawl has the hook {printed}, a file, and no folder runs files on its own; "
+                f"name it again (--hook {printed}), or go on without hooks (--no-hooks)"
             )
         if name.endswith(_CALLABLE):
             raise InputError(
-                f"{where}: the crawl has the hook {shown}, a function of a Python program; "
+                f"{where}: the crawl has the hook {printed}, a function of a Python program; "
                 "pass it again (hooks=[...]), or go on without hooks (--no-hooks)"
             )
 
 
-def _hook_given(given: HookGiven) -> Hook:
-    if isinstance(given, str | Path):
-        return _of_file(Path(given)) if _is_file(str(given)) else _installed(str(given))
-    if not callable(given):
-        raise InputError(f"a hook is {given!r:.80}; it must be a name, a file or a function")
-    return Hook(f"{getattr(given, '__name__', type(given).__name__)}{_CALLABLE}", given)
+def _hook_of_source(source: HookSource) -> Hook:
+    if isinstance(source, str | Path):
+        return _file_hook(Path(source)) if _is_file(str(source)) else _installed_hook(str(source))
+    if not callable(source):
+        raise InputError(f"a hook is {source!r:.80}; it must be a name, a file or a function")
+    return Hook(f"{getattr(source, '__name__', type(source).__name__)}{_CALLABLE}", source)
 
 
 def _is_file(name: str) -> bool:
     return name.endswith(_FILE) or "/" in name or "\\" in name
 
 
-def _installed(name: str) -> Hook:
+def _installed_hook(name: str) -> Hook:
     return Hook(name, HOOKS.find(name))
 
 
@@ -98,31 +97,31 @@ def _why_not(thing: Any) -> str:
 HOOKS: Registry[OnPage] = Registry("page hook", _why_not, group=GROUP)
 
 
-def _of_file(path: Path) -> Hook:
+def _file_hook(path: Path) -> Hook:
     if not path.is_file():
         raise InputError(f"{path}: no such hook file")
     if path.suffix != _FILE:
         raise InputError(f"{path}: the name of a hook file ends in {_FILE}")
     try:
-        run = getattr(_loaded(path), FUNCTION, None)
+        run = getattr(_load_module(path), FUNCTION, None)
     except (Exception, SystemExit) as error:
-        raise InputError(f"{path}: the hook cannot be loaded: {in_one_line(error)}") from None
+        raise InputError(f"{path}: the hook cannot be loaded: {describe_exception(error)}") from None
     if not callable(run):
         raise InputError(f"{path}: there is no function {FUNCTION}(page) in it")
     return Hook(path.name, run)
 
 
-def _loaded(path: Path) -> Any:
+def _load_module(path: Path) -> Any:
     spec = spec_from_file_location(f"orienteer_hook_{path.stem}", path)
     assert spec is not None
     module = module_from_spec(spec)
-    sys.modules[module.__name__] = module  # dataclasses look for themselves there
-    # Compiled here, so that no bytecode is kept beside the file: it may be older than the file and look the same age.
+    sys.modules[module.__name__] = module  # dataclasses look up their module there
+    # Compiled here to bypass the bytecode cache, which cannot detect an edit within the resolution of timestamps.
     exec(compile(path.read_bytes(), path, "exec"), module.__dict__)
     return module
 
 
-def in_one_line(error: BaseException) -> str:
-    """The kind of an exception and what it says."""
-    said = plain(str(error), 300)
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+def describe_exception(error: BaseException) -> str:
+    """Return the type and the message of an exception in one line."""
+    text = plain(str(error), 300)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,22 +1,22 @@
-"""What a page hook is given."""
+"""The argument of page hooks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orienteer.answers.answer import Fetched
-from orienteer.answers.headers import Headers
 from orienteer.extract.charset import decoded
 from orienteer.extract.page import Page
+from orienteer.responses.headers import Headers
+from orienteer.responses.response import Response
 
 
 @dataclass(frozen=True, slots=True)
 class HookPage:
-    """A page that was fetched, and what was read of it.
+    """A fetched and parsed page.
 
-    `content` is the body, unpacked. `headers` are looked up in any case: `page.headers.get("x-price")`. `links` are
-    canonical; `headings` are those of the first three levels; `language` is the one that the page declares, or "";
-    `charset` is what the Content-Type states.
+    `content` is the decoded body. The lookup of `headers` is case-insensitive: `page.headers.get("x-price")`. `links`
+    are canonical; `headings` are of the first three levels; `language` is declared by the page, or ""; `charset` is
+    from the Content-Type header.
     """
 
     url: str
@@ -33,14 +33,14 @@ class HookPage:
     headings: tuple[str, ...]
 
     @classmethod
-    def of(cls, answer: Fetched, page: Page) -> HookPage:
+    def of(cls, response: Response, page: Page) -> HookPage:
         return cls(
-            url=answer.request.url,
-            status=answer.status,
-            headers=answer.headers,
-            content=answer.content,
-            content_type=answer.content_type,
-            charset=answer.charset,
+            url=response.request.url,
+            status=response.status,
+            headers=response.headers,
+            content=response.content,
+            content_type=response.content_type,
+            charset=response.charset,
             title=page.title,
             text=page.text,
             language=page.language,

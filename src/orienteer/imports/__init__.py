@@ -1,1 +1,1 @@
-"""What others have crawled or listed, taken in as a crawl folder or a graph."""
+"""Imports of archives, URL lists and graphs from other programs, as a crawl folder or a graph."""

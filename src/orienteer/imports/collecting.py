@@ -1,14 +1,14 @@
-"""Reads the records of a collection: what there is of each URL is noted, and pages go into the archive as they come.
+"""Reads the records of a collection: indexes the newest response of each URL, and copies pages into the archive.
 
-    response      a page, a redirect or an error goes into the archive, and so does what pages are shown with: images,
-                  styles, scripts; of any other file only that there is one
-    resource      a file that was archived without a response; a page if it is HTML. Or what a browser made of a page
-                  (`shown_pages`)
-    revisit       the page is as it was in an earlier record: of the same URL, or of one with the same payload
-    metadata      in WAT files: what Common Crawl says of a page
+    response      pages, redirects, errors and assets (images, styles, scripts) are copied into the archive; of any
+                  other file only the URL and its type are recorded
+    resource      a file that was archived without a response; a page if it is HTML. Or a document, text or screenshot
+                  made by a browser (`rendered_captures`)
+    revisit       the page is unchanged since an earlier record: of the same URL, or of one with the same payload
+    metadata      in WAT files: the metadata of Common Crawl about a page
 
-Errors that pass (5xx, 429) say nothing of a page: it is left to be asked for. Where a URL was recorded more than once,
-the newest record counts; the older ones stay in the archive.
+Temporary errors (5xx, 429) are skipped: these pages stay to be fetched. If a URL was recorded more than once, the
+newest record counts; the older ones stay in the archive.
 """
 
 from __future__ import annotations
@@ -20,96 +20,96 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from orienteer.answers.answer import media_type, outcome_of
-from orienteer.answers.headers import Headers
-from orienteer.answers.meaning import Verdict, verdict_of
 from orienteer.errors import CrawlFolderError
 from orienteer.extract.documents.kinds import is_document
-from orienteer.extract.robot_rules import ANYBODY, robot_name
+from orienteer.extract.robot_rules import ALL_ROBOTS, robot_name
 from orienteer.fetch.settings import FetchSettings
-from orienteer.imports.collection import Collection, Entry, Spool
-from orienteer.imports.shown_pages import ShownPages
+from orienteer.imports.collection import CollectedResponse, Collection, Spool
+from orienteer.imports.rendered_captures import BrowserCaptures
 from orienteer.imports.wat import wat_page
 from orienteer.pages.outcome import Outcome
+from orienteer.responses.headers import Headers
+from orienteer.responses.response import media_type, outcome_of
+from orienteer.responses.verdict import VerdictKind, verdict_kind_of
 from orienteer.store.archive import Archive
 from orienteer.store.record import ArchivedResponse, response_record
 from orienteer.url import canonical_url
 from orienteer.warc.files import ArchiveFile
 from orienteer.warc.http_message import Message, resource_of, response_of, truly_coded
 from orienteer.warc.packed import blocks
-from orienteer.warc.records import Reading, Record, bare_uri, records
-from orienteer.workers.answer_reader import IS_PART
+from orienteer.warc.records import Record, RecordCounts, bare_uri, records
+from orienteer.workers.response_reader import ASSET_HEADERS
 
 _WARC_KINDS, _WAT_KINDS = ("response", "resource", "revisit", "metadata", "conversion"), ("metadata",)
-_ANSWERS = ("response", "resource", "revisit")
-_KEPT = frozenset((Outcome.OK, Outcome.REDIRECT, Outcome.CLIENT_ERROR))
+_RESPONSE_KINDS = ("response", "resource", "revisit")
+_ARCHIVED_OUTCOMES = frozenset((Outcome.OK, Outcome.REDIRECT, Outcome.CLIENT_ERROR))
 _TRUNCATED = frozenset(("length", "time", "disconnect", "unspecified"))
 _HEX_SHA1 = re.compile("[0-9a-fA-F]{40}")
 _LAST_TIME = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 _NOT_MODIFIED = "server-not-modified"
 _URN = "urn:"
-# What pages are shown with, by the beginning of its type.
-_SHOWN_WITH = ("image/", "font/", "text/css", "text/javascript", "application/javascript", "application/x-javascript",
+# Media types of assets, by prefix.
+_ASSET_TYPES = ("image/", "font/", "text/css", "text/javascript", "application/javascript", "application/x-javascript",
                "application/json", "application/wasm", "application/font", "application/x-font",
                "application/vnd.ms-fontobject")  # fmt: skip
 
 
 class _Revisit(NamedTuple):
-    """A page that is as it was elsewhere in the collection."""
+    """A page that is unchanged since another record of the collection."""
 
     url: str
     time: float
     refers_to: str | None
     digest: bytes | None
-    is_part: bool = False  # it is no page
+    is_asset: bool = False  # it is no page
 
 
 class Collector:
-    """Reads file after file; then `resolve`, and the `collection` says what there is."""
+    """Fills `collection`: call `read` for each file, then `resolve`."""
 
     def __init__(self, archive: Archive, spool: Spool, fetch: FetchSettings) -> None:
         self.collection = Collection()
-        self.shown = ShownPages(archive)
-        self.reading = Reading()
-        self.n_passing = 0  # records of errors that pass
+        self.captures = BrowserCaptures(archive)
+        self.counts = RecordCounts()
+        self.n_temporary = 0  # records of temporary errors
         self.n_broken_json = 0
-        self.n_unusable = 0  # records with something in them that cannot be taken in
-        self.n_unresolved = 0  # revisits of what is not in the collection
+        self.n_unusable = 0  # records with invalid content
+        self.n_unresolved = 0  # revisits of records that are not in the collection
         self._archive = archive
         self._spool = spool
         self._fetch = fetch
-        self._robot = robot_name(fetch.user_agent) or ANYBODY
+        self._robot = robot_name(fetch.user_agent) or ALL_ROBOTS
         self._revisits: list[_Revisit] = []
 
-    def read(self, file: ArchiveFile, tell: Callable[[int], None]) -> None:
-        """`tell` hears how many bytes of the file were read."""
+    def read(self, file: ArchiveFile, on_read: Callable[[int], None]) -> None:
+        """Read a file; `on_read` is called with the number of bytes read so far."""
         kinds = _WAT_KINDS if file.is_wat else _WARC_KINDS
         with file.opened() as stream:
-            for record in records(blocks(stream, file.name, tell), kinds, self.reading, file.name):
+            for record in records(blocks(stream, file.name, on_read), kinds, self.counts, file.name):
                 try:
-                    self._take_wat(record) if file.is_wat else self._take(record)
+                    self._add_wat(record) if file.is_wat else self._add(record)
                 except (ValueError, OverflowError, RecursionError):
                     self.n_unusable += 1
 
     def resolve(self) -> None:
-        """Find the pages that revisits speak of, now that all records are known."""
-        found = self.collection.with_digests({revisit.digest for revisit in self._revisits if revisit.digest})
+        """Find the records that revisits refer to; call it when all files are read."""
+        by_digest = self.collection.with_digests({revisit.digest for revisit in self._revisits if revisit.digest})
         for revisit in sorted(self._revisits, key=lambda revisit: revisit.time):
-            self._resolve(revisit, found)
+            self._resolve(revisit, by_digest)
         self._revisits.clear()
 
     # -- records ------------------------------------------------------------------------------------------------
 
-    def _take(self, record: Record) -> None:
+    def _add(self, record: Record) -> None:
         uri, time = bare_uri(record.headers.get("warc-target-uri", "")), time_of(record.headers.get("warc-date", ""))
         if uri.lower().startswith(_URN):
-            return self.shown.take(uri, time, record.headers.get("content-type", ""), record.block)
+            return self.captures.add(uri, time, record.headers.get("content-type", ""), record.block)
         url = record.url
-        if url is None or record.kind not in _ANSWERS:
+        if url is None or record.kind not in _RESPONSE_KINDS:
             return
         digest = sha1_of(record.headers.get("warc-payload-digest", ""))
         if record.kind == "revisit":
-            return self._take_revisit(record, url, time, digest)
+            return self._add_revisit(record, url, time, digest)
         if record.kind == "resource":
             message: Message | None = resource_of(record.block, record.headers.get("content-type", ""))
         else:
@@ -118,50 +118,58 @@ class Collector:
             self.n_unusable += 1
         else:
             truncated = record.headers.get("warc-truncated")
-            self._take_answer(url, time, message, digest, record.is_part, truncated)
+            self._add_response(url, time, message, digest, record.is_asset, truncated)
 
-    def _take_answer(
-        self, url: str, time: float, message: Message, digest: bytes | None, is_part: bool, truncated: str | None = None
+    def _add_response(
+        self,
+        url: str,
+        time: float,
+        message: Message,
+        digest: bytes | None,
+        is_asset: bool,
+        truncated: str | None = None,
     ) -> None:
-        """`is_part`: it is no page, whatever it looks like; so our own archives say."""
+        """Add a response; `is_asset` marks assets in our own archives, which may look like pages."""
         outcome = self._outcome(message.status, message.headers, url, message.body)
-        if self._passes(outcome, message.status):
+        if self._is_temporary(outcome, message.status):
             return
-        place = None
+        position = None
         kind = media_type(message.headers)
-        is_kept = outcome in _KEPT or (outcome is Outcome.UNWANTED_TYPE and (is_part or kind.startswith(_SHOWN_WITH)))
-        outcome = Outcome.UNWANTED_TYPE if is_part else outcome
-        if is_kept:
+        is_archived = outcome in _ARCHIVED_OUTCOMES or (
+            outcome is Outcome.UNWANTED_TYPE and (is_asset or kind.startswith(_ASSET_TYPES))
+        )
+        outcome = Outcome.UNWANTED_TYPE if is_asset else outcome
+        if is_archived:
             max_bytes = self._fetch.max_bytes(kind, self._fetch.max_decoded_bytes)
             message = truly_coded(message, max_bytes)
             reason = truncated if truncated in _TRUNCATED else None
             response = ArchivedResponse(url, time, message.raw_headers, message.body, truncated=reason)
-            more = self._archive.record_headers() | (dict(IS_PART) if outcome is Outcome.UNWANTED_TYPE else {})
-            place = self._archive.append_member(response_record(response, more))
-        self.collection.add(url, Entry(time, outcome, message.status, kind, place), digest)
+            more = self._archive.record_headers() | (dict(ASSET_HEADERS) if outcome is Outcome.UNWANTED_TYPE else {})
+            position = self._archive.append_member(response_record(response, more))
+        self.collection.add(url, CollectedResponse(time, outcome, message.status, kind, position), digest)
 
     def _outcome(self, status: int, headers: Headers, url: str, body: bytes = b"") -> Outcome:
         outcome = outcome_of(status, headers, url)
-        is_unwanted = outcome is Outcome.OK and not self._fetch.wants_content(media_type(headers), body[:64])
-        return Outcome.UNWANTED_TYPE if is_unwanted else outcome
+        is_rejected = outcome is Outcome.OK and not self._fetch.accepts_content(media_type(headers), body[:64])
+        return Outcome.UNWANTED_TYPE if is_rejected else outcome
 
-    def _passes(self, outcome: Outcome, status: int) -> bool:
-        """Whether an answer says nothing of the page: another try could have ended better."""
-        verdict = verdict_of(outcome, status)
-        self.n_passing += verdict is Verdict.TRY_AGAIN
-        return verdict in (Verdict.TRY_AGAIN, Verdict.NOT_MODIFIED)
+    def _is_temporary(self, outcome: Outcome, status: int) -> bool:
+        """Return whether a response is a temporary error, or a 304, and says nothing about the page."""
+        verdict = verdict_kind_of(outcome, status)
+        self.n_temporary += verdict is VerdictKind.TRY_AGAIN
+        return verdict in (VerdictKind.TRY_AGAIN, VerdictKind.NOT_MODIFIED)
 
-    def _take_revisit(self, record: Record, url: str, time: float, digest: bytes | None) -> None:
+    def _add_revisit(self, record: Record, url: str, time: float, digest: bytes | None) -> None:
         message = response_of(record.block)
-        is_part = record.is_part
-        if message is not None and message.status < 300 and not is_part:
-            is_part = self._outcome(message.status, message.headers, url) is Outcome.UNWANTED_TYPE
-            if is_part and not media_type(message.headers).startswith(_SHOWN_WITH):
+        is_asset = record.is_asset
+        if message is not None and message.status < 300 and not is_asset:
+            is_asset = self._outcome(message.status, message.headers, url) is Outcome.UNWANTED_TYPE
+            if is_asset and not media_type(message.headers).startswith(_ASSET_TYPES):
                 return
         refers_to = canonical_url(bare_uri(record.headers.get("warc-refers-to-target-uri", "")))
         if refers_to is None and _NOT_MODIFIED in record.headers.get("warc-profile", ""):
             refers_to = url
-        self._revisits.append(_Revisit(url, time, refers_to, digest, is_part))
+        self._revisits.append(_Revisit(url, time, refers_to, digest, is_asset))
 
     def _resolve(self, revisit: _Revisit, by_digest: dict[bytes, int]) -> None:
         own = self.collection.find(revisit.url)
@@ -172,22 +180,22 @@ class Collector:
             other = by_digest.get(revisit.digest or b"")
         entry = None if other is None else self.collection.entry(other)
         if entry is None or entry.archived is None:
-            self.n_unresolved += not revisit.is_part
+            self.n_unresolved += not revisit.is_asset
             return
         try:
             page = self._archive.read(entry.archived)
         except CrawlFolderError:
-            self.n_unresolved += not revisit.is_part
+            self.n_unresolved += not revisit.is_asset
             return
         message = Message(page.status, Headers(page.headers), page.raw_headers, page.body)
-        self._take_answer(revisit.url, revisit.time, message, revisit.digest, revisit.is_part)
+        self._add_response(revisit.url, revisit.time, message, revisit.digest, revisit.is_asset)
 
-    def _is_same(self, place: int, revisit: _Revisit) -> bool:
-        """Whether the entry may be what the revisit speaks of."""
-        known = self.collection.digest(place)
+    def _is_same(self, index: int, revisit: _Revisit) -> bool:
+        """Return whether the revisit may refer to this entry."""
+        known = self.collection.digest(index)
         return revisit.digest is None or known is None or known == revisit.digest
 
-    def _take_wat(self, record: Record) -> None:
+    def _add_wat(self, record: Record) -> None:
         try:
             page = wat_page(record.block, self._robot)
         except ValueError:
@@ -196,17 +204,17 @@ class Collector:
         if page is None:
             return
         outcome = self._outcome(page.status, page.headers, page.url)
-        if self._passes(outcome, page.status):
+        if self._is_temporary(outcome, page.status):
             return
         if outcome is Outcome.OK and is_document(media_type(page.headers)):
-            outcome = Outcome.UNWANTED_TYPE  # there is no content to read, and WAT tells the links of HTML only
-        place = self._spool.append(page.packed()) if outcome in _KEPT else None
-        entry = Entry(time_of(page.date), outcome, page.status, media_type(page.headers), spooled=place)
+            outcome = Outcome.UNWANTED_TYPE  # there is no content to parse, and WAT files list only the links of HTML
+        spooled = self._spool.append(page.packed()) if outcome in _ARCHIVED_OUTCOMES else None
+        entry = CollectedResponse(time_of(page.date), outcome, page.status, media_type(page.headers), spooled=spooled)
         self.collection.add(page.url, entry, sha1_of(page.payload_digest))
 
 
 def time_of(date: str) -> float:
-    """Seconds since 1970 of a WARC-Date; 0 where it is none.
+    """Parse a WARC-Date to Unix time; 0 if it is malformed.
 
     >>> time_of("2020-01-01T00:00:00Z"), time_of("20200101000000"), time_of("yesterday")
     (1577836800.0, 1577836800.0, 0.0)
@@ -214,13 +222,13 @@ def time_of(date: str) -> float:
     try:
         found = datetime.fromisoformat(date) if "-" in date else datetime.strptime(date, "%Y%m%d%H%M%S")
         time = (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
-        return time if 0.0 < time <= _LAST_TIME else 0.0  # in some time zones it is the year 10,000 already
+        return time if 0.0 < time <= _LAST_TIME else 0.0  # a time zone can shift it to the year 10,000
     except (ValueError, OverflowError):
         return 0.0
 
 
 def sha1_of(text: str) -> bytes | None:
-    """The digest in `sha1:BASE32` or `sha1:HEX`; None where it is another kind."""
+    """Parse a digest `sha1:BASE32` or `sha1:HEX`; None for any other."""
     kind, _, digest = text.strip().rpartition(":")
     if kind.lower() not in ("", "sha1"):
         return None

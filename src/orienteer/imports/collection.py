@@ -1,4 +1,4 @@
-"""What a collection has of each URL: the newest answer, in flat arrays of some sixty bytes besides the URL."""
+"""The index of a collection: the newest response of each URL, in arrays of about 60 bytes per URL."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from orienteer.pages.outcome import Outcome
 from orienteer.store.archive import Position
 
 _OUTCOMES = list(Outcome)
-_SPOOLED = -1  # in place of a file's number: the answer waits in the spool
-_NOWHERE = -2  # the answer is known, its content is not kept
-_MAX_TYPES = 10_000  # whatever is beyond was made up
+_SPOOLED = -1  # instead of a file number: the response is in the spool
+_NOT_STORED = -2  # the content of the response is not stored
+_MAX_TYPES = 10_000  # media types after these are dropped: real collections have fewer
 _DIGEST_BYTES = 20
 _NO_DIGEST = bytes(_DIGEST_BYTES)
 
 
-class Entry(NamedTuple):
-    """An answer: when it came, what it was, and where it stands: in the archive, in the spool, or nowhere."""
+class CollectedResponse(NamedTuple):
+    """A response: its time and outcome, and its position in the archive or in the spool, if it is stored."""
 
     time: float
     outcome: Outcome
@@ -32,17 +32,17 @@ class Entry(NamedTuple):
 
     @property
     def is_page(self) -> bool:
-        """Whether there is something to be read, or another name for it."""
+        """Whether it is a page or a redirect."""
         return self.outcome in (Outcome.OK, Outcome.REDIRECT)
 
     @property
-    def told_from(self) -> Position | None:
-        """Where the answer stands that a crawl is told; of what is only shown with pages it need not know more."""
+    def source_record(self) -> Position | None:
+        """The position of the archived record; None for assets, which the crawl does not read."""
         return None if self.outcome is Outcome.UNWANTED_TYPE else self.archived
 
 
 class Collection:
-    """The newest entry of each URL, by its place: the order in which URLs were first met."""
+    """The newest entry of each URL. The index of an entry is the order in which URLs first occurred."""
 
     def __init__(self) -> None:
         self._growing = GrowingUrlTable()
@@ -57,26 +57,26 @@ class Collection:
     def __len__(self) -> int:
         return len(self._times)
 
-    def add(self, url: str, entry: Entry, digest: bytes | None = None) -> None:
-        """`digest` is that of the payload, as the collection states it. Of two entries the newer counts."""
-        place = int(self._growing.intern([url])[0])
+    def add(self, url: str, entry: CollectedResponse, digest: bytes | None = None) -> None:
+        """Add an entry, or replace an older one. `digest` is the payload digest as stated in the collection."""
+        index = int(self._growing.intern([url])[0])
         self._urls = None
-        if place == len(self):
+        if index == len(self):
             self._times.append(entry.time)
             for column in (self._outcomes, self._statuses, self._types, self._files, self._offsets, self._sizes):
                 column.append(0)
             self._digests += _NO_DIGEST
-        elif entry.time < self._times[place]:
+        elif entry.time < self._times[index]:
             return
-        self._times[place] = entry.time
-        self._outcomes[place] = _OUTCOMES.index(entry.outcome)
-        self._statuses[place] = entry.status
-        self._types[place] = self._type_number(entry.content_type[:100])
-        self._files[place], self._offsets[place], self._sizes[place] = _where(entry)
-        self._digests[_DIGEST_BYTES * place : _DIGEST_BYTES * (place + 1)] = digest or _NO_DIGEST
+        self._times[index] = entry.time
+        self._outcomes[index] = _OUTCOMES.index(entry.outcome)
+        self._statuses[index] = entry.status
+        self._types[index] = self._type_number(entry.content_type[:100])
+        self._files[index], self._offsets[index], self._sizes[index] = _where(entry)
+        self._digests[_DIGEST_BYTES * index : _DIGEST_BYTES * (index + 1)] = digest or _NO_DIGEST
 
     def find(self, url: str) -> int | None:
-        """The place of a URL; None where nothing is known of it."""
+        """Return the index of a URL; None if it is unknown."""
         return self.urls.find(url)
 
     @property
@@ -85,33 +85,33 @@ class Collection:
             self._urls = self._growing.freeze()
         return self._urls
 
-    def entry(self, place: int) -> Entry:
-        file, offset, size = self._files[place], self._offsets[place], self._sizes[place]
-        return Entry(
-            self._times[place],
-            _OUTCOMES[self._outcomes[place]],
-            self._statuses[place],
-            self._type_names[self._types[place]],
+    def entry(self, index: int) -> CollectedResponse:
+        file, offset, size = self._files[index], self._offsets[index], self._sizes[index]
+        return CollectedResponse(
+            self._times[index],
+            _OUTCOMES[self._outcomes[index]],
+            self._statuses[index],
+            self._type_names[self._types[index]],
             Position(file, offset, size) if file >= 0 else None,
             (offset, size) if file == _SPOOLED else None,
         )
 
     def time_span(self) -> tuple[float, float]:
-        """When the first and the last answer came; there must be one."""
+        """Return the times of the first and the last response. The collection must not be empty."""
         return min(self._times), max(self._times)
 
-    def digest(self, place: int) -> bytes | None:
-        found = bytes(self._digests[_DIGEST_BYTES * place : _DIGEST_BYTES * (place + 1)])
+    def digest(self, index: int) -> bytes | None:
+        found = bytes(self._digests[_DIGEST_BYTES * index : _DIGEST_BYTES * (index + 1)])
         return None if found == _NO_DIGEST else found
 
     def with_digests(self, digests: set[bytes]) -> dict[bytes, int]:
-        """For these digests the place of an entry in the archive that has it, where there is one."""
+        """Return, by digest, the index of an archived entry with that digest, if there is one."""
         if not digests or not len(self):
             return {}
-        wanted = np.frombuffer(b"".join(sorted(digests)), f"V{_DIGEST_BYTES}")
-        mine = np.frombuffer(bytes(self._digests), f"V{_DIGEST_BYTES}")
-        found = np.flatnonzero(np.isin(mine, wanted) & (np.frombuffer(self._files, np.intc) >= 0))
-        return {bytes(mine[place]): place for place in found.tolist()}
+        searched = np.frombuffer(b"".join(sorted(digests)), f"V{_DIGEST_BYTES}")
+        own = np.frombuffer(bytes(self._digests), f"V{_DIGEST_BYTES}")
+        found = np.flatnonzero(np.isin(own, searched) & (np.frombuffer(self._files, np.intc) >= 0))
+        return {bytes(own[index]): index for index in found.tolist()}
 
     def _type_number(self, name: str) -> int:
         number = self._type_numbers.get(name)
@@ -122,27 +122,27 @@ class Collection:
         return self._type_numbers[name]
 
 
-def _where(entry: Entry) -> tuple[int, int, int]:
+def _where(entry: CollectedResponse) -> tuple[int, int, int]:
     if entry.archived is not None:
         return entry.archived
-    return (_NOWHERE, 0, 0) if entry.spooled is None else (_SPOOLED, *entry.spooled)
+    return (_NOT_STORED, 0, 0) if entry.spooled is None else (_SPOOLED, *entry.spooled)
 
 
 class Spool:
-    """Small texts that are read again later, packed, in a file of its own."""
+    """A temporary file of compressed texts."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._end = 0
 
     def append(self, text: bytes) -> tuple[int, int]:
-        """Where it stands: its first byte, and how many they are."""
+        """Append a text; return its offset and its compressed size."""
         packed = isal_zlib.compress(text, 1)
         self._file.seek(self._end)
         self._file.write(packed)
         self._end += len(packed)
         return self._end - len(packed), len(packed)
 
-    def read(self, place: tuple[int, int]) -> bytes:
-        self._file.seek(place[0])
-        return bytes(isal_zlib.decompress(self._file.read(place[1])))
+    def read(self, location: tuple[int, int]) -> bytes:
+        self._file.seek(location[0])
+        return bytes(isal_zlib.decompress(self._file.read(location[1])))

@@ -1,4 +1,4 @@
-"""What an import came to."""
+"""The report of an import."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from orienteer.wording import counted
 
 @dataclass(frozen=True)
 class ImportReport:
-    """`made` is "crawl" or "graph".
+    """The counts of an import. `made` is "crawl" or "graph".
 
-    Records: `n_records` of any kind were read; at `n_damaged` places something could not be, the first of which is
-    `first_damage`; `n_too_large` were passed over. `n_passing` answers were errors that pass, `n_unresolved` said that
-    a page is as it was, and that is not here: these pages wait in the frontier with the others that are known.
+    Records: `n_records` of any kind were read; `n_damaged` gaps could not be, the first of which is `first_damage`;
+    `n_too_large` were skipped. `n_temporary` responses were temporary errors, and `n_unresolved` were revisits of
+    records that are not in the sources: these pages wait in the frontier.
 
-    Pages: `n_known` in all, of which `n_fetched` are there, redirects among them, `n_failed` are not, `n_skipped` are
-    not of a type that was asked for, and `n_blocked` were refused. To `n_unlinked` of them no link leads; `n_outside`
-    are outside the scope and left out. `n_listed` were named by lists of URLs. `n_parts` answers are no pages, but
-    pictures, styles, scripts and frames that pages are shown with. `has_texts`: there is something to search.
+    Pages: `n_known` in all, of which `n_fetched` were fetched (redirects included), `n_failed` do not exist,
+    `n_skipped` have a type that is not accepted, and `n_blocked` were refused. `n_unlinked` of them have no in-links;
+    `n_outside` are outside the scope and left out. `n_listed` come from lists of URLs. `n_assets` are images, styles,
+    scripts and frames. `has_texts`: there is text to search.
     """
 
     folder: Path
@@ -34,7 +34,7 @@ class ImportReport:
     n_damaged: int = 0
     first_damage: str = ""
     n_too_large: int = 0
-    n_passing: int = 0
+    n_temporary: int = 0
     n_unresolved: int = 0
     n_fetched: int = 0
     n_failed: int = 0
@@ -43,7 +43,7 @@ class ImportReport:
     n_unlinked: int = 0
     n_outside: int = 0
     n_listed: int = 0
-    n_parts: int = 0
+    n_assets: int = 0
     n_frontier: int = 0
     has_texts: bool = False
     seeds: tuple[str, ...] = ()
@@ -66,14 +66,14 @@ class ImportReport:
     def __repr__(self) -> str:
         if self.made == "graph":
             return f"<ImportReport: a graph of {self.n_known:,} pages, {self.n_links:,} links>"
-        damage = f", {self.n_damaged:,} places damaged" if self.n_damaged else ""
+        damage = f", {counted(self.n_damaged, 'gap')}" if self.n_damaged else ""
         return f"<ImportReport: {counted(self.n_fetched, 'page')} fetched, {self.n_frontier:,} in the frontier{damage}>"
 
     def _repr_html_(self) -> str:
         facts = [
             ("folder", self.folder),
             ("records", self.n_records),
-            ("places damaged", self.n_damaged),
+            ("gaps", self.n_damaged),
             ("pages", self.n_known),
             ("fetched", self.n_fetched),
             ("in the frontier", self.n_frontier),

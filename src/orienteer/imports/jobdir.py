@@ -1,12 +1,12 @@
-"""A Scrapy JOBDIR: what its requests still had to fetch.
+"""A Scrapy JOBDIR: its pending requests.
 
     requests.queue/       the pending requests, pickled, in queues of queuelib: a LIFO queue is one file, a FIFO queue
                           a folder with info.json and chunks q00000, q00001, ...
-    requests.seen         fingerprints of all requests: hashes, from which no URL can be had
+    requests.seen         fingerprints of all requests: hashes without URLs
 
-A pickle can run anything when it is loaded, so these are not: only plain values are made of them (dictionaries, lists,
-texts, bytes, numbers), by Python's own unpickler in Python, which lets no size that a pickle claims become memory. A
-request that holds anything else, such as an object in its `meta`, is counted and left out; so is one that is no GET.
+Loading a pickle can run any code, so an unpickler without classes is used: it makes only plain values (dictionaries,
+lists, texts, bytes, numbers). It is Python's unpickler in Python, which does not allocate the sizes that a pickle
+claims. Requests with other values, such as an object in `meta`, are counted and left out; so are methods except GET.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MAX_REQUEST_BYTES = 16 << 20
 
 
 class Pending(NamedTuple):
-    """The canonical URLs of pending GET requests, in no particular order; how many others could not be used."""
+    """The canonical URLs of pending GET requests, unordered, and the number of unusable ones."""
 
     urls: list[str]
     n_left_out: int
@@ -56,17 +56,17 @@ def pending_requests(path: Path) -> Pending:
 
 
 class _PlainUnpickler(pickle._Unpickler):
-    """Makes plain values, and nothing else."""
+    """An unpickler that only makes plain values."""
 
     def find_class(self, module: str, name: str) -> Any:
         raise pickle.UnpicklingError(f"{module}.{name} is no plain value")
 
 
 def _url_of(packed: bytes) -> str | None:
-    """The URL of a pickled request; None where it cannot be had safely, or is not for us to fetch."""
+    """Return the URL of a pickled request; None if it cannot be read safely, or is no GET request."""
     try:
         request = _PlainUnpickler(io.BytesIO(packed)).load()
-    except Exception:  # whatever a pickle that was made up leads to
+    except Exception:  # a crafted pickle can raise anything
         return None
     if not isinstance(request, dict) or request.get("method", "GET") not in ("GET", b"GET"):
         return None
@@ -75,10 +75,10 @@ def _url_of(packed: bytes) -> str | None:
 
 
 def _packed_requests(folder: Path) -> Iterator[bytes]:
-    for place, folders, names in os.walk(folder):
+    for root, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):
-            path = Path(place, name)
+            path = Path(root, name)
             if name in _ABOUT_QUEUES or path.is_symlink():
                 continue
             try:
@@ -92,14 +92,14 @@ def _packed_requests(folder: Path) -> Iterator[bytes]:
 
 
 def _of_stack(file: BinaryIO) -> Iterator[bytes]:
-    """A LIFO queue, from its end: each request has its length behind it. The number at the beginning may be old."""
+    """Read a LIFO queue backwards: each request is followed by its length. The count at the beginning may be stale."""
     end = file.seek(0, os.SEEK_END)
     while end >= 2 * _SIZE_BYTES:
         file.seek(end - _SIZE_BYTES)
         size = int.from_bytes(file.read(_SIZE_BYTES))
         start = end - _SIZE_BYTES - size
         if not 0 < size <= _MAX_REQUEST_BYTES or start < _SIZE_BYTES:
-            yield b""  # cut off: what is before cannot be found
+            yield b""  # truncated: earlier requests cannot be located
             return
         file.seek(start)
         yield file.read(size)
@@ -107,7 +107,7 @@ def _of_stack(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _of_chunk(file: BinaryIO, start: int) -> Iterator[bytes]:
-    """A part of a FIFO queue: each request has its length before it."""
+    """Read a chunk of a FIFO queue: each request is preceded by its length."""
     file.seek(start)
     while head := file.read(_SIZE_BYTES):
         size = int.from_bytes(head)
@@ -118,7 +118,7 @@ def _of_chunk(file: BinaryIO, start: int) -> Iterator[bytes]:
 
 
 def _start_of(chunk: Path) -> int:
-    """Where the pending requests of a chunk begin: what comes before has been taken out."""
+    """Return the offset of the first pending request of a chunk: the earlier ones were consumed."""
     try:
         number, _, offset = json.loads((chunk.parent / "info.json").read_text())["tail"]
         return int(offset) if int(number) == int(chunk.name[1:]) and 0 <= int(offset) < 1 << 62 else 0
@@ -127,7 +127,7 @@ def _start_of(chunk: Path) -> int:
 
 
 def _n_seen(path: Path) -> int:
-    """Fingerprints come one a line, as digits, or (in newer versions) as bytes, each with its length before it."""
+    """Count fingerprints: hexadecimal lines, or (in newer versions) bytes, each preceded by its length."""
     try:
         with path.open("rb") as file:
             if _HEX_LINE.match(file.read(100)):

@@ -1,4 +1,4 @@
-"""Reads answers of the archive before they are told, by several processes."""
+"""Parses archived responses in several processes, ahead of the import."""
 
 from __future__ import annotations
 
@@ -8,75 +8,77 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from orienteer.answers.answer import Fetched, Request
-from orienteer.answers.shown import shown_of
 from orienteer.extract import near_duplicates
 from orienteer.extract.page import MAX_TEXT_CHARS
-from orienteer.fetch.archive import archived_answer
+from orienteer.fetch.archive import archived_response
 from orienteer.fetch.settings import FetchSettings
 from orienteer.inspect.archived_page import archive_to_read, warn_skipped
 from orienteer.ledger.intake import Intake
 from orienteer.pages.outcome import Outcome
 from orienteer.processes.pool import Failed
+from orienteer.responses.rendered import rendered_document_of
+from orienteer.responses.response import Request, Response
 from orienteer.store.archive import Archive, Position
-from orienteer.workers.answer_reader import read_answer
-from orienteer.workers.received import Reading, Received
+from orienteer.workers.fetch_result import FetchResult, ReadSettings
+from orienteer.workers.response_reader import read_response
 
 
-class ToTell(NamedTuple):
-    """An answer that is to be told, and where it stands; `shown` is where a browser's document or text of it does."""
+class ReadTask(NamedTuple):
+    """A response to parse: the position of its record, and of its rendered document or text, if there is one."""
 
     request: Request
-    place: Position
-    shown: Position | None = None
+    position: Position
+    rendered: Position | None = None
 
 
-class Answered(NamedTuple):
-    """It was read; `n_bytes` are those of its body."""
+class ReadResult(NamedTuple):
+    """A parsed response; `n_bytes` is the size of its body."""
 
-    answer: Received
+    response: FetchResult
     n_bytes: int
 
 
 @contextmanager
-def answer_reading(folder: Path, settings: FetchSettings, reading: Reading) -> Iterator[Callable[[ToTell], Answered]]:
-    """For a pool: answers in the archive of this folder, as if they had just come under these settings."""
+def archive_reader(
+    folder: Path, settings: FetchSettings, reading: ReadSettings
+) -> Iterator[Callable[[ReadTask], ReadResult]]:
+    """Return a function for a pool that parses responses in the archive of this folder, with these settings."""
     with closing(archive_to_read(folder)) as archive:
-        yield lambda wanted: answered(archive, settings, reading, wanted)
+        yield lambda task: read_archived(archive, settings, reading, task)
 
 
-def how_to_read(intake: Intake) -> tuple[FetchSettings, Reading]:
-    """What stands in the archive already needs no record."""
+def read_arguments(intake: Intake) -> tuple[FetchSettings, ReadSettings]:
+    """Return the settings for `archive_reader`: no records are made, since the responses are archived already."""
     return intake.ledger.plan.fetch, replace(intake.reading, records=False)
 
 
-def answered(archive: Archive, settings: FetchSettings, reading: Reading, wanted: ToTell) -> Answered:
-    answer = archived_answer(wanted.request, archive.read(wanted.place), settings)
-    shown = None if wanted.shown is None else archive.read_resource(wanted.shown)[1]
-    if shown is not None and shown.content_type.startswith("text/html"):
-        answer = replace(answer, shown=shown_of(shown.body, wanted.request.url))
-    found = read_answer(answer, reading)
-    if shown is not None and answer.shown is None:
-        _take_text(found, shown.body.decode("utf-8", "replace")[:MAX_TEXT_CHARS], reading)
-    return Answered(found, len(answer.body))
+def read_archived(archive: Archive, settings: FetchSettings, reading: ReadSettings, task: ReadTask) -> ReadResult:
+    response = archived_response(task.request, archive.read(task.position), settings)
+    rendered = None if task.rendered is None else archive.read_resource(task.rendered)[1]
+    if rendered is not None and rendered.content_type.startswith("text/html"):
+        response = replace(response, rendered=rendered_document_of(rendered.body, task.request.url))
+    result = read_response(response, reading)
+    if rendered is not None and response.rendered is None:
+        _set_text(result, rendered.body.decode("utf-8", "replace")[:MAX_TEXT_CHARS], reading)
+    return ReadResult(result, len(response.body))
 
 
-def _take_text(found: Received, text: str, reading: Reading) -> None:
-    """A browser showed this text: it tells the page from others, and says what it is about. Links are as they were."""
-    page = found.meaning.page
+def _set_text(result: FetchResult, text: str, reading: ReadSettings) -> None:
+    """Use the text after rendering for duplicate detection, and as the text of the page. Links stay unchanged."""
+    page = result.verdict.page
     if page is None:
         return
-    found.digest = near_duplicates.digest(text.encode("utf-8", "replace"))
-    found.sessionless = None
-    if reading.signs:
-        found.signature = near_duplicates.signature(text)
-    if reading.words or reading.whole:
-        found.meaning = replace(found.meaning, page=replace(page, text=text))
+    result.digest = near_duplicates.digest(text.encode("utf-8", "replace"))
+    result.sessionless_digest = None
+    if reading.signatures:
+        result.signature = near_duplicates.signature(text)
+    if reading.texts or reading.full_responses:
+        result.verdict = replace(result.verdict, page=replace(page, text=text))
 
 
-def survived(request: Request, read: Answered | Failed) -> Answered:
-    """What was read; where no process survived it, a page that cannot be read, with a warning."""
+def result_or_failure(request: Request, read: ReadResult | Failed) -> ReadResult:
+    """Return the result; if the page crashed its process, an unreadable page, with a warning."""
     if not isinstance(read, Failed):
         return read
     warn_skipped(request.url, read)
-    return Answered(read_answer(Fetched(request, Outcome.UNREADABLE), Reading(records=False)), 0)
+    return ReadResult(read_response(Response(request, Outcome.UNREADABLE), ReadSettings(records=False)), 0)

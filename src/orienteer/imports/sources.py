@@ -1,4 +1,4 @@
-"""What a source named by a person is: an archive, a graph, a list of URLs, a Scrapy JOBDIR."""
+"""The kinds of sources for an import: archives, graphs, lists of URLs, Scrapy JOBDIRs."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from orienteer.warc.page_lists import ListedPage, listed_pages
 
 _SITEMAP_ENDINGS = (".xml", ".xml.gz", ".rss", ".atom")
 _TEXT_ENDINGS = (".txt", ".txt.gz", ".txt.zst")
-_LOOKED_AT_BYTES = 1 << 16
+_SAMPLE_BYTES = 1 << 16
 _ID_PAIR = re.compile(r"\d+\s*[,;]\s*\d+")
 
 
-class Kind(StrEnum):
-    """What a source is; the words are those of `--from`."""
+class SourceKind(StrEnum):
+    """The kind of a source; the values of `--from`."""
 
     ARCHIVE = "archive"  # WARC, WACZ, WAT, or a folder of these
     GRAPH = "graph"
@@ -32,29 +32,29 @@ class Kind(StrEnum):
     JOBDIR = "jobdir"
 
 
-class Source(NamedTuple):
-    kind: Kind
+class ImportSource(NamedTuple):
+    kind: SourceKind
     path: Path
 
 
-def sources_of(paths: Iterable[Path], kind: str | None = None) -> list[Source]:
-    """The sources at these paths; `kind` says what all of them are, where their names do not tell it."""
-    if kind is not None and kind not in list(Kind):
-        raise unknown_name("kind of source", kind, Kind)
-    found = []
+def sources_of(paths: Iterable[Path], kind: str | None = None) -> list[ImportSource]:
+    """Return the sources at these paths; `kind` is that of all of them, None: by their names."""
+    if kind is not None and kind not in list(SourceKind):
+        raise unknown_name("kind of source", kind, SourceKind)
+    sources = []
     for path in paths:
         if not path.exists() and not path.with_name(path.name + ".properties").exists():
             raise InputError(f"{path}: no such file or folder")
-        found.append(Source(Kind(kind) if kind is not None else _kind_of(path), path))
-    if not found:
+        sources.append(ImportSource(SourceKind(kind) if kind is not None else _kind_of(path), path))
+    if not sources:
         raise InputError("nothing to import: name a file or a folder")
-    if any(source.kind is Kind.GRAPH for source in found) and len(found) > 1:
-        raise InputError("a graph is imported alone: it has no pages that could be put together with others")
-    return found
+    if any(source.kind is SourceKind.GRAPH for source in sources) and len(sources) > 1:
+        raise InputError("a graph must be imported alone: it has no pages to combine with other sources")
+    return sources
 
 
-def stated_seeds(source: Source) -> list[str]:
-    """The seeds that a source knows itself: a crawl folder, or a list of pages that marks them."""
+def stated_seeds(source: ImportSource) -> list[str]:
+    """Return the seeds stated by a source: those of a crawl folder, or those marked in a list of pages."""
     path = source.path
     settings = settings_of_folder(path) if path.is_dir() else None
     if settings is not None:
@@ -62,36 +62,36 @@ def stated_seeds(source: Source) -> list[str]:
     return list(dict.fromkeys(page.url for page in pages_listed_in(source) if page.is_seed))
 
 
-def pages_listed_in(source: Source) -> Iterator[ListedPage]:
-    """The pages that lists beside its archives name, or in them."""
+def pages_listed_in(source: ImportSource) -> Iterator[ListedPage]:
+    """Yield the pages in the page lists of a source: next to its archives, or inside them."""
     path = source.path
-    for place in dict.fromkeys([path, *(archives_in(path) if path.is_dir() else [])]):
-        yield from listed_pages(place)
+    for archive in dict.fromkeys([path, *(archives_in(path) if path.is_dir() else [])]):
+        yield from listed_pages(archive)
 
 
-def _kind_of(path: Path) -> Kind:
+def _kind_of(path: Path) -> SourceKind:
     if is_jobdir(path):
-        return Kind.JOBDIR
+        return SourceKind.JOBDIR
     if path.is_dir():
-        return Kind.GRAPH if (path / "graph.json").is_file() else Kind.ARCHIVE
+        return SourceKind.GRAPH if (path / "graph.json").is_file() else SourceKind.ARCHIVE
     name = path.name.lower()
     if is_archive(path):
-        return Kind.ARCHIVE
+        return SourceKind.ARCHIVE
     if name.endswith(_SITEMAP_ENDINGS):
-        return Kind.URLS
+        return SourceKind.URLS
     if name.endswith(_TEXT_ENDINGS):
-        return Kind.GRAPH if _has_pairs(path) else Kind.URLS
+        return SourceKind.GRAPH if _has_pairs(path) else SourceKind.URLS
     try:
         format_of(path)
     except InputError:
         known = f"{known_suffixes()}, .wat, .xml, a folder"
-        raise InputError(f"{path}: cannot tell what this is (known: {known}); say it with --from") from None
-    return Kind.GRAPH
+        raise InputError(f"{path}: unknown kind of source (known: {known}); name it with --from") from None
+    return SourceKind.GRAPH
 
 
 def _has_pairs(path: Path) -> bool:
-    """Whether the first line of a text that says something says two things: a link. A list has one URL a line."""
-    text = next(byte_blocks(path), b"")[:_LOOKED_AT_BYTES].decode("utf-8-sig", "replace")
+    """Return whether the first line of a text that is no comment is a pair, a link; a URL list has one URL a line."""
+    text = next(byte_blocks(path), b"")[:_SAMPLE_BYTES].decode("utf-8-sig", "replace")
     lines = (line.strip() for line in text.splitlines())
     first = next((line for line in lines if line and not line.startswith(("#", "%"))), "")
     return len(first.split()) > 1 or _ID_PAIR.match(first) is not None

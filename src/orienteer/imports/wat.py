@@ -1,4 +1,4 @@
-"""WAT records: what Common Crawl says of a page in JSON: its headers, its title and its links, but not its text.
+"""WAT records: JSON metadata of Common Crawl about a page: headers, title and links, but no text.
 
     Envelope
         WARC-Header-Metadata        WARC-Type, WARC-Target-URI, WARC-Date, WARC-Payload-Digest
@@ -7,7 +7,7 @@
             Headers                 a name, and a value or several
             HTML-Metadata           Head (Title, Base, Metas, Link) and Links: {"path": "A@/href", "url": "..."}
 
-Whoever makes such a file can put anything anywhere: what is not of the kind it should be counts as not there.
+The files are untrusted: a value of the wrong type counts as missing.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from orienteer.answers.headers import Headers
 from orienteer.extract.links import MAX_LINKS, SCRIPTED, TOO_MANY_LINKS
 from orienteer.extract.page import Page
-from orienteer.extract.robot_rules import ANYBODY, OUR_NAME, RobotRules, rules_of, rules_of_header
+from orienteer.extract.robot_rules import ALL_ROBOTS, OUR_NAME, RobotRules, rules_of, rules_of_header
+from orienteer.responses.headers import Headers
 from orienteer.url import canonical_url, too_long_url
 
 _FOLLOWED = frozenset(("A@/href", "AREA@/href", "FRAME@/src", "IFRAME@/src"))
@@ -29,7 +29,7 @@ _MAX_TITLE_CHARS = 1_000
 
 
 class WatPage(NamedTuple):
-    """`links` and `title` are of an HTML page; for anything else there are none."""
+    """The metadata of a page; `links` and `title` are empty unless it is HTML."""
 
     url: str
     date: str
@@ -42,24 +42,24 @@ class WatPage(NamedTuple):
     nofollow: bool = False
     nofollow_links: tuple[str, ...] = ()
     too_long: tuple[str, ...] = ()
-    is_cut: bool = False  # there are more links than are looked at
-    is_suspect: bool = False  # nothing can be clicked, and there are scripts
+    is_cut: bool = False  # there are more links than MAX_LINKS
+    is_suspect: bool = False  # it has scripts and no links
 
     def packed(self) -> bytes:
-        """As the spool keeps it: what `page_of` needs."""
+        """Encode what `page_of` needs for the spool."""
         facts = [self.headers.items(), *self[5:]]
         return json.dumps(facts).encode("utf-8", "replace")
 
 
 def wat_page(block: bytes, robot: str = OUR_NAME) -> WatPage | None:
-    """What a WAT record says of a response, to a robot of this name; None for what it says of a request.
+    """Parse a WAT record about a response, with the rules for `robot`; None for a record about a request.
 
-    ValueError: this is no such JSON.
+    ValueError if the JSON is invalid.
     """
     try:
         envelope = _table(json.loads(block), "Envelope")
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"this is no JSON: {error}") from None
+        raise ValueError(f"invalid JSON: {error}") from None
     about = _table(envelope, "WARC-Header-Metadata")
     response = _table(_table(envelope, "Payload-Metadata"), "HTTP-Response-Metadata")
     url = canonical_url(_text(about, "WARC-Target-URI"))
@@ -79,7 +79,7 @@ def wat_page(block: bytes, robot: str = OUR_NAME) -> WatPage | None:
 
 
 def page_of(packed: bytes, url: str) -> tuple[Headers, Page]:
-    """The headers and the page that `WatPage.packed` made."""
+    """Return the headers and the page from the result of `WatPage.packed`."""
     headers, title, links, noindex, nofollow, nofollow_links, too_long, is_cut, is_suspect = json.loads(packed)
     page = Page(
         links=links, title=title, text="", headings=[], anchors=[], description="", language="", charset="",
@@ -105,8 +105,8 @@ def _read(page: WatPage, html: dict[str, Any], robot: str) -> WatPage:
             is_cut = is_cut or (len(to) == MAX_LINKS and link not in to)
             if not is_cut:
                 to[link] = None
-        elif is_followed and (stand_in := too_long_url(text, start)) is not None:
-            too_long[stand_in] = None
+        elif is_followed and (substitute := too_long_url(text, start)) is not None:
+            too_long[substitute] = None
     title = " ".join(_text(head, "Title").split())[:_MAX_TITLE_CHARS]
     return page._replace(
         title=title, links=tuple(links), noindex=rules.noindex, nofollow=rules.nofollow,
@@ -116,7 +116,7 @@ def _read(page: WatPage, html: dict[str, Any], robot: str) -> WatPage:
 
 
 def _references(head: dict[str, Any], html: dict[str, Any]) -> Iterator[tuple[str, bool]]:
-    """What the page links to, and whether that is to be followed."""
+    """Yield the links of a page, and whether they may be followed."""
     for entry in _tables(head, "Link"):
         if _text(entry, "url") and not _FOLLOWED_RELATIONS.isdisjoint(_relations(entry)):
             yield _text(entry, "url"), True
@@ -136,17 +136,17 @@ def _relations(entry: dict[str, Any]) -> list[str]:
 def _rules(head: dict[str, Any], robot: str) -> RobotRules:
     rules = RobotRules()
     for entry in _tables(head, "Metas"):
-        if _text(entry, "name").strip().lower() in (ANYBODY, robot):
+        if _text(entry, "name").strip().lower() in (ALL_ROBOTS, robot):
             rules |= rules_of(_text(entry, "content"))
     return rules
 
 
 def _headers(table: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for name, value in table.items():
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, str):
-                # As headers come over the wire: bytes, one a letter.
-                yield name, one.encode("utf-8", "replace").decode("latin-1")
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str):
+                # Headers are bytes decoded as Latin-1.
+                yield name, text.encode("utf-8", "replace").decode("latin-1")
 
 
 def _table(value: Any, name: str) -> dict[str, Any]:

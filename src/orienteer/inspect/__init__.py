@@ -1,1 +1,1 @@
-"""What does a crawl folder hold, looked at from another process?"""
+"""Inspection of crawl folders: status, explanations, verification, replay, archived pages."""

@@ -1,12 +1,12 @@
-"""What was archived when: every URL of an archive with the times it was archived at, and what was archived.
+"""Captures: every URL of an archive, pages and assets alike, with the times at which it was archived.
 
-It is known from the archive alone, pages and the pictures and styles that they are shown with alike. The archive is
-read once; from then on what was appended to it, as far as it is acknowledged (see `store/capture_table`). A record is
-believed when it is read: one that is not about the URL it should be about is a StaleCapturesError.
+They are indexed from the archive alone. The archive is read once; from then on only appended records that are
+acknowledged (see `store/capture_table`). Each record is checked when it is read: one of another URL than in the index
+is a StaleCapturesError. URLs match in this order:
 
-    exact           the URL as it was asked for
+    exact           the URL as given
     canonical       the same without fragment and visit marks
-    loose           http for https, a slash more or less at the end; only what is no redirect, or it might go in circles
+    loose           http for https, a slash more or less at the end; no redirects, which might loop
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from orienteer.answers.answer import charset_in, media_type
-from orienteer.answers.body import BodyTooLargeError
-from orienteer.answers.headers import Headers
-from orienteer.answers.sniffing import sniffed_type
 from orienteer.errors import CrawlFolderError
 from orienteer.progress import Progress, silent
+from orienteer.responses.body import BodyTooLargeError
+from orienteer.responses.headers import Headers
+from orienteer.responses.response import charset_in, media_type
+from orienteer.responses.sniffing import sniffed_type
 from orienteer.store.archive import Archive, Position
 from orienteer.store.archive_members import unpacked_member, whole_members
 from orienteer.store.capture_table import DOM, RESPONSE, REVISIT, VIEW, CaptureRow, CaptureTable, Scanned
-from orienteer.store.failures import explained
+from orienteer.store.failures import map_disk_errors
 from orienteer.store.folder_view import FolderView
 from orienteer.url import canonical_url
 from orienteer.warc.http_message import Message, content_of, resource_of, response_of
-from orienteer.warc.records import Reading, Record, bare_uri, records
+from orienteer.warc.records import Record, RecordCounts, bare_uri, records
 from orienteer.wording import plain
 
 MAX_CONTENT_BYTES = 64 << 20  # unpacked
 _KINDS = ("response", "revisit", "resource")
-_MADE = {"urn:dom:": DOM, "urn:view:": VIEW, "urn:thumbnail:": VIEW}
-_HEAD_BYTES = 1 << 16  # the headers of a response are looked for in so many
+_DERIVED_KINDS = {"urn:dom:": DOM, "urn:view:": VIEW, "urn:thumbnail:": VIEW}
+_HEAD_BYTES = 1 << 16  # the headers of a response must fit into so many
 _TAIL_BYTES = 512
 _ROWS_PER_STEP, _BYTES_PER_STEP = 1_000, 32 << 20
 _MAX_TYPE_CHARS = 100
@@ -46,11 +46,11 @@ _SAME_TIME_S = 1.0  # dates of records may be rounded
 
 
 class StaleCapturesError(CrawlFolderError):
-    """What is known of the archive is not what stands in it: it must be read again."""
+    """The index does not fit the archive, which must be read again."""
 
 
 class ArchivedContent(NamedTuple):
-    """What a record holds, unpacked: its status and headers, its media type and charset, and where it was found."""
+    """The unpacked content of a record, with its status and headers, media type and charset, URL and time."""
 
     url: str
     time: float
@@ -62,9 +62,9 @@ class ArchivedContent(NamedTuple):
 
 
 class ArchivedTime(NamedTuple):
-    """A time at which a page was archived; `dom` is the page as a browser showed it then, `view` a picture of that.
+    """A time at which a page was archived; `dom` is the rendered document of that time, `view` its screenshot.
 
-    `changed` says whether it was another page than the time before; None the first time.
+    `changed` is whether the page differs from the time before; None the first time.
     """
 
     capture: CaptureRow
@@ -78,115 +78,115 @@ class ArchivedTime(NamedTuple):
 
 
 class Captures:
-    """The captures of a crawl folder. Several threads may look things up, while one reads what is new."""
+    """The captures of a crawl folder. Several threads may query it while one runs `update`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._table = CaptureTable(folder)
         self._archive = Archive(folder / "archive", read_only=True)
-        self._reading = threading.Lock()  # an archive is read by one at a time
+        self._reading = threading.Lock()  # an Archive is not thread-safe
 
     def close(self) -> None:
         self._table.close()
         with self._reading:
             self._archive.close()
 
-    def forget(self) -> None:
-        """What is known of the archive is wrong."""
-        self._table.forget()
+    def invalidate(self) -> None:
+        """Delete the index, since it does not fit the archive."""
+        self._table.delete()
 
     # -- reading the archive ------------------------------------------------------------------------------------
 
     def update(
         self, progress: Progress = silent, with_stored: bool = True, stopped: Callable[[], bool] = lambda: False
     ) -> None:
-        """Read what is not known yet; with `with_stored` also files that are in an object store alone.
+        """Index records that are not indexed yet; with `with_stored` also files that are only in an object store.
 
-        It ends early where `stopped` says so.
+        It ends early once `stopped` returns True.
         """
         with FolderView.open(self._folder) as crawl:
             end = crawl.archive.end
         with closing(Archive(self._folder / "archive", end, read_only=True)) as archive:
             sizes = {file: _size_of(archive, file) for file in archive.numbers() if file < end.file}
             sizes |= {end.file: end.size_bytes} if end.size_bytes else {}
-            known = self._still_right(archive, sizes)
+            known = self._valid_scans(archive, sizes)
             n_done, n_bytes = 0, sum(sizes.values())
             for file, size_bytes in sizes.items():
                 start = known[file].size_bytes if file in known else 0
                 if start < size_bytes and (with_stored or archive.path(file).exists()):
                     with archive.local_copy(file) as path:
-                        for place in self._scan(path, file, size_bytes):
-                            progress("reading the archive", n_done + place, n_bytes)
+                        for position in self._scan(path, file, size_bytes):
+                            progress("reading the archive", n_done + position, n_bytes)
                             if stopped():
                                 return
                 n_done += size_bytes
 
-    def _still_right(self, archive: Archive, sizes: dict[int, int]) -> dict[int, Scanned]:
-        """How far the files were read; one that is no longer what it was is forgotten."""
+    def _valid_scans(self, archive: Archive, sizes: dict[int, int]) -> dict[int, Scanned]:
+        """Return how far each file was read, and delete the captures of files that have changed."""
         known = self._table.scanned()
         for file, scanned in list(known.items()):
             path = archive.path(file)
-            is_right = scanned.size_bytes <= sizes.get(file, 0)
-            if not is_right or (path.exists() and _tail(path, scanned.size_bytes) != scanned.tail):
-                self._table.forget(file)
+            is_valid = scanned.size_bytes <= sizes.get(file, 0)
+            if not is_valid or (path.exists() and _tail(path, scanned.size_bytes) != scanned.tail):
+                self._table.delete(file)
                 del known[file]
         return known
 
     def _scan(self, path: Path, file: int, size_bytes: int) -> Iterator[int]:
-        """Read a file on to a place, step by step; yields how far it has come."""
+        """Read a file up to `size_bytes` in steps; yield the position after each."""
         while True:
             before = self._table.scanned().get(file)
             start = before.size_bytes if before else 0
             if start >= size_bytes:
                 return
-            for place, rows in _found(path, file, start, size_bytes):
-                after = Scanned(place, _tail(path, place))
-                if not self._table.take(file, before, after, rows):
-                    break  # another process reads it, too: go on where that one is
+            for position, rows in _rows_in(path, file, start, size_bytes):
+                after = Scanned(position, _tail(path, position))
+                if not self._table.add_scan(file, before, after, rows):
+                    break  # another process reads it, too: continue where that one is
                 before = after
-                yield place
+                yield position
 
-    # -- looking things up --------------------------------------------------------------------------------------
+    # -- queries ------------------------------------------------------------------------------------------------
 
     def times_of(self, url: str) -> list[ArchivedTime]:
-        """The times at which a page was archived, the first one first."""
-        rows = self._table.of(url)
+        """Return the times at which a page was archived, in order."""
+        rows = self._table.find(url)
         pages = _best([row for row in rows if row.kind in (RESPONSE, REVISIT)], url)
         doms = _by_page([row for row in rows if row.kind == DOM], pages)
         views = _by_page([row for row in rows if row.kind == VIEW], pages)
-        found: list[ArchivedTime] = []
+        result: list[ArchivedTime] = []
         last: CaptureRow | None = None  # that had a content
         for number, page in enumerate(pages):
-            before = found[-1] if found else None
+            before = result[-1] if result else None
             is_revisit = page.kind == REVISIT and before is not None
             dom = doms.get(number) or (before.dom if is_revisit and before else None)
             view = views.get(number) or (before.view if is_revisit and before else None)
-            changed = None if before is None else _is_changed(before.dom, dom) or _is_another(last, page)
+            changed = None if before is None else _is_changed(before.dom, dom) or _differs(last, page)
             last = last if page.kind == REVISIT else page
-            found.append(ArchivedTime(page, dom, view, changed))
-        return found
+            result.append(ArchivedTime(page, dom, view, changed))
+        return result
 
     def nearest(self, url: str, time: float) -> CaptureRow | None:
-        """What was archived of a URL next to a time, before it or after it."""
-        rows = [row for row in self._table.of(url) if row.kind in (RESPONSE, REVISIT)]
+        """Return the capture of a URL that is closest to a time."""
+        rows = [row for row in self._table.find(url) if row.kind in (RESPONSE, REVISIT)]
         return min(_best(rows, url), key=lambda row: (abs(row.time - time), -row.time), default=None)
 
     def newest_view(self, url: str) -> CaptureRow | None:
-        """The newest picture of a page."""
-        views = [row for row in self._table.of(url) if row.kind == VIEW]
+        """Return the newest screenshot of a page."""
+        views = [row for row in self._table.find(url) if row.kind == VIEW]
         return max(_best(views, url), key=lambda row: row.time, default=None)
 
-    def is_here(self, row: CaptureRow) -> bool:
+    def is_local(self, row: CaptureRow) -> bool:
         """Whether it can be read without an object store."""
         return self._archive.path(row.file).exists()
 
     def __len__(self) -> int:
         return len(self._table)
 
-    # -- reading what was found ---------------------------------------------------------------------------------
+    # -- reading captures ---------------------------------------------------------------------------------------
 
     def content(self, row: CaptureRow) -> ArchivedContent | None:
-        """What a record holds; of a revisit what stands in the record it points to, None where that is not there."""
+        """Read a record; for a revisit the record it refers to, None where that is missing."""
         record = self._record(row)
         if row.kind == REVISIT:
             original = self._revisited(record, row)
@@ -211,24 +211,24 @@ class Captures:
             except (CrawlFolderError, OverflowError) as error:
                 raise StaleCapturesError(str(error)) from None
         if _row_of(record, Position(row.file, row.offset, row.size_bytes)) != row:
-            raise StaleCapturesError(f"{self._table.path}: it tells of another archive than the one beside it")
+            raise StaleCapturesError(f"{self._table.path}: it is the index of another archive")
         return record
 
     def _revisited(self, record: Record, row: CaptureRow) -> CaptureRow | None:
-        """The response that a revisit points to."""
+        """Return the response that a revisit refers to."""
         url = bare_uri(record.headers.get("warc-refers-to-target-uri", "")) or row.url
         time = _time_of(record.headers.get("warc-refers-to-date", ""))
-        found = [other for other in self._table.of(url) if other.kind == RESPONSE and other.url == url]
+        result = [other for other in self._table.find(url) if other.kind == RESPONSE and other.url == url]
         if time is not None:
-            dated = [other for other in found if abs(other.time - time) < _SAME_TIME_S]
+            dated = [other for other in result if abs(other.time - time) < _SAME_TIME_S]
             if dated:
                 return min(dated, key=lambda other: abs(other.time - time))
-        same = [other for other in found if other.digest == row.digest and row.digest and other.time <= row.time]
+        same = [other for other in result if other.digest == row.digest and row.digest and other.time <= row.time]
         return max(same, key=lambda other: other.time, default=None)
 
 
 def _best(rows: list[CaptureRow], url: str) -> list[CaptureRow]:
-    """Of records of a URL and its like, those of the URL itself, or else what may stand for it."""
+    """Select the captures of the URL itself, else of the same canonical URL, else any without redirects."""
     exact = [row for row in rows if row.url == url]
     if exact:
         return exact
@@ -237,22 +237,22 @@ def _best(rows: list[CaptureRow], url: str) -> list[CaptureRow]:
     return same or [row for row in rows if not 300 <= row.status < 400 or row.kind == REVISIT]
 
 
-def _by_page(made: list[CaptureRow], pages: list[CaptureRow]) -> dict[int, CaptureRow]:
-    """What was made of pages, by the number of the page it was made of: the one that was archived next to it."""
-    found: dict[int, CaptureRow] = {}
-    for row in made:
-        near = min(range(len(pages)), key=lambda number: abs(pages[number].time - row.time), default=None)
-        if near is not None:
-            found[near] = row
-    return found
+def _by_page(derived: list[CaptureRow], pages: list[CaptureRow]) -> dict[int, CaptureRow]:
+    """Return the derived records by the index of their page: the one archived closest in time."""
+    result: dict[int, CaptureRow] = {}
+    for row in derived:
+        nearest_page = min(range(len(pages)), key=lambda number: abs(pages[number].time - row.time), default=None)
+        if nearest_page is not None:
+            result[nearest_page] = row
+    return result
 
 
 def _is_changed(before: CaptureRow | None, dom: CaptureRow | None) -> bool:
     return before is not None and dom is not None and before.digest != dom.digest
 
 
-def _is_another(last: CaptureRow | None, page: CaptureRow) -> bool:
-    """Whether a page is another one than that which was archived last."""
+def _differs(last: CaptureRow | None, page: CaptureRow) -> bool:
+    """Whether a page differs from the one that was archived last."""
     if page.kind == REVISIT:
         return False
     return last is None or not page.digest or (page.digest, page.status) != (last.digest, last.status)
@@ -261,15 +261,15 @@ def _is_another(last: CaptureRow | None, page: CaptureRow) -> bool:
 # -- records ----------------------------------------------------------------------------------------------------
 
 
-def _found(path: Path, file: int, start: int, size_bytes: int) -> Iterator[tuple[int, list[CaptureRow]]]:
-    """The rows of a file between two places, some at a time, and how far each of these steps goes."""
+def _rows_in(path: Path, file: int, start: int, size_bytes: int) -> Iterator[tuple[int, list[CaptureRow]]]:
+    """Yield the rows of a file between two positions in batches, with the end of each."""
     rows: list[CaptureRow] = []
-    with explained(path):
+    with map_disk_errors(path):
         for member in whole_members(path, start, size_bytes):
-            place = Position(file, member.offset, len(member.packed))
-            row = _row(member.content, place)
+            position = Position(file, member.offset, len(member.packed))
+            row = _row(member.content, position)
             rows += [] if row is None else [row]
-            end = place.offset + place.size_bytes
+            end = position.offset + position.size_bytes
             if len(rows) >= _ROWS_PER_STEP or end - start >= _BYTES_PER_STEP:
                 yield end, rows
                 rows, start = [], end
@@ -284,28 +284,28 @@ def _record_in_member(member: bytes) -> Record:
 
 
 def _record_in(content: bytes) -> Record | None:
-    return next(records(iter((content,)), _KINDS, Reading(), ""), None)
+    return next(records(iter((content,)), _KINDS, RecordCounts(), ""), None)
 
 
-def _row(content: bytes, place: Position) -> CaptureRow | None:
+def _row(content: bytes, position: Position) -> CaptureRow | None:
     record = _record_in(content)
-    return None if record is None else _row_of(record, place)
+    return None if record is None else _row_of(record, position)
 
 
-def _row_of(record: Record, place: Position) -> CaptureRow | None:
-    """What is kept of a record; None where it cannot be shown."""
+def _row_of(record: Record, position: Position) -> CaptureRow | None:
+    """Return the capture of a record; None where it cannot be displayed."""
     uri, time = bare_uri(record.headers.get("warc-target-uri", "")), _time_of(record.headers.get("warc-date", ""))
-    prefix = next((prefix for prefix in _MADE if uri.startswith(prefix)), "")
+    prefix = next((prefix for prefix in _DERIVED_KINDS if uri.startswith(prefix)), "")
     url = uri.removeprefix(prefix)
     if time is None or not url.startswith(("http://", "https://")) or bool(prefix) != uri.startswith("urn:"):
         return None
     message = _message_of(record, _HEAD_BYTES)
     if message is None or (prefix and record.kind != "resource"):
         return None
-    kind = _MADE[prefix] if prefix else REVISIT if record.kind == "revisit" else RESPONSE
+    kind = _DERIVED_KINDS[prefix] if prefix else REVISIT if record.kind == "revisit" else RESPONSE
     digest = record.headers.get("warc-payload-digest", "")[:_MAX_TYPE_CHARS]
     media = media_type(message.headers)[:_MAX_TYPE_CHARS]
-    return CaptureRow(url, kind, time, message.status, media, digest, *place)
+    return CaptureRow(url, kind, time, message.status, media, digest, *position)
 
 
 def _message_of(record: Record, max_bytes: int | None = None) -> Message | None:
@@ -328,8 +328,8 @@ def _size_of(archive: Archive, file: int) -> int:
     return path.stat().st_size if path.exists() else archive.stored.files[file].size_bytes
 
 
-def _tail(path: Path, place: int) -> bytes:
-    """A digest of the bytes of a file before a place."""
+def _tail(path: Path, position: int) -> bytes:
+    """Return a digest of the bytes of a file before a position."""
     with path.open("rb") as file:
-        file.seek(max(0, place - _TAIL_BYTES))
-        return hashlib.blake2b(file.read(min(place, _TAIL_BYTES)), digest_size=16).digest()
+        file.seek(max(0, position - _TAIL_BYTES))
+        return hashlib.blake2b(file.read(min(position, _TAIL_BYTES)), digest_size=16).digest()

@@ -1,4 +1,4 @@
-"""The pages of a crawl folder counted, and counted on: what was read once is not read again."""
+"""Incremental counts of the pages of a crawl folder: rows that were read once are not read again."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from numpy.typing import NDArray
 
 from orienteer.arrays import grown
 from orienteer.frontier.seen import SeenUrls
+from orienteer.ledger.event_replay import redirect_targets
+from orienteer.ledger.hosts_in_scope import HostsInScope, n_by_host
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.scope import Scope
 from orienteer.pages.states import PageState
 from orienteer.progress import Progress, silent
-from orienteer.store.database_view import DatabaseView, Group
+from orienteer.store.database_view import DatabaseView, StateGroup
 from orienteer.store.failures import damaged
 from orienteer.store.url_numbers import number_urls
 
@@ -24,7 +28,7 @@ _REPEATS, _NEARLY_REPEATS, _OTHER_NAME, _UNARCHIVED = 1, 2, 4, 8
 
 @dataclass(frozen=True)
 class HostPages:
-    """The pages of a host. `n_known` are all its URLs that were seen, those outside the scope too."""
+    """The pages of a host. `n_known` are its URLs inside the scope that were seen."""
 
     host: str
     n_fetched: int
@@ -36,39 +40,61 @@ class HostPages:
 
 
 class DoneTally:
-    """What came of the pages, by page; about 40 bytes for each URL."""
+    """The state and outcome of each page, with counts; about 40 bytes for each URL."""
 
-    def __init__(self) -> None:
+    def __init__(self, plan: CrawlPlan) -> None:
         self.seen = SeenUrls(secrets.token_bytes(16))
+        self._scope = Scope(plan.scope, plan.crawl.seeds)
+        self._seeds: set[int] = set(range(len(plan.crawl.seeds)))  # those that are not known to redirect
+        self._max_redirects = plan.fetch.max_redirects
+        self._hosts_inside = HostsInScope(self._scope, self.seen)
+        self._inside: NDArray[np.bool_] = np.zeros(0, np.bool_)
         self.position = 0  # of the next event: all before it is counted
         self._states: NDArray[np.uint8] = np.zeros(1024, np.uint8)
         self._outcomes: NDArray[np.int32] = np.zeros(1024, np.int32)
         self._repeats: NDArray[np.uint8] = np.zeros(1024, np.uint8)
         self._names: dict[str, int] = {}  # of outcomes
 
-    def catch_up(self, survey: DatabaseView, progress: Progress = silent) -> None:
-        """Count what has happened since the last time."""
-        number_urls(self.seen, survey, progress)
+    def catch_up(self, database: DatabaseView, progress: Progress = silent) -> None:
+        """Count the events since the last call."""
+        number_urls(self.seen, database, progress)
         self._make_room()
-        for rows in survey.outcomes_from(self.position):
+        for rows in database.outcomes_from(self.position):
             pages = np.array([row.page for row in rows], np.int64)
             if pages.max() >= len(self.seen) or pages.min() < 0:
-                raise damaged(survey.path, f"page {pages.max()} has no URL")
+                raise damaged(database.path, f"page {pages.max()} has no URL")
             if not {row.state for row in rows} <= _STATES:
-                raise damaged(survey.path, "a page is in a state that there is not")
+                raise damaged(database.path, "a page has an unknown state")
             self._states[pages] = [row.state for row in rows]
             self._outcomes[pages] = [self._names.setdefault(row.outcome, len(self._names)) for row in rows]
             self._repeats[pages] = [
                 _REPEATS * row.repeats
                 + _NEARLY_REPEATS * row.nearly_repeats
-                + _OTHER_NAME * row.is_other_name
+                + _OTHER_NAME * row.is_alias
                 + _UNARCHIVED * row.is_unarchived
                 for row in rows
             ]
-        self.position = survey.next_position()
+        self.position = database.next_position()
+        self._widen(database)
+        self._inside = self._hosts_inside.known_in_scope(database, self._states)
 
-    def groups(self) -> list[Group]:
-        """The pages by state and outcome, the most frequent first."""
+    def _widen(self, database: DatabaseView) -> None:
+        """Add the targets of redirecting seeds to the scope."""
+        moved = [seed for seed in self._seeds if seed < len(self.seen) and self._repeats[seed] & _OTHER_NAME]
+        for seed in moved:
+            self._seeds.remove(seed)
+            for page in redirect_targets(database, seed, self._max_redirects):
+                url = database.url(page)
+                if not self._scope.contains([url])[0]:
+                    self._scope.widen(url)
+
+    @property
+    def n_inside(self) -> int:
+        """The number of URLs seen inside the scope."""
+        return int(self._inside.sum())
+
+    def groups(self) -> list[StateGroup]:
+        """Return the pages by state and outcome, the most frequent first."""
         n_urls = len(self.seen)
         states, repeats = self._states[:n_urls], self._repeats[:n_urls]
         kinds = self._outcomes[:n_urls] * _N_STATES + states
@@ -80,13 +106,13 @@ class DoneTally:
         ]
         names = list(self._names)
         found = [
-            Group(kind % _N_STATES, names[kind // _N_STATES], *(int(count[kind]) for count in counts))
+            StateGroup(kind % _N_STATES, names[kind // _N_STATES], *(int(count[kind]) for count in counts))
             for kind in np.flatnonzero(counts[0]).tolist()
         ]
         return sorted(found, key=lambda group: (group.state, -group.n_pages, group.outcome))
 
     def hosts(self, at_most: int) -> tuple[tuple[HostPages, ...], int, int]:
-        """The hosts with the most pages done; how many have any; how many were seen."""
+        """Return the hosts with the most pages done; how many have any; how many have URLs inside the scope."""
         hosts, n_hosts, states = self.seen.hosts, self.seen.n_hosts, self._states[: len(self.seen)]
         is_fetched = states == PageState.FETCHED
         is_redirect = is_fetched & ((self._repeats[: len(self.seen)] & _OTHER_NAME) > 0)
@@ -98,7 +124,7 @@ class DoneTally:
             states == PageState.BLOCKED,
         )
         columns = [np.bincount(hosts[chosen], minlength=n_hosts) for chosen in kinds]
-        n_done, n_known = np.sum(columns, axis=0), np.bincount(hosts, minlength=n_hosts)
+        n_done, n_known = np.sum(columns, axis=0), n_by_host(self.seen, self._inside)
         n_begun = int(np.count_nonzero(n_done))
         most_first = np.lexsort((-n_known, -n_done))[: min(at_most, n_begun)]
         names = self.seen.host_names
@@ -106,7 +132,7 @@ class DoneTally:
             HostPages(names[host], *(int(column[host]) for column in (*columns, n_known)))
             for host in most_first.tolist()
         )
-        return rows, n_begun, n_hosts
+        return rows, n_begun, int(np.count_nonzero(n_known))
 
     def _make_room(self) -> None:
         n_urls = len(self.seen)

@@ -1,4 +1,4 @@
-"""What came of each epoch of a crawl, told from its folder."""
+"""The results of each epoch of a crawl, from its folder."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from orienteer.store.database import Database
-from orienteer.store.visits import ASKED, named_visits
+from orienteer.store.failures import damaged
+from orienteer.store.visits import REQUESTED, named_visits
 
 FIRST_CRAWL = "first_crawl"  # in the database: its pages by kind of visit, as they were when the second epoch began
 
-_ASKED = frozenset(kind.words for kind in ASKED)
+_REQUESTED = frozenset(kind.words for kind in REQUESTED)
 
 
 @dataclass(frozen=True)
@@ -30,24 +31,31 @@ class EpochStatus:
     unsent_bytes: int
 
     @property
-    def n_asked(self) -> int:
-        """Pages for which a host was asked."""
-        return sum(n for kind, n in self.visits.items() if kind in _ASKED)
+    def n_requested(self) -> int:
+        """The number of pages that took a request."""
+        return sum(n for kind, n in self.visits.items() if kind in _REQUESTED)
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"n_asked": self.n_asked}
+        return asdict(self) | {"n_requested": self.n_requested}
+
+
+def first_crawl(database: Database) -> dict[str, int]:
+    """Return the pages of the first crawl by kind of visit; nothing where it was not refreshed."""
+    counts = database.get(FIRST_CRAWL) or {}
+    if not isinstance(counts, dict) or not all(isinstance(n, int) and n >= 0 for n in counts.values()):
+        raise damaged(database.path, f"{FIRST_CRAWL} does not count visits")
+    return counts
 
 
 def epochs_of(database: Database, n_seeds: int, began: float | None) -> list[EpochStatus]:
-    """The first crawl and all epochs after it; nothing while there are none."""
+    """Return the first crawl and all epochs after it; nothing while there are none."""
     rows = database.epochs()
     if not rows:
         return []
-    first = {str(kind): int(n) for kind, n in (database.get(FIRST_CRAWL) or {}).items()}
-    found = [EpochStatus(0, began, None, n_seeds, 0, first, 0)]
+    result = [EpochStatus(0, began, None, n_seeds, 0, first_crawl(database), 0)]
     ends = [row.position for row in rows[1:]] + [None]
     for row, end in zip(rows, ends, strict=True):
         visits = named_visits(database.visit_counts(row.position, end))
         unsent_bytes = database.unsent_bytes(row.position, end)
-        found.append(EpochStatus(row.id, row.began, row.ended, row.n_seeds, row.n_due, visits, unsent_bytes))
-    return found
+        result.append(EpochStatus(row.id, row.began, row.ended, row.n_seeds, row.n_due, visits, unsent_bytes))
+    return result

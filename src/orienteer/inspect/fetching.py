@@ -1,4 +1,4 @@
-"""What a running crawl is fetching, as it stands among its figures (see live/under_way)."""
+"""The requests in flight of a running crawl, from its figures (see live/in_flight)."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from typing import Any
 
 from orienteer.wording import plain
 
-MAX_SHOWN = 10
+MAX_LISTED = 10
 MAX_CHARS = 300
 _NAMED = 3
 
 
 @dataclass(frozen=True)
 class Fetching:
-    """A URL that was asked for, and how long ago that was."""
+    """A requested URL, and how long ago the request began."""
 
     url: str
     for_s: float
 
 
 def fetching_of(figures: Mapping[str, Any]) -> tuple[Fetching, ...]:
-    """What was under way at the moment of the figures, the longest first; nothing in figures of older versions."""
+    """Return the requests in flight at the time of the figures, the longest first; none in figures of old versions."""
     return tuple(
         Fetching(plain(str(one["url"]), MAX_CHARS), float(one["for_s"]))
-        for one in (figures.get("fetching") or ())[:MAX_SHOWN]
+        for one in (figures.get("fetching") or ())[:MAX_LISTED]
     )
 
 
-def fetching_in_words(fetching: Sequence[Fetching], n_under_way: int) -> str:
-    """`https://a.example/, https://b.example/ and 14 more`; empty where nothing is under way."""
+def describe_fetching(fetching: Sequence[Fetching], n_in_flight: int) -> str:
+    """`https://a.example/, https://b.example/ and 14 more`; empty where nothing is in flight."""
     named = [plain(one.url, 100) for one in fetching[:_NAMED]]
-    n_more = n_under_way - len(named)
+    n_more = n_in_flight - len(named)
     return ", ".join(named) + (f" and {n_more:,} more" if named and n_more > 0 else "")

@@ -1,8 +1,8 @@
 """The pages that a crawl would fetch next, and why.
 
-The frontier is in no database. A running crawl writes its top into its folder now and then (`TopWriter`), for a bounded
-share of its time. Where that is not of the present moment, because the crawl was killed, all that happened is told to a
-Crawl once more (`retold_top`), which takes as long as to resume it.
+The frontier is not stored in the database. A running crawl writes its top into its folder now and then (`TopWriter`),
+for a bounded share of its time. Where that is out of date, because the crawl was killed, all events are replayed
+(`replayed_top`), which takes as long as to resume the crawl.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ import numpy as np
 from orienteer.errors import InputError
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.sources import sources_of
-from orienteer.inspect.surveyed import walk_of
+from orienteer.inspect.survey_progress import walk_of
+from orienteer.ledger.event_replay import EventReplay
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.ledger.retelling import Retelling
 from orienteer.settings import from_table
 from orienteer.store.folder_view import FolderView
 
 N_PAGES = 25
-_TOLERANCE = 0.01  # of ranks that only tell the strongest source from the others
+_TOLERANCE = 0.01  # of ranks, which only select the strongest source
 _SHARE = 0.01  # of the time may go into it
 _EVERY_S = 2.0
 
@@ -36,8 +36,8 @@ class WaitingPage:
     """A page of the frontier. `priority` is None for a page that no page links to: it comes after all others.
 
     It is None, too, for a page that a `walk` of the survey needs, which is counted from 1: it comes before all others.
-    `n_sources` fetched pages link to it; `strongest_source` passes on the most to it, by the rank in the web as it is
-    known. `depth` counts links from a seed. In a refresh a page may be due to be refreshed.
+    `n_sources` fetched pages link to it; `strongest_source` passes on the most mass to it, by the rank in the known
+    web. `depth` counts links from a seed. In a refresh a page may be due.
     """
 
     url: str
@@ -55,7 +55,7 @@ class WaitingPage:
 class FrontierTop:
     """The best pages in order, and how many wait in all. Politeness delays are ignored.
 
-    `position` is that of the next event; priorities are what the `policy` makes of pages.
+    `position` is that of the next event; priorities are those of the `policy`.
     """
 
     epoch: int
@@ -69,7 +69,7 @@ class FrontierTop:
 
     @classmethod
     def of_dict(cls, values: Any) -> FrontierTop | None:
-        """None for what somebody else wrote, or another version."""
+        """Parse a stored top; None if it is invalid, or of another version."""
         try:
             pages = tuple(from_table(WaitingPage, page, "frontier") for page in values["pages"])
             numbers = [int(values[name]) for name in ("epoch", "position", "n_frontier")]
@@ -78,9 +78,9 @@ class FrontierTop:
             return None
 
 
-def top_of(told: Retelling, n_pages: int = N_PAGES) -> FrontierTop:
-    """The best pages of a crawl. Reads all links, some twenty times."""
-    crawl, epoch = told.crawl, told.epoch
+def top_of(replayed: EventReplay, n_pages: int = N_PAGES) -> FrontierTop:
+    """Return the best pages of a crawl. Reads all links, some twenty times."""
+    crawl, epoch = replayed.crawl, replayed.epoch
     best = crawl.frontier.best_first(n_pages)
     ids = np.array([page for page, _ in best], np.int64)
     trust = crawl.trusted.vector(crawl.web.n_pages)
@@ -89,20 +89,20 @@ def top_of(told: Retelling, n_pages: int = N_PAGES) -> FrontierTop:
     seeds = set(crawl.trusted.pages.tolist())
     is_due = np.isin(ids, [] if epoch is None else epoch.due)
     return FrontierTop(
-        epoch=told.number,
-        position=told.position,
-        policy=told.plan.crawl.policy,
+        epoch=replayed.epoch_number,
+        position=replayed.position,
+        policy=replayed.plan.crawl.policy,
         n_frontier=len(crawl.frontier),
         pages=tuple(
             WaitingPage(
-                url=told.url(page),
-                host=told.seen.host_name(told.host(page)),
+                url=replayed.url(page),
+                host=replayed.seen.host_name(replayed.host(page)),
                 priority=priority if math.isfinite(priority) and walk_of(priority) is None else None,
-                depth=told.depth(page),
+                depth=replayed.depth(page),
                 is_seed=page in seeds,
                 is_due=bool(is_due[k]),
                 n_sources=int(sources.counts[k]),
-                strongest_source=told.url(int(sources.strongest[k])) if sources.counts[k] else None,
+                strongest_source=replayed.url(int(sources.strongest[k])) if sources.counts[k] else None,
                 walk=walk_of(priority),
             )
             for k, (page, priority) in enumerate(best)
@@ -111,7 +111,7 @@ def top_of(told: Retelling, n_pages: int = N_PAGES) -> FrontierTop:
 
 
 class TopWriter:
-    """Writes the top of a running crawl's frontier into its folder, rarely enough that it costs next to nothing."""
+    """Writes the top of a running crawl's frontier into its folder, for at most `_SHARE` of the time."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -119,7 +119,7 @@ class TopWriter:
         self._written: int | None = None  # the position of the last one
 
     def write_if_due(self, now: float, at_once: bool = False) -> None:
-        """`now` is that of a clock that never goes back."""
+        """Write the top if it is due; `now` is the time of a monotonic clock."""
         if (now < self._next and not at_once) or self._written == self._ledger.position:
             return
         started = time.perf_counter()
@@ -129,13 +129,13 @@ class TopWriter:
 
 
 def written_top(path: Path) -> FrontierTop | None:
-    """The top of the frontier of the crawl in this folder, as it was written last; None where it was not."""
+    """Read the top of the frontier of the crawl in this folder; None where none was written."""
     with FolderView.open(path) as folder:
         return FrontierTop.of_dict(folder.read_frontier())
 
 
-def retold_top(path: Path) -> FrontierTop:
-    """The same from all that has happened: as slow as to resume the crawl, and as much memory."""
+def replayed_top(path: Path) -> FrontierTop:
+    """Compute the top by replaying all events; it takes the time and memory of resuming the crawl."""
     with FolderView.open(path) as folder:
         plan = CrawlPlan.of_folder(folder)
-        return top_of(Retelling(folder, plan))
+        return top_of(EventReplay(folder, plan))

@@ -1,7 +1,7 @@
-"""The local domain of a crawl, as an estimate of its global rank needs it: its pages, and all their links.
+"""The local domain of a crawl for an estimate of its global rank: its pages, and all their links.
 
-Local are the pages that the crawl has fetched. A redirect is another name of the page that it leads to, and links to it
-count for that page; links to URLs where there is no page do not count. All other links do, inside the scope or outside.
+The local pages are those that the crawl has fetched. A redirect is another name of its target, and links to it count
+for that page; links to URLs without a page do not count. All other links do, inside the scope or outside.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ _NO_PAGE = -1
 class LocalWeb(NamedTuple):
     """Pages by new ids: the local ones first, in the order they were fetched, then those they link to.
 
-    `pages` are the ids that all of them have in the crawl. The k-th local page links to
-    `links[offsets[k] : offsets[k + 1]]`. `others` are other names of local pages, by their ids in the crawl; `named`
-    are those pages.
+    `pages` are their ids in the crawl. The k-th local page links to `links[offsets[k] : offsets[k + 1]]`. `others` are
+    other names of local pages, by their ids in the crawl; `named` are those pages.
     """
 
     n_local: int
@@ -37,7 +36,7 @@ class LocalWeb(NamedTuple):
 
 
 def local_web(database: Database) -> LocalWeb:
-    """The local domain of the crawl in this database."""
+    """Return the local domain of the crawl in this database."""
     names = page_names(database)
     local: list[int] = []
     rows: list[NDArray[np.int64]] = []
@@ -53,14 +52,14 @@ def local_web(database: Database) -> LocalWeb:
 
 
 def local_pages(database: Database) -> NDArray[np.int64]:
-    """The ids of the local pages, in the order they were fetched."""
+    """Return the ids of the local pages, in the order they were fetched."""
     names = page_names(database)
     fetched = (page for page, state, _ in database.all_states() if state == PageState.FETCHED)
     return np.array([page for page in fetched if names[page] == page], np.int64)
 
 
 def page_names(database: Database) -> NDArray[np.int64]:
-    """For each URL the page that it is a name of; -1 where it is known to be none."""
+    """Return for each URL the page that it is a name of; -1 where there is none."""
     n_urls = database.n_urls()
     names = np.arange(n_urls)
     for page, state, redirect_to in database.all_states():
@@ -73,18 +72,18 @@ def page_names(database: Database) -> NDArray[np.int64]:
     names = np.append(names, _NO_PAGE)  # so that the name of no page is no page
     for _ in range(int(n_urls).bit_length()):
         names = names[names]
-    # What still is not its own name goes round in circles.
+    # Whatever is not its own name by now is in a redirect loop.
     names[names[names] != names] = _NO_PAGE
     return np.asarray(names[:-1])
 
 
 def _renumbered(local: NDArray[np.int64], rows: list[NDArray[np.int64]], names: NDArray[np.int64]) -> LocalWeb:
     targets = np.concatenate(rows)
-    is_local = np.zeros(len(names) + 1, np.bool_)  # the last one for what is no page
+    is_local = np.zeros(len(names) + 1, np.bool_)  # the last one for _NO_PAGE
     is_local[local] = True
-    around = targets[~is_local[targets]]
-    _, first = np.unique(around, return_index=True)
-    pages = np.concatenate([local, around[np.sort(first)]])  # as they are met
+    neighbors = targets[~is_local[targets]]
+    _, first = np.unique(neighbors, return_index=True)
+    pages = np.concatenate([local, neighbors[np.sort(first)]])  # in order of their first links
     new_ids = np.zeros(len(names), np.uint32)
     new_ids[pages] = np.arange(len(pages))
     offsets = np.concatenate(([0], np.cumsum([len(row) for row in rows])))
@@ -93,6 +92,6 @@ def _renumbered(local: NDArray[np.int64], rows: list[NDArray[np.int64]], names: 
 
 
 def url_batches(database: Database, pages: NDArray[np.int64], n_urls: int = 50_000) -> Iterator[list[str]]:
-    """The URLs of these pages, in order, many at a time."""
+    """Yield the URLs of these pages, in order, in batches."""
     for start in range(0, len(pages), n_urls):
         yield database.urls(pages[start : start + n_urls].tolist())

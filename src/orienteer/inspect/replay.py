@@ -1,14 +1,14 @@
-"""A crawl over again on what it has stored, with another policy or another goal, and no network.
+"""Replay a crawl on its archive, with another policy or another goal, without the network.
 
-The archive answers instead of the web: with the page, with a redirect, with "there is no page". What it has no answer
-for is missing: it was blocked in the crawl, or never fetched. Such pages are passed over, and count as not fetched, so
-what is proved is as true as it would have been then. In the certificate, those that the crawl left waiting count to the
-frontier, and those that it could not fetch are blocked, as in the certificate of the crawl.
+Responses come from the archive instead of the web: a page, a redirect, or "there is no page". A page without an
+archived response is missing: it was blocked in the crawl, or never fetched. The replay skips such pages and counts them
+as not fetched, so its certificate is valid. In that, pages that the crawl left waiting count to the frontier, and those
+that it could not fetch are blocked, as in the certificate of the crawl.
 
-Of a crawl folder the database answers: it knows what every answer was taken for, which links were followed, and how
-relevant pages are to the topic, if the crawl has one. So with one worker and the same policy the replay fetches the
-same pages in the same order, with the ids they had in the crawl.
-Pages that sitemaps named are known from the beginning. Of other archives the WARC files are read.
+For a crawl folder the responses come from the database: it has their outcomes, the links that were followed, and the
+relevance of pages to the topic, if the crawl has one. So with one worker and the same policy the replay fetches the
+same pages in the same order, with the ids they had in the crawl. Pages from sitemaps are known from the beginning. For
+other archives the WARC files are read.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.crawl.crawl import Crawl
-from orienteer.crawl.goal import Goal
+from orienteer.crawl.goal import Ending, Goal
 from orienteer.errors import InputError
-from orienteer.graph.formats.warc import Answer, ArchivedWeb, read_archives
+from orienteer.graph.formats.warc import ArchivedState, ArchivedWeb, read_archives
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.proved import Certificate
-from orienteer.graph.survey.crawl_survey import SurveyStart
+from orienteer.graph.survey.crawl_survey import SurveyStart, survey_seed
 from orienteer.graph.survey.measured import Measured
 from orienteer.graph.url_table import UrlTable
-from orienteer.ledger.kept_policy import spec_of_crawl
 from orienteer.ledger.plan import CrawlPlan, CrawlSettings, canonical_seeds
+from orienteer.ledger.stored_policy import spec_of_crawl
 from orienteer.ledger.topic_reading import about_page
 from orienteer.pages.states import PageState
 from orienteer.pages.stop_reason import StopReason
@@ -54,8 +54,8 @@ About = Callable[[int], AboutPage | None]
 
 @dataclass(frozen=True)
 class Replay:
-    """What a replay came to. `n_missing` pages were asked for that the archive does not have; `n_blocked` of these were
-    blocked in the crawl, the others it had never fetched."""
+    """The result of a replay. `n_missing` pages were requested that the archive does not have; `n_blocked` of these
+    were blocked in the crawl, the others it had never fetched."""
 
     policy: str
     urls: UrlTable
@@ -63,9 +63,13 @@ class Replay:
     n_missing: int
     n_blocked: int
     stopped_because: StopReason
-    goal_reached: bool
+    ending: Ending
     certificate: Certificate
     measured: Measured | None = None
+
+    @property
+    def goal_reached(self) -> bool:
+        return self.ending.goal_reached
 
 
 def replay(
@@ -84,9 +88,9 @@ def replay(
     """Crawl the archive of a crawl folder, or a WARC or WACZ file or a folder of them.
 
     With a `confidence` the coverage is measured, too, by random walks whose random numbers begin at `rng`, and the
-    replay stops by what comes first. A walk that comes to a page that is missing counts as if it never came back.
+    replay stops by what comes first. A walk that reaches a missing page counts as if it never returned.
 
-    A crawl folder knows its seeds, policy and scope; for other archives the seeds must be named, and all is in scope.
+    A crawl folder has its seeds, policy and scope; for other archives the seeds must be given, and all is in scope.
     """
     path = Path(source)
     goal = Goal(until, budget, by_certificate, of_reachable, confidence=confidence)
@@ -95,20 +99,20 @@ def replay(
     spec = PolicySpec.parse(policy or settings.policy)
     with ExitStack() as stack:
         about: About = _nothing
-        knowing, blocked_then = spec, _NO_PAGES
+        trained_spec, blocked_pages = spec, _NO_PAGES
         if text is None:
-            web, named = read_archives(warc_files(path), settings.seeds, progress), _NO_PAGES
+            web, discovered_pages = read_archives(warc_files(path), settings.seeds, progress), _NO_PAGES
         else:
-            survey = stack.enter_context(DatabaseView(path / "crawl.db"))
-            web, named, relevance, blocked_then = _stored_web(survey, progress)
+            database = stack.enter_context(DatabaseView(path / "crawl.db"))
+            web, discovered_pages, relevance, blocked_pages = _stored_web(database, progress)
             if settings.topic:
                 if spec.name == PolicySpec.parse(settings.policy).name:
-                    knowing = spec_of_crawl(path, spec)
-                knowing.expect_training()
-                about = partial(_kept_about, survey, relevance)
-        crawl = _crawled(web, named, settings, knowing, goal, about, blocked_then, rng, progress)
+                    trained_spec = spec_of_crawl(path, spec)
+                trained_spec.expect_training()
+                about = partial(_stored_about, database, relevance)
+        crawl = _crawled(web, discovered_pages, settings, trained_spec, goal, about, blocked_pages, rng, progress)
     missing = np.array(crawl.blocked_pages, np.uint32)
-    blocked = np.intersect1d(missing, blocked_then)
+    blocked = np.intersect1d(missing, blocked_pages)
     why = crawl.stopped_because or StopReason.FRONTIER_EMPTY
     assert web.graph.urls is not None
     proved = crawl.certificate()
@@ -119,7 +123,7 @@ def replay(
         n_missing=len(missing),
         n_blocked=len(blocked),
         stopped_because=why,
-        goal_reached=goal.is_reached(why, crawl.n_asked),
+        ending=goal.ending(why),
         certificate=proved,
         measured=None if crawl.survey is None else crawl.survey.measured(proved),
     )
@@ -127,37 +131,37 @@ def replay(
 
 def _crawled(
     web: ArchivedWeb,
-    named: NDArray[np.uint32],
+    discovered_pages: NDArray[np.uint32],
     settings: CrawlSettings,
     spec: PolicySpec,
     goal: Goal,
     about: About,
-    blocked_then: NDArray[np.uint32],
+    blocked_pages: NDArray[np.uint32],
     rng: int,
     progress: Progress,
 ) -> Crawl:
-    """The crawl; what the archive does not have is blocked in it. `named` are pages known without a link."""
-    out_of_reach = set(blocked_then.tolist())
+    """Run the crawl; pages that the archive does not have are blocked. `discovered_pages` are known without a link."""
+    unreachable = set(blocked_pages.tolist())
     graph, hosts = web.graph, web.graph.hosts
     assert hosts is not None
     n_seeds = len(settings.seeds)
     trusted = TrustedPages(np.arange(n_seeds, dtype=np.uint32), settings.seed_trust())
     crawl = Crawl(spec.make(settings.damping), trusted, goal, hosts=hosts[:n_seeds])
-    if len(named):
-        crawl.discover(named, hosts[named])
+    if len(discovered_pages):
+        crawl.discover(discovered_pages, hosts[discovered_pages])
     if goal.until is not None and goal.confidence is not None:
-        seed = np.random.default_rng(rng).bytes(16).hex()
+        seed = survey_seed(np.random.default_rng(rng).bytes(16))
         crawl.begin_survey(SurveyStart(goal.until, goal.confidence, seed, of_reachable=goal.of_reachable))
     while (page := crawl.next()) is not None:
-        links, answer = graph.links(page), Answer(int(web.answers[page]))
+        links, response = graph.links(page), ArchivedState(int(web.states[page]))
         n_unknown = int(web.n_unknown[page])
-        if answer is Answer.NONE:
-            crawl.blocked(page, is_redirect=n_unknown != 0, is_missing=page not in out_of_reach)
-        elif answer is Answer.NO_PAGE:
+        if response is ArchivedState.NONE:
+            crawl.blocked(page, is_redirect=n_unknown != 0, is_missing=page not in unreachable)
+        elif response is ArchivedState.NO_PAGE:
             crawl.skipped(page, n_unknown=n_unknown)
-        elif answer is Answer.REDIRECT and len(links) == 0:
+        elif response is ArchivedState.REDIRECT and len(links) == 0:
             crawl.blocked(page, is_redirect=True)
-        elif answer is Answer.REDIRECT:
+        elif response is ArchivedState.REDIRECT:
             crawl.redirected(page, int(links[0]), host=int(hosts[links[0]]))
         else:
             crawl.fetched(page, links, hosts=hosts[links], about=about(page), n_unknown=n_unknown)
@@ -167,61 +171,63 @@ def _crawled(
 
 
 def _nothing(page: int) -> AboutPage | None:
-    """What an archive that is no crawl folder says of the topic."""
+    """Return None: an archive that is no crawl folder has no topic."""
     return None
 
 
-def _kept_about(survey: DatabaseView, relevance: NDArray[np.float64], page: int) -> AboutPage | None:
-    return None if np.isnan(relevance[page]) else about_page(survey, page, float(relevance[page]))
+def _stored_about(database: DatabaseView, relevance: NDArray[np.float64], page: int) -> AboutPage | None:
+    return None if np.isnan(relevance[page]) else about_page(database, page, float(relevance[page]))
 
 
 def _stored_web(
-    survey: DatabaseView, progress: Progress
+    database: DatabaseView, progress: Progress
 ) -> tuple[ArchivedWeb, NDArray[np.uint32], NDArray[np.float64], NDArray[np.uint32]]:
-    """What the database of a crawl folder knows, the pages that sitemaps named, the relevance of all, or NaN, and the
-    pages that are blocked."""
-    hosts = seen_urls(survey, progress).hosts
-    urls = UrlTable.of(url for block in survey.url_blocks() for url in block.split(b"\n"))
-    answers = np.zeros(len(urls), np.uint8)
+    """Return the web in the database of a crawl folder, the pages from sitemaps, the relevance of all pages (or NaN),
+    and the blocked pages."""
+    hosts = seen_urls(database, progress).hosts
+    urls = UrlTable.of(url for block in database.url_blocks() for url in block.split(b"\n"))
+    states = np.zeros(len(urls), np.uint8)
     n_unknown = np.zeros(len(urls), np.int32)
     relevance = np.full(len(urls), np.nan)
     done: list[DonePages] = []
-    named = [_NO_PAGES]
-    for events in survey.pages_after():
+    discovered_pages = [_NO_PAGES]
+    for events in database.pages_after():
         if int(events.pages.max(initial=0)) >= len(urls):
-            raise damaged(survey.path, f"page {events.pages.max()} has no URL")
+            raise damaged(database.path, f"page {events.pages.max()} has no URL")
         if isinstance(events, DonePages):
-            answers[events.pages] = _answers(events)
+            states[events.pages] = _archived_states(events)
             n_unknown[events.pages] = events.n_unknown
             relevance[events.pages] = events.relevance
             done.append(events)
         else:
-            named.append(events.pages)
+            discovered_pages.append(events.pages)
     sources = [np.repeat(events.pages, np.diff(events.link_offsets)) for events in done]
     targets = [events.links for events in done]
     graph = LinkGraph.from_links(
         len(urls), np.concatenate([_NO_PAGES, *sources]), np.concatenate([_NO_PAGES, *targets]), hosts, urls
     )
     blocked = [events.pages[events.states == PageState.BLOCKED] for events in done]
-    web = ArchivedWeb(graph, answers, n_unknown)
-    return web, np.concatenate(named), relevance, np.concatenate([_NO_PAGES, *blocked])
+    web = ArchivedWeb(graph, states, n_unknown)
+    return web, np.concatenate(discovered_pages), relevance, np.concatenate([_NO_PAGES, *blocked])
 
 
-def _answers(events: DonePages) -> NDArray[np.uint8]:
-    fetched = np.where(events.redirects >= 0, Answer.REDIRECT, Answer.PAGE)
+def _archived_states(events: DonePages) -> NDArray[np.uint8]:
+    fetched = np.where(events.redirects >= 0, ArchivedState.REDIRECT, ArchivedState.PAGE)
     kinds = [events.states == PageState.FETCHED, np.isin(events.states, (PageState.FAILED, PageState.SKIPPED))]
-    return np.select(kinds, [fetched, np.full_like(fetched, Answer.NO_PAGE)], Answer.NONE).astype(np.uint8)
+    return np.select(kinds, [fetched, np.full_like(fetched, ArchivedState.NO_PAGE)], ArchivedState.NONE).astype(
+        np.uint8
+    )
 
 
 def _settings_of(path: Path, text: str, seeds: Sequence[str]) -> CrawlSettings:
-    """Of a crawl folder."""
+    """Return the settings of a crawl folder."""
     if seeds:
-        raise InputError(f"{path} knows its seeds; they cannot be named for its replay")
+        raise InputError(f"{path} has its own seeds; give none for its replay")
     return CrawlPlan.parse(text, str(path / "crawl.toml")).crawl
 
 
 def _settings_from(path: Path, seeds: Sequence[str]) -> CrawlSettings:
-    """For an archive that is not of a crawl folder."""
+    """Return settings for an archive that is not of a crawl folder."""
     if not seeds:
         raise InputError(f"{path} is not a crawl folder; name the pages to start from (seeds)")
     return CrawlSettings(canonical_seeds(seeds))

@@ -1,4 +1,4 @@
-"""The web that a crawl folder knows: its link graph, and which of the pages are done."""
+"""The known web of a crawl folder: its link graph, and which of the pages are done."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from orienteer.store.history import DonePages
 class CrawlWeb(NamedTuple):
     """The known pages inside the scope of a crawl, in order of discovery, and their links.
 
-    `pages` are the ids that the graph's pages have in the crawl, in increasing order. A page `is_done` when it was
-    fetched, failed or blocked; it `is_duplicate` when it was found to repeat another page, exactly or nearly. A
-    redirect is a page with one link. Pages that are not done have no links here.
+    `pages` are the ids of the graph's pages in the crawl, in increasing order. A page `is_done` when it was fetched,
+    failed or blocked; it `is_duplicate` when it repeats another page, exactly or nearly. A redirect is a page with one
+    link. Pages that are not done have no links here.
     """
 
     graph: LinkGraph
@@ -35,7 +35,7 @@ class CrawlWeb(NamedTuple):
 
     @classmethod
     def of_graph(cls, graph: LinkGraph) -> CrawlWeb:
-        """A graph from elsewhere: all its pages count as done, and as no duplicates."""
+        """Wrap any other graph: all its pages count as done, and as no duplicates."""
         n_pages = graph.n_pages
         return cls(graph, np.arange(n_pages), np.ones(n_pages, np.bool_), np.zeros(n_pages, np.bool_))
 
@@ -45,7 +45,7 @@ def is_crawl_folder(path: Path) -> bool:
 
 
 def web_at(path: Path, format: str | None = None, progress: Progress = silent) -> CrawlWeb:
-    """The web of a crawl folder, or of a graph in any other file or folder."""
+    """Load the web of a crawl folder, or a graph from any other file or folder."""
     if format is None and is_crawl_folder(path):
         with DatabaseView(path / "crawl.db") as database:
             return web_of_crawl(database, progress)
@@ -53,16 +53,16 @@ def web_at(path: Path, format: str | None = None, progress: Progress = silent) -
 
 
 def graph_of_crawl(path: Path) -> LinkGraph:
-    """The graph that the crawl in this folder knows; another process may go on crawling meanwhile."""
+    """Load the known graph of the crawl in this folder; another process may be crawling."""
     with DatabaseView(path / "crawl.db") as database:
         return web_of_crawl(database).graph
 
 
 def web_of_crawl(database: Database, progress: Progress = silent) -> CrawlWeb:
-    """What an open database knows."""
+    """Load the known web from an open database."""
     urls = _urls_of(database, progress)
     web = GrowingGraph()
-    web.know(len(urls))
+    web.grow_to(len(urls))
     is_inside, is_done, is_duplicate = np.zeros((3, len(urls)), np.bool_)
     for events in database.pages_after():
         _expect_urls(database, events.pages, len(urls))
@@ -91,7 +91,7 @@ def _urls_of(database: Database, progress: Progress) -> GrowingUrlTable:
         n_urls += len(lines)
         progress("reading the URLs", n_urls, database.n_urls())
     if len(urls) < n_urls:
-        raise damaged(database.path, "a URL stands in it twice")
+        raise damaged(database.path, "it has a URL twice")
     return urls
 
 

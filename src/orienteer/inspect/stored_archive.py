@@ -11,43 +11,43 @@ from orienteer.wording import counted, plain
 
 @dataclass(frozen=True)
 class StoredArchive:
-    """`n_files` has the archive; `n_stored` of them are stored elsewhere, and `n_dropped` of these no longer here.
+    """The archive has `n_files`; `n_stored` of them are in object storage, and `n_dropped` of these no longer here.
 
-    `n_waiting` are to be uploaded; `trouble` is what went wrong with that last, in one line. `places` are the object
+    `n_waiting` are to be uploaded; `problem` is the last error of that, in one line. `locations` are the object
     stores, that of the settings first.
     """
 
-    places: tuple[str, ...]
+    locations: tuple[str, ...]
     n_files: int
     n_stored: int
     n_dropped: int
     n_waiting: int
-    trouble: str
+    problem: str
 
     @classmethod
     def of(cls, archive: Archive, settings: StoreSettings) -> StoredArchive | None:
-        """None where nothing is stored elsewhere, or is to be."""
+        """Count the files of an archive; None without object storage."""
         stored = archive.stored
         named = [] if settings.archive_to is None else [settings.archive_to.rstrip("/")]
         if not named and not stored.files:
             return None
         return cls(
-            places=tuple(dict.fromkeys([*named, *(file.place.url for file in stored.files.values())])),
+            locations=tuple(dict.fromkeys([*named, *(file.location.url for file in stored.files.values())])),
             n_files=len(archive.numbers()),
             n_stored=len(stored.files),
             n_dropped=sum(not archive.path(number).exists() for number in stored.files),
             n_waiting=len(archive.complete_files()) if named else 0,
-            trouble=stored.trouble,
+            problem=stored.problem,
         )
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         """`7 files, 5 in s3://bucket/prefix, 1 waits to be uploaded`."""
-        places = " and ".join(plain(place, 200) for place in self.places)
+        locations = " and ".join(plain(location, 200) for location in self.locations)
         here = f", {self.n_dropped:,} of them no longer here" if self.n_dropped else ""
         waiting = counted(self.n_waiting, "waits to be uploaded", "wait to be uploaded")
-        parts = [
-            f"{counted(self.n_files, 'file')}, {self.n_stored:,} in {places}{here}",
+        clauses = [
+            f"{counted(self.n_files, 'file')}, {self.n_stored:,} in {locations}{here}",
             waiting if self.n_waiting else "",
-            f"last error: {plain(self.trouble, 300)}" if self.trouble else "",
+            f"last error: {plain(self.problem, 300)}" if self.problem else "",
         ]
-        return "; ".join(part for part in parts if part)
+        return "; ".join(part for part in clauses if part)

@@ -1,6 +1,6 @@
-"""What differs between two texts: the lines that were added and removed, and the words in those that were changed.
+"""The difference of two texts: the lines that were added and removed, and the words in changed ones.
 
-Texts of strangers may be made to keep us busy: lines are compared up to a number of them, words in short lines only.
+Untrusted texts may be made to take very long: lines are compared up to a limit, words in short lines only.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ MAX_LINE_CHARS = 2_000
 _CONTEXT = 2
 _MAX_WORDS = 200
 _MAX_PAIRS = 150  # of lines that are compared word by word
-_NEAR = 4  # a line takes the place of one of the next few
-_ALIKE = 0.6  # lines that have less in common are told as two
+_NEAR = 4  # a removed line is compared with so many added ones
+_ALIKE = 0.6  # lines that have less in common count as removed and added
 
 Piece = tuple[str, bool]
 
 
 @dataclass(frozen=True)
-class Line:
-    """`kind` is "same", "added", "removed", or "skipped": so many lines that are the same are left out.
+class DiffLine:
+    """`kind` is "same", "added", "removed", or "skipped": `n_skipped` equal lines are left out.
 
-    `pieces` are its words, and whether each is one that differs.
+    `pieces` are its words, and whether each differs.
     """
 
     kind: str
@@ -38,16 +38,17 @@ class Line:
 
 @dataclass(frozen=True)
 class TextChanges:
-    """`is_whole` says whether all lines were compared."""
+    """The lines of a difference; `is_complete` is whether all lines were compared."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[DiffLine, ...]
     n_added: int
     n_removed: int
-    is_whole: bool
+    is_complete: bool
 
 
 def text_changes(before: str, after: str) -> TextChanges:
-    """
+    """Compare two texts by lines.
+
     >>> changes = text_changes("a\\nb\\nc", "a\\nc\\nd")
     >>> [(line.kind, line.text) for line in changes.lines]
     [('same', 'a'), ('removed', 'b'), ('same', 'c'), ('added', 'd')]
@@ -57,14 +58,14 @@ def text_changes(before: str, after: str) -> TextChanges:
     n_tail = _n_same(zip(reversed(old[n_head:]), reversed(new[n_head:]), strict=False))
     head, tail = old[:n_head], old[len(old) - n_tail :]
     left, right = old[n_head : len(old) - n_tail], new[n_head : len(new) - n_tail]
-    is_whole = max(len(left), len(right)) <= MAX_LINES
+    is_complete = max(len(left), len(right)) <= MAX_LINES
     lines = _plain("same", head)
-    lines += _compared(left[:MAX_LINES], right[:MAX_LINES])
-    if is_whole:
+    lines += _compare(left[:MAX_LINES], right[:MAX_LINES])
+    if is_complete:
         lines += _plain("same", tail)
     n_added = sum(line.kind == "added" for line in lines)
     n_removed = sum(line.kind == "removed" for line in lines)
-    return TextChanges(tuple(_shortened(lines)), n_added, n_removed, is_whole)
+    return TextChanges(tuple(_shortened(lines)), n_added, n_removed, is_complete)
 
 
 def _lines(text: str) -> list[str]:
@@ -80,7 +81,7 @@ def _n_same(pairs: Iterator[tuple[str, str]]) -> int:
     return n_same
 
 
-def _compared(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
+def _compare(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
     n_left = _MAX_PAIRS
     for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=True).get_opcodes():
         if kind == "equal":
@@ -92,12 +93,12 @@ def _compared(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
         yield from added
 
 
-def _plain(kind: str, lines: Sequence[str]) -> list[Line]:
-    return [Line(kind, ((text, False),)) for text in lines]
+def _plain(kind: str, lines: Sequence[str]) -> list[DiffLine]:
+    return [DiffLine(kind, ((text, False),)) for text in lines]
 
 
-def _mark_words(removed: list[Line], added: list[Line], n_most: int) -> int:
-    """Mark the words that differ in lines that took the place of others; how many pairs were looked at."""
+def _mark_words(removed: list[DiffLine], added: list[DiffLine], n_most: int) -> int:
+    """Mark the words that differ in replaced lines; return how many pairs were compared."""
     n_pairs, start = 0, 0
     for number, line in enumerate(removed):
         for other in range(start, min(start + _NEAR, len(added))):
@@ -106,14 +107,14 @@ def _mark_words(removed: list[Line], added: list[Line], n_most: int) -> int:
             n_pairs += 1
             pieces = _by_words(line.text, added[other].text)
             if pieces is not None:
-                removed[number], added[other] = Line("removed", pieces[0]), Line("added", pieces[1])
+                removed[number], added[other] = DiffLine("removed", pieces[0]), DiffLine("added", pieces[1])
                 start = other + 1
                 break
     return n_pairs
 
 
 def _by_words(old: str, new: str) -> tuple[tuple[Piece, ...], tuple[Piece, ...]] | None:
-    """Two lines in words, and which of them differ; None where the lines have little in common."""
+    """Return two lines in words, with which of them differ; None where the lines have little in common."""
     one, other = _words(old), _words(new)
     matcher = SequenceMatcher(None, one, other, autojunk=False)
     if max(len(one), len(other)) > _MAX_WORDS or matcher.quick_ratio() < _ALIKE or matcher.ratio() < _ALIKE:
@@ -129,21 +130,21 @@ def _by_words(old: str, new: str) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]
 
 
 def _words(line: str) -> list[str]:
-    return [part for word in line.split(" ") for part in (word, " ")][:-1]
+    return [word for token in line.split(" ") for word in (token, " ")][:-1]
 
 
-def _shortened(lines: list[Line]) -> Iterator[Line]:
-    """With some lines around each change, and how many were left out between them."""
+def _shortened(lines: list[DiffLine]) -> Iterator[DiffLine]:
+    """Yield each change with `_CONTEXT` lines before and after, and skipped lines as one."""
     changed = [number for number, line in enumerate(lines) if line.kind != "same"]
-    shown = {near for number in changed for near in range(number - _CONTEXT, number + _CONTEXT + 1)}
+    visible = {near for number in changed for near in range(number - _CONTEXT, number + _CONTEXT + 1)}
     n_skipped = 0
     for number, line in enumerate(lines):
-        if number in shown:
+        if number in visible:
             if n_skipped:
-                yield Line("skipped", (), n_skipped)
+                yield DiffLine("skipped", (), n_skipped)
             yield line
             n_skipped = 0
         else:
             n_skipped += 1
     if n_skipped:
-        yield Line("skipped", (), n_skipped)
+        yield DiffLine("skipped", (), n_skipped)

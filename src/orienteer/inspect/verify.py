@@ -1,11 +1,13 @@
-"""Whether what a crawl folder claims follows from what it holds: its certificate, and the survey of its coverage.
+"""Verify the claims of a crawl folder against its contents: the certificate and the survey of its coverage.
 
-All that has happened is told to a new Crawl, without the checkpoint. Its survey begins the walks that the folder has
-noted, each at its moment; there they are drawn once more, by the seed, from the mass that lies outside at that moment.
-So are what they are held to, and the stake. What they find follows from the pages. A walk that was left out, or added,
-or begun elsewhere, is noticed, and so is a page whose links are not those of then, if that matters to a claim.
+The bounds are computed again from the rows of crawl.db, and the rows are compared with the archive (`archive_check`).
 
-Whether the folder tells the truth about the web is another matter: nobody can tell that without asking the web.
+All events are replayed into a new Crawl, without the checkpoint. Its survey begins each stored round of walks at its
+position. There the walks are drawn again from the seed and the unproved mass of that moment, and the thresholds of the
+round are computed again. The results of walks follow from the pages. So an omitted, added or moved walk is detected,
+and so is a page whose links were changed later, if a claim depends on it.
+
+Whether the folder agrees with the web cannot be verified without requests to the web.
 """
 
 from __future__ import annotations
@@ -21,17 +23,17 @@ from numpy.typing import NDArray
 from orienteer.crawl.crawl import Crawl
 from orienteer.graph.page_hosts import PageHosts
 from orienteer.graph.proved import Certificate
-from orienteer.graph.push import Links
-from orienteer.graph.survey.crawl_survey import CrawlSurvey, Round, SurveyStart
-from orienteer.graph.survey.entries import Edge, drawn, random_level
+from orienteer.graph.push import LinkRows
+from orienteer.graph.survey.crawl_survey import CrawlSurvey, SurveyRound, SurveyStart
+from orienteer.graph.survey.entries import Edge, draw_entries, random_level
 from orienteer.graph.survey.measured import Measured
-from orienteer.graph.survey.pace import recent_walks
+from orienteer.inspect.archive_check import CheckedBounds, check_archive, checked_bounds, pages_without_record
 from orienteer.inspect.folder_status import FolderStatus, folder_status
 from orienteer.inspect.library_certificate import library_certificate
-from orienteer.inspect.status_in_words import interval
-from orienteer.inspect.surveyed import Surveyed
+from orienteer.inspect.status_text import interval, narrowed
+from orienteer.inspect.survey_progress import SurveyProgress
+from orienteer.ledger.event_replay import EventReplay
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.ledger.retelling import Retelling
 from orienteer.ledger.setup import CrawlSetup
 from orienteer.progress import Progress, silent
 from orienteer.store.database import Database
@@ -41,13 +43,13 @@ from orienteer.store.folder_view import FolderView
 from orienteer.store.history import DonePages, KnownPages
 from orienteer.wording import counted, plain
 
-_ROUNDING = 1e-6  # what sums may differ by on another machine
-_LEVEL_ROUNDING = 1e-9  # the same for the place where a walk enters, in shares of the mass
-_FEW = 5  # problems of a kind that are told one by one
+_ROUNDING = 1e-6  # sums may differ by this much on another machine
+_LEVEL_ROUNDING = 1e-9  # the same for the page where a walk enters, in shares of the mass
+_MAX_LISTED = 5  # problems of a kind that are listed one by one
 
 
 class Moment(NamedTuple):
-    """A moment of a crawl: the position of the next event, and how many rounds of walks had begun."""
+    """A moment of a crawl: the position of the next event, and the number of rounds of walks that had begun."""
 
     position: int
     n_rounds: int
@@ -55,16 +57,20 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True)
 class Verification:
-    """What follows from the pages of a folder, and where that is not what the folder says (`problems`).
+    """The result of a verification: bounds computed from the pages of a folder, and wrong claims (`problems`).
 
-    `is_claimed` is False where the folder has no figures of its present state, since the last run was killed. `status`
-    is what the folder says.
+    `certificate` covers all epochs; `checked` is what the archive supports of it. `n_pages_read` records were read,
+    none with `quick`. `is_claimed` is False if the folder has no figures of its present state, because the last run
+    was killed. `status` has the claims of the folder.
     """
 
     folder: Path
     problems: tuple[str, ...]
+    notes: tuple[str, ...]
     certificate: Certificate
-    walked: Surveyed | None
+    checked: CheckedBounds
+    n_pages_read: int
+    survey: SurveyProgress | None
     n_rounds: int
     is_claimed: bool
     status: FolderStatus
@@ -77,68 +83,97 @@ class Verification:
         return {
             "folder": str(self.folder),
             "holds": self.holds,
+            "text": str(self),
             "problems": list(self.problems),
+            "notes": list(self.notes),
+            "n_pages_read": self.n_pages_read,
             "is_claimed": self.is_claimed,
+            "checked": asdict(self.checked),
             "certificate": self.certificate.as_dict(),
-            "survey": None if self.walked is None else asdict(self.walked),
+            "survey": None if self.survey is None else asdict(self.survey),
         }
 
     def __str__(self) -> str:
-        """In one line what holds."""
-        found = f"proved: {interval(self.certificate)}"
-        if self.walked is not None and self.walked.measured is not None:
-            found += f"; {self.walked.in_words()}"
-        what = "the certificate" if self.walked is None else "the certificate and the survey"
-        verb = "is" if self.walked is None else "are"
+        """Return what was verified, in one line."""
+        plan, proved = self.status.plan, self.checked.describe(self.certificate)
+        for clause in narrowed(plan.scope.kind, plan.scope.allow, plan.scope.deny, plan.crawl.damping):
+            proved += f"; {clause}"
+        if self.survey is not None and self.survey.measured is not None:
+            proved += f"; {self.survey.describe()}"
+        what = "the certificate" if self.survey is None else "the certificate and the survey"
+        verb = "is" if self.survey is None else "are"
         if not self.is_claimed:
-            told = "" if self.n_rounds == 0 else "; its walks are those of its seed"
-            return f"the folder has no figures of its present state{told}; from its pages follows: {found}"
-        return f"{what} {verb} what the folder says: {found}"
+            note = "" if self.n_rounds == 0 else "; its walks are those of its seed"
+            return f"the folder has no figures of its present state{note}; from its pages follows: {proved}"
+        return f"{what} {verb} what the folder says: {proved}"
 
 
 @dataclass(frozen=True)
 class Recomputed:
-    """What follows from the pages of a folder up to a moment; `problems` are walks that are not those of the seed."""
+    """The bounds computed from the pages of a folder up to a moment; `problems` are walks that contradict the seed."""
 
     certificate: Certificate
-    walked: Surveyed | None
+    survey: SurveyProgress | None
     n_rounds: int
     problems: tuple[str, ...]
 
 
-def verify(path: Path, progress: Progress = silent) -> Verification:
-    """Recompute what the crawl in this folder claims. Nothing is written; it takes as long as to retell the crawl."""
+def verify(
+    path: Path, progress: Progress = silent, quick: bool = False, read_stored: bool = False
+) -> Verification:  # fmt: skip
+    """Recompute what the crawl in this folder claims, and compare its rows with the archive; nothing is written.
+
+    `quick` does not read the archive. `read_stored` also reads what is in object storage.
+    """
     claimed = folder_status(path, progress=progress)
     with FolderView.open(path) as folder:
-        found = recomputed(folder)
-        problems = list(found.problems)
+        computed = recomputed(folder)
+        problems = list(computed.problems)
         is_claimed = claimed.figures_are_current and claimed.certificate is not None
         if is_claimed:
-            problems += _compared(claimed, found.certificate, found.walked, is_last=claimed.report_is_current)
-        if claimed.library is not None and claimed.report_is_current:
-            library = library_certificate(folder.database, claimed.plan)
-            problems += _certificate_problems("the library's certificate", claimed.library, library, is_last=True)
+            problems += _compared(claimed, computed.certificate, computed.survey, is_last=claimed.report_is_current)
+        proved, database = computed.certificate, folder.database
+        if claimed.epochs:
+            proved = library_certificate(database, claimed.plan)
+            if claimed.library is not None and claimed.report_is_current:
+                problems += _certificate_problems("the library's certificate", claimed.library, proved, is_last=True)
+        archive = None if quick else check_archive(folder, None, read_stored, progress)
+        unchecked = pages_without_record(database, claimed.position) if archive is None else archive.unchecked
+        checked = checked_bounds(database, claimed.plan, proved, unchecked)
+    notes = ["the archive was not read: whether the database agrees with it was not checked"] if archive is None else []
+    if archive is not None:
+        problems += archive.problems
+        notes += [archive.note] if archive.note else []
     return Verification(
-        path, tuple(problems), found.certificate, found.walked, found.n_rounds, is_claimed, claimed
-    )  # fmt: skip
+        folder=path,
+        problems=tuple(problems),
+        notes=tuple(notes),
+        certificate=proved,
+        checked=checked,
+        n_pages_read=0 if archive is None else archive.n_read,
+        survey=computed.survey,
+        n_rounds=computed.n_rounds,
+        is_claimed=is_claimed,
+        status=claimed,
+    )
 
 
 def recomputed(folder: FolderView, until: Moment | None = None) -> Recomputed:
-    """Tell the last epoch of a folder anew: all of it, or what had happened by a moment of it."""
+    """Replay the last epoch of a folder: all of it, or its events before a moment."""
     try:
         setup = _CheckedSetup(folder, _plan_of_survey(folder.database, CrawlPlan.of_folder(folder)), until)
-        told = Retelling(folder, setup.plan, setup)
-    except (TypeError, ValueError, OverflowError) as error:  # somebody has written into its tables
+        replayed = EventReplay(folder, setup.plan, setup)
+    except (TypeError, ValueError, OverflowError) as error:  # its tables were edited
         raise damaged(folder.database.path, f"its survey cannot be read: {error}") from None
-    survey, proved = setup.checked, told.crawl.certificate()
+    survey, proved = setup.checked, replayed.crawl.certificate()
     if survey is None:
         return Recomputed(proved, None, 0, ())
-    problems = tuple(survey.told_problems(told))
-    return Recomputed(proved, _walked(survey, proved), len(survey.rounds), problems)
+    problems = tuple(survey.problems(replayed))
+    return Recomputed(proved, _survey_progress(survey, proved), len(survey.rounds), problems)
 
 
 class CheckedSurvey(CrawlSurvey):
-    """A survey whose rounds of before begin again, and are compared with what the seed says."""
+    """A survey that begins its stored rounds again, and compares them with those that follow from the seed."""
 
     def __init__(
         self,
@@ -146,65 +181,63 @@ class CheckedSurvey(CrawlSurvey):
         trust: NDArray[np.float64],
         damping: float,
         known_trust: float,
-        rounds: tuple[Round, ...],
+        rounds: tuple[SurveyRound, ...],
     ) -> None:
         super().__init__(start, trust, damping, known_trust, rounds)
-        self._n_noted = len(rounds)
-        self._moved: list[tuple[int, int, int]] = []  # a walk, where it entered, where it should have
+        self._n_stored = len(rounds)
+        self._moved: list[tuple[int, int, int]] = []  # (walk, page where it entered, expected page)
         self._wrong_numbers: list[int] = []  # rounds
 
-    def _begin(self, one: Round, links: Links) -> None:
-        if len(self.rounds) < self._n_noted:
+    def _begin_round(self, one: SurveyRound, links: LinkRows) -> None:
+        if len(self.rounds) < self._n_stored:
             self._check(one)
-        super()._begin(one, links)
+        super()._begin_round(one, links)
 
-    def _check(self, one: Round) -> None:
-        """Draw a round as it should have been, from what is known at this moment."""
+    def _check(self, one: SurveyRound) -> None:
+        """Draw a round again from the state at this moment, and compare."""
         edge, first = Edge.of(self._coverage), self._lives.n_begun
         allowed = edge.allowed(self.start.until, self.start.of_reachable)
-        recent = self._evidence.scores[: self._evidence.n][recent_walks(self._starts(), len(self._order))]
-        stake = self._pace.plan(
-            len(self._order), allowed, edge.free, self._evidence, self._gains, recent, first, self.n_probes
-        ).stake
-        pairs = ((one.allowed, allowed), (one.free, edge.free), (one.stake, stake))
-        if not all(abs(noted - found) <= _ROUNDING * max(1.0, found) for noted, found in pairs):
+        pairs = ((one.allowed, allowed), (one.free, edge.free), (one.stake, self._stake(edge)))
+        if not all(abs(stored - computed) <= _ROUNDING * max(1.0, computed) for stored, computed in pairs):
             self._wrong_numbers.append(len(self.rounds))
         levels = np.array([random_level(self.start.seed, first + k) for k in range(len(one.entries))])
         shifts = (0.0, -_LEVEL_ROUNDING, _LEVEL_ROUNDING)
-        near = [drawn(self._coverage, edge.free, np.clip(levels + shift, 0.0, 1.0)) for shift in shifts]
+        near = [draw_entries(self._coverage, edge.free, np.clip(levels + shift, 0.0, 1.0)) for shift in shifts]
         for k, entry in enumerate(one.entries):
             if all(pages[k] != entry for pages in near):
                 self._moved.append((first + k + 1, entry, int(near[0][k])))
 
-    def told_problems(self, told: Retelling) -> list[str]:
-        """Where the walks of the folder are not those of its seed, in lines."""
+    def problems(self, replayed: EventReplay) -> list[str]:
+        """Return one line for each walk or round of the folder that contradicts its seed or its pages."""
         lines = []
         confidence, most = self.start.confidence, SurveyStart(self.start.until, self.start.confidence, "").error
         if not 0.0 < self.start.error <= most * (1.0 + _ROUNDING):
             lines.append(f"the survey is held to an error of {self.start.error:.3g}, too much for {confidence:.10g}")
         lines += [
-            f"walk {walk:,} of the survey began at {plain(told.url(page), 200)}; by its seed it begins at "
-            f"{plain(told.url(wanted), 200)}"
-            for walk, page, wanted in self._moved[:_FEW]
+            f"walk {walk:,} of the survey began at {plain(replayed.url(page), 200)}; by its seed it begins at "
+            f"{plain(replayed.url(expected), 200)}"
+            for walk, page, expected in self._moved[:_MAX_LISTED]
         ]
-        if len(self._moved) > _FEW:
-            lines.append(f"{counted(len(self._moved) - _FEW, 'more walk')} began elsewhere than by the seed")
+        if len(self._moved) > _MAX_LISTED:
+            lines.append(f"{counted(len(self._moved) - _MAX_LISTED, 'more walk')} did not begin where the seed says")
         if self._wrong_numbers:
             which, n = self._wrong_numbers[0] + 1, len(self._wrong_numbers)
             lines.append(
                 f"{counted(n, 'round')} of walks, the first of them round {which:,}, {'is' if n == 1 else 'are'} held "
                 "to other numbers than follow from the pages"
             )
-        if self.to_come:
-            lines.append(f"{counted(len(self.to_come), 'round')} of walks cannot have begun when the folder says")
-        if len(self.rounds) > self._n_noted:
-            n_more = len(self.rounds) - self._n_noted
+        if self.pending_rounds:
+            lines.append(
+                f"{counted(len(self.pending_rounds), 'round')} of walks cannot have begun when the folder says"
+            )
+        if len(self.rounds) > self._n_stored:
+            n_more = len(self.rounds) - self._n_stored
             lines.append(f"{counted(n_more, 'round')} of walks {'is' if n_more == 1 else 'are'} missing")
         return lines
 
 
 class _CheckedSetup(CrawlSetup):
-    """The last epoch of a folder, told from its beginning, with a survey that checks itself."""
+    """The last epoch of a folder, replayed from its beginning, with a survey that checks itself."""
 
     uses_checkpoints = False
     checked: CheckedSurvey | None = None
@@ -214,11 +247,11 @@ class _CheckedSetup(CrawlSetup):
         self._until = until
 
     def new_crawl(self, hosts: PageHosts) -> Crawl:
-        crawl, kept = super().new_crawl(hosts), self.survey
-        if kept is not None and kept.start is not None:
+        crawl, survey = super().new_crawl(hosts), self.survey
+        if survey is not None and survey.start is not None:
             trust, known = crawl.trusted.vector(crawl.web.n_pages), 1.0 - crawl.coverage.hidden
-            rounds = kept.rounds if self._until is None else kept.rounds[: self._until.n_rounds]
-            self.checked = CheckedSurvey(kept.start, trust, crawl.policy.damping, known, rounds)
+            rounds = survey.rounds if self._until is None else survey.rounds[: self._until.n_rounds]
+            self.checked = CheckedSurvey(survey.start, trust, crawl.policy.damping, known, rounds)
             crawl.survey = self.checked
         return crawl
 
@@ -234,51 +267,52 @@ class _CheckedSetup(CrawlSetup):
 
 
 def _plan_of_survey(database: DatabaseView, plan: CrawlPlan) -> CrawlPlan:
-    """The plan with the goal of the last survey: the settings may have been changed since."""
+    """Return the plan with the goal of the last survey: the settings may have changed since."""
     epoch = database.last_epoch()
-    found = database.last_survey(0 if epoch is None else epoch.id)
-    if found is None:
+    last = database.last_survey(0 if epoch is None else epoch.id)
+    if last is None:
         return replace(plan, crawl=replace(plan.crawl, proof=True))
-    until, confidence = found[1].until, found[1].confidence
+    until, confidence = last[1].until, last[1].confidence
     settings = replace(plan.crawl, until=until, confidence=confidence, proof=False, of_reachable=False)
     return replace(plan, crawl=settings)
 
 
-def _walked(survey: CheckedSurvey, proved: Certificate) -> Surveyed:
+def _survey_progress(survey: CheckedSurvey, proved: Certificate) -> SurveyProgress:
     start = survey.start
     lower = proved.of_reachable if start.of_reachable else proved.lower
     measured: Measured | None = survey.measured(proved)
-    return Surveyed(measured, survey.progress, start.until, start.of_reachable, lower >= start.until)
+    return SurveyProgress(measured, survey.progress, start.until, start.of_reachable, lower >= start.until)
 
 
-def _compared(claimed: FolderStatus, proved: Certificate, walked: Surveyed | None, is_last: bool) -> list[str]:
-    """What the figures of a folder say that does not follow from its pages. Those of a report are the last word."""
+def _compared(claimed: FolderStatus, proved: Certificate, survey: SurveyProgress | None, is_last: bool) -> list[str]:
+    """Return the claims that do not follow from the pages. `is_last` is True for a report, which must be exact."""
     assert claimed.certificate is not None
     problems = _certificate_problems("the certificate", claimed.certificate, proved, is_last)
-    said = claimed.surveyed
-    if said is None or said.measured is None:
+    claimed_survey = claimed.survey
+    if claimed_survey is None or claimed_survey.measured is None:
         return problems
-    if walked is None or walked.measured is None:
+    if survey is None or survey.measured is None:
         return [*problems, "the folder says that its coverage is measured, but no walk of it has ended"]
-    if said.is_reached and not (walked.is_reached and walked.until >= said.until and _is_as_sure(walked, said)):
-        problems.append(f"the folder says '{said.in_words()}', but its walks say '{walked.in_words()}'")
-    elif is_last and said.measured.n_walks != walked.measured.n_walks:
-        n_said, n_found = said.measured.n_walks, walked.measured.n_walks
-        problems.append(f"the folder says that {counted(n_said, 'walk')} have ended; by its pages it is {n_found:,}")
+    is_as_high = survey.is_reached and survey.until >= claimed_survey.until
+    if claimed_survey.is_reached and not (is_as_high and _is_as_sure(survey, claimed_survey)):
+        problems.append(f"the folder says '{claimed_survey.describe()}', but its walks say '{survey.describe()}'")
+    elif is_last and claimed_survey.measured.n_walks != survey.measured.n_walks:
+        n_claimed, n_found = claimed_survey.measured.n_walks, survey.measured.n_walks
+        problems.append(f"the folder says that {counted(n_claimed, 'walk')} have ended; by its pages it is {n_found:,}")
     return problems
 
 
-def _is_as_sure(walked: Surveyed, said: Surveyed) -> bool:
-    assert walked.measured is not None
-    assert said.measured is not None
-    return walked.measured.confidence >= said.measured.confidence
+def _is_as_sure(survey: SurveyProgress, claimed_survey: SurveyProgress) -> bool:
+    assert survey.measured is not None
+    assert claimed_survey.measured is not None
+    return survey.measured.confidence >= claimed_survey.measured.confidence
 
 
-def _certificate_problems(name: str, said: Certificate, found: Certificate, is_last: bool) -> list[str]:
-    """Figures of a moment before the last may say less than is proved, never more."""
-    claims: Mapping[str, float] = {"lower": said.lower - found.lower, "upper": found.upper - said.upper}
+def _certificate_problems(name: str, claimed: Certificate, computed: Certificate, is_last: bool) -> list[str]:
+    """Compare a certificate; earlier figures may claim less than is proved, never more."""
+    claims: Mapping[str, float] = {"lower": claimed.lower - computed.lower, "upper": computed.upper - claimed.upper}
     too_much = any(gap > _ROUNDING for gap in claims.values())
     too_little = is_last and any(gap < -_ROUNDING for gap in claims.values())
     if not (too_much or too_little):
         return []
-    return [f"{name} is said to be '{interval(said)}', but from the pages follows '{interval(found)}'"]
+    return [f"{name} claims '{interval(claimed)}', but from the pages follows '{interval(computed)}'"]

@@ -1,8 +1,8 @@
-"""A crawl's working memory as arrays, for a quick reopen. Never the truth: that is in the folder's database.
+"""Checkpoints: the state of a Crawl as arrays, for a quick resume. The source of truth is the folder's database.
 
-A crawl can always be resumed by telling a new Crawl all that happened. A checkpoint saves most of that telling: what
-the policy and the coverage know, the states and the frontier, as they were after some event. A new policy needs nothing
-for it: `policies/policy_state.py` says what its attributes may hold, and keeps them.
+A crawl can always be resumed by replaying all events into a new Crawl. A checkpoint saves most of that: it has the
+state of the policy and the coverage, the page states and the frontier, as they were after some event. A new policy
+needs no code for it: `policies/policy_state.py` defines what its attributes may hold, and saves them.
 
 The links are not in it. They are read from the database into `crawl.web` before `restore`.
 """
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.crawl.crawl import Crawl
-from orienteer.policies.policy_state import State, set_state, state_of
+from orienteer.policies.policy_state import ObjectState, set_state, state_of
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -26,10 +26,10 @@ _encoded = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators
 
 
 def checkpoint(crawl: Crawl) -> Arrays:
-    """What `restore` needs, apart from the links; an InputError where the policy holds what cannot be kept."""
+    """Return what `restore` needs, except for the links; an InputError if the state of the policy cannot be saved."""
     states = {name: state_of(owner) for name, owner in _owners(crawl).items()}
     text = _encoded({name: state.tree for name, state in states.items()})
-    arrays = {f"{name}.{k}": part for name, state in states.items() for k, part in enumerate(state.arrays)}
+    arrays = {f"{name}.{k}": array for name, state in states.items() for k, array in enumerate(state.arrays)}
     pages, priorities = crawl.waiting()
     return arrays | {
         "state": np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8),
@@ -38,40 +38,40 @@ def checkpoint(crawl: Crawl) -> Arrays:
         "crawl.blocked": np.array(crawl.blocked_pages, np.uint32),
         "crawl.state": crawl.states(),
         "crawl.own_proof_holds": np.array(crawl.own_proof_holds),
-        "crawl.n_asked": np.array(crawl.n_asked),
+        "crawl.n_asked": np.array(crawl.n_requested),
         "frontier.pages": pages,
         "frontier.priorities": priorities,
     }
 
 
 def restore(crawl: Crawl, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Bring a new Crawl, whose web has the links already, to where it was.
+    """Restore the state of a new Crawl, whose web has the links already.
 
-    Where that cannot be done it raises a KeyError, ValueError, TypeError or AttributeError: so it does for a checkpoint
-    of version 0.1.0, which had no `state`.
+    An unusable checkpoint raises a KeyError, ValueError, TypeError or AttributeError: so does one of version 0.1.0,
+    which had no `state`.
 
-    The frontier's clock starts anew: no host rests, nothing is in flight.
+    The frontier's clock starts again: no host is snoozed, nothing is in flight.
     """
     n_pages = crawl.web.n_pages
     if int(arrays["crawl.n_pages"]) != n_pages or arrays["crawl.state"].shape != (n_pages,):
-        raise ValueError("the checkpoint knows other pages than the database")
+        raise ValueError("the checkpoint has other pages than the database")
     if arrays["frontier.priorities"].shape != arrays["frontier.pages"].shape:
         raise ValueError("the checkpoint has pages without a priority")
     order, blocked, waiting = (
         _pages(arrays[key], n_pages) for key in ("crawl.order", "crawl.blocked", "frontier.pages")
     )
-    surveyed = None if crawl.survey is None else (crawl.survey.start, crawl.survey.to_come)
+    surveyed = None if crawl.survey is None else (crawl.survey.start, crawl.survey.pending_rounds)
     trees = _trees(arrays["state"])
     for name, owner in _owners(crawl).items():
-        set_state(owner, State(trees[name], _parts(name, arrays)))
+        set_state(owner, ObjectState(trees[name], _arrays_of(name, arrays)))
     if crawl.survey is not None:
-        crawl.survey.go_on(*surveyed)  # type: ignore[misc]
-    crawl.reinstate(
+        crawl.survey.restore(*surveyed)  # type: ignore[misc]
+    crawl.restore_state(
         order=array("I", order.tobytes()),
         blocked=array("I", blocked.tobytes()),
         states=arrays["crawl.state"],
         own_proof_holds=bool(arrays["crawl.own_proof_holds"]),
-        n_asked=int(arrays["crawl.n_asked"]),
+        n_requested=int(arrays["crawl.n_asked"]),
         waiting=(waiting, arrays["frontier.priorities"]),
     )
 
@@ -88,12 +88,12 @@ def _trees(text: NDArray[Any]) -> Any:
         raise ValueError("the state is nested too deeply") from None
 
 
-def _parts(name: str, arrays: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
+def _arrays_of(name: str, arrays: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
     n = sum(key.startswith(f"{name}.") for key in arrays)
     return [arrays[f"{name}.{k}"] for k in range(n)]
 
 
 def _pages(saved: NDArray[Any], n_pages: int) -> NDArray[np.uint32]:
     if saved.dtype != np.uint32 or saved.max(initial=0) >= n_pages:
-        raise ValueError("the checkpoint names pages that there are not")
+        raise ValueError("the checkpoint has pages that do not exist")
     return saved

@@ -1,4 +1,4 @@
-"""How many links a page is from a seed, by the shortest way known."""
+"""How many links a page is from a seed, by the shortest known path."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class Depths:
         self._one_more: NDArray[np.uint16] = np.zeros(1024, np.uint16)  # than the depth; 0: not known
 
     def of(self, page: int) -> int:
-        """0 for a page that was never reached."""
+        """Return the depth of a page; 0 for a page that was never reached."""
         return max(int(self._one_more[page]) - 1, 0) if page < len(self._one_more) else 0
 
     def reach(self, pages: Any, depth: int) -> None:
-        """There is a way of so many links to these pages."""
+        """Record a path of so many links to these pages."""
         ids = np.asarray(pages, np.uint32)
-        found = min(depth, _DEEPEST) + 1
-        missing = _reach(ids, found, self._one_more)
-        if missing >= 0:
+        reached = min(depth, _DEEPEST) + 1
+        n_done = _reach(ids, reached, self._one_more)
+        if n_done >= 0:
             self._one_more = grown(self._one_more, int(ids.max()) + 1)
-            _reach(ids[missing:], found, self._one_more)
+            _reach(ids[n_done:], reached, self._one_more)
 
     def reach_in_order(
         self,
@@ -46,7 +46,7 @@ class Depths:
         links: NDArray[np.uint32],
         is_redirect: NDArray[np.bool_],
     ) -> None:
-        """What these pages link to, one page after the other; a redirect's target is as deep as the redirect."""
+        """Record the links of these pages, one page after the other; a redirect's target is as deep as the redirect."""
         highest = max(int(pages.max(initial=0)), int(links.max(initial=0)))
         self._one_more = grown(self._one_more, highest + 1)
         _reach_in_order(pages, offsets, links, is_redirect, self._one_more)
@@ -54,7 +54,7 @@ class Depths:
 
 @kernel
 def _reach(pages: Any, reached: int, one_more: Any) -> Any:
-    """-1, or the first place with a page that there is no room for."""
+    """Return -1, or the index of the first page beyond the end of the array."""
     for k in range(len(pages)):
         page = pages[k]
         if page >= len(one_more):

@@ -9,14 +9,15 @@ from orienteer.extract import near_duplicates
 from orienteer.ledger.band_index import BandIndex
 from orienteer.store.database import Database
 from orienteer.store.failures import damaged
+from orienteer.store.page_row import PageRow
 
-# A page with the content of another, but with links of its own since they are relative, is followed like any page. So
-# are this many copies; a trap makes more.
+# A page with the content of another, but with other links since they are relative, is followed like any page. So are
+# this many copies; a trap makes more.
 COPIES_FOLLOWED = 4
 
 
 class Duplicates:
-    """Finds for each page the first one that it repeats; kinds that are not looked for are never found."""
+    """Finds for each page the first one that it repeats, exactly or nearly, as far as these are enabled."""
 
     def __init__(self, database: Database, exact: bool, near: bool) -> None:
         self._database = database
@@ -25,13 +26,20 @@ class Duplicates:
         self._indexes: list[BandIndex] = []  # all but the last are full
 
     def exact(self, page: int, digest: bytes) -> int | None:
-        """The first other page with the very same content."""
+        """Return the first other page with exactly the same content."""
         return self._database.page_with_digest(digest, page) if self._exact else None
 
-    def near(self, page: int, signature: bytes | None, was_known: bool) -> int | None:
-        """The first page with a text much like that of this signature. If there is none, later pages may find this one.
+    def still_repeats(self, row: PageRow) -> bool:
+        """Whether the page that this one was a copy of still has the same content; True where it was no copy."""
+        if row.duplicate_of is None:
+            return True
+        other = self._database.page(row.duplicate_of)
+        return other is not None and other.digest == row.digest
 
-        A page that `was_known` says something else now: it is not found any more by what it said.
+    def near(self, page: int, signature: bytes | None, was_known: bool) -> int | None:
+        """Return the first page with a similar signature. If there is none, this page is indexed for later ones.
+
+        A page that `was_known` has other content now: its old signature is removed.
         """
         if not self._near:
             return None
@@ -43,7 +51,7 @@ class Duplicates:
             seen_before = self._database.signature(other)
             if seen_before is not None and near_duplicates.similarity(signature, seen_before) >= near_duplicates.NEAR:
                 return other
-        # Only here: what repeats a page need not be found by a third.
+        # Only here: a near duplicate need not be indexed, since later ones find the first page.
         self._database.add_signature(page, signature)
         self._add(np.array([page], np.uint32), signature)
         return None
@@ -56,7 +64,7 @@ class Duplicates:
                 index.remove(page, signature)
 
     def _sharing_a_band(self, signature: bytes) -> list[int]:
-        """The pages to compare with, in order."""
+        """Return the pages to compare with, in order."""
         if not self._indexes:
             self._read_signatures()
         if len(self._indexes) == 1:
@@ -64,7 +72,7 @@ class Duplicates:
         return sorted({page for index in self._indexes for page in index.find(signature)})
 
     def _read_signatures(self) -> None:
-        """Only when a page is to be compared: many commands open a folder, and few go on with its crawl."""
+        """Fill the index, on first use: many commands open a folder, and few continue its crawl."""
         self._indexes.append(BandIndex(self._database.n_signatures()))
         for pages, signatures in self._database.signatures():
             if any(len(signature) != near_duplicates.SIGNATURE_BYTES for signature in signatures):

@@ -1,4 +1,4 @@
-"""Where answers come in: they are read, and what they mean is told to the ledger. Whoever asked, and however."""
+"""The intake of responses of any source: it completes what was read, and records it in the ledger."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from orienteer.answers.answer import Fetched
-from orienteer.extract.robot_rules import ANYBODY, robot_name
+from orienteer.extract.robot_rules import ALL_ROBOTS, robot_name
 from orienteer.hooks.hook_names import Hook
 from orienteer.hooks.hook_page import HookPage
 from orienteer.hooks.page_hooks import PageHooks
 from orienteer.ledger.ledger import Ledger
+from orienteer.responses.response import Response
 from orienteer.store.log import Log
-from orienteer.workers.answer_reader import read_answer
-from orienteer.workers.received import Reading, Received
+from orienteer.workers.fetch_result import FetchResult, ReadSettings
+from orienteer.workers.response_reader import read_response
 
 HOOK_FAILED = "hook failed"  # in the log, and among the events of the database
 
 
 class Intake:
-    """Answers for one ledger; `outcomes` and `n_bytes` count what came in this run, `hooks` what hooks failed on."""
+    """The responses for one ledger; `outcomes` and `n_bytes` count those of this run, `hooks` has failures of hooks."""
 
     def __init__(self, ledger: Ledger, hooks: Sequence[Hook] = (), log: Log | None = None) -> None:
         self.ledger = ledger
@@ -30,57 +30,59 @@ class Intake:
         self._log = log
 
     @property
-    def reading(self) -> Reading:
-        """What the crawl wants to know of its pages."""
+    def reading(self) -> ReadSettings:
+        """How workers must read the pages of this crawl."""
         crawl = self.ledger.plan.crawl
-        return Reading(
-            signs=crawl.near_duplicates != "off",
-            words=self.ledger.reader is not None,
-            whole=bool(self.hooks),
+        return ReadSettings(
+            signatures=crawl.near_duplicates != "off",
+            texts=self.ledger.reader is not None,
+            full_responses=bool(self.hooks),
             records=crawl.archive,
             revisits=crawl.archive and self.ledger.epoch is not None,
-            requisites=crawl.requisites,
-            robot=robot_name(self.ledger.plan.fetch.user_agent) or ANYBODY,
+            assets=crawl.assets,
+            robot=robot_name(self.ledger.plan.fetch.user_agent) or ALL_ROBOTS,
         )
 
-    def read(self, answers: Sequence[Fetched]) -> list[Received]:
-        """Answers that stand in the archive already, read here."""
+    def read(self, responses: Sequence[Response]) -> list[FetchResult]:
+        """Read responses that the archive has already, in this process."""
         reading = replace(self.reading, records=False)
-        return self.completed([read_answer(answer, reading) for answer in answers])
+        return self.completed([read_response(response, reading) for response in responses])
 
-    def completed(self, answers: list[Received]) -> list[Received]:
-        """With what the crawl itself says of pages: how relevant they are, and what hooks make of them.
+    def completed(self, responses: list[FetchResult]) -> list[FetchResult]:
+        """Add the relevance of pages and the results of hooks to the responses.
 
-        All together, since a topic is several times as fast with many at once.
+        The relevance is computed for all together, which is several times as fast as one by one.
         """
         if self.ledger.reader is not None:
-            found = [(answer, answer.meaning.page) for answer in answers]
-            pages = [(answer, page) for answer, page in found if page is not None]
-            scores = self.ledger.reader.relevance([(answer.request.url, page) for answer, page in pages])
-            for (answer, _), score in zip(pages, scores, strict=True):
-                answer.meaning = replace(answer.meaning, relevance=score)
+            read = [(response, response.verdict.page) for response in responses]
+            pages = [(response, page) for response, page in read if page is not None]
+            scores = self.ledger.reader.relevance([(response.request.url, page) for response, page in pages])
+            for (response, _), score in zip(pages, scores, strict=True):
+                response.verdict = replace(response.verdict, relevance=score)
         if self.hooks:
-            for answer in answers:
-                self._run_hooks(answer)
-        return answers
+            for response in responses:
+                self._run_hooks(response)
+        return responses
 
-    def take_in(self, page: int, answer: Received, now: float) -> None:
-        """An answer that will stay as it is becomes what is known of the page."""
-        self.outcomes[answer.meaning.reason] += 1
-        self.ledger.take_in(page, answer, now)
+    def record_response(self, page: int, response: FetchResult, now: float) -> None:
+        """Record the final response of a page."""
+        self.outcomes[response.verdict.reason] += 1
+        self.ledger.record_response(page, response, now)
 
     def block(self, page: int, reason: str, now: float) -> None:
-        """The page will not be fetched; nobody was asked."""
+        """Record that the page will not be fetched, without a request."""
         self.outcomes[reason] += 1
         self.ledger.blocked(page, reason, None, now)
 
-    def _run_hooks(self, answer: Received) -> None:
-        page = answer.meaning.page
-        if page is not None and answer.whole is not None:
-            answer.meaning = replace(answer.meaning, added=self.hooks.additions(HookPage.of(answer.whole, page)))
+    def _run_hooks(self, response: FetchResult) -> None:
+        page = response.verdict.page
+        if page is not None and response.full_response is not None:
+            response.verdict = replace(
+                response.verdict, added=self.hooks.additions(HookPage.of(response.full_response, page))
+            )
 
     def _hook_failed(self, hook: Hook, url: str, why: str) -> None:
-        """Every failure goes into the log, the first of each hook into the database."""
+        """Log every failure of a hook, and store the first of each hook in the database."""
         if self._log is not None:
             self._log.note(HOOK_FAILED, hook=hook.name, url=url, why=why)
         failures = self.hooks.failures[hook.name]

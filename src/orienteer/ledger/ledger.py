@@ -1,10 +1,10 @@
-"""A crawl and its folder in step: whatever happens to a page is told to the Crawl and written down, in the same order.
+"""The ledger applies each event to the Crawl and stores it in the folder, in the same order.
 
-What was not acknowledged when the process died has not happened: those pages are fetched again. `Retelling` is what
-opens a folder again; a ledger goes on from there.
+Events that were not acknowledged before a kill are lost: those pages are fetched again. `EventReplay` opens a
+folder again; a ledger continues from there.
 
-Each epoch has a Crawl of its own, from the epoch's seeds on; what it hears is the web of these days. What is kept of
-each page over all epochs is up to the `Library`.
+Each epoch has its own Crawl, which starts at the epoch's seeds and sees only responses of that epoch. The `PageStore`
+has the pages of all epochs.
 """
 
 from __future__ import annotations
@@ -16,45 +16,47 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.answers.meaning import LOST_REDIRECTS, Meaning, Verdict
 from orienteer.errors import InputError
 from orienteer.extract.page import Page
 from orienteer.ledger.checkpoint import checkpoint
 from orienteer.ledger.duplicates import COPIES_FOLLOWED, Duplicates
-from orienteer.ledger.hosts_inside import HostsInside
-from orienteer.ledger.library import Library
+from orienteer.ledger.event_replay import FROM_SITEMAP, EventReplay
+from orienteer.ledger.hosts_in_scope import HostsInScope, n_by_host
+from orienteer.ledger.page_store import PageStore
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.ledger.retelling import FROM_SITEMAP, Retelling
 from orienteer.ledger.sessions import Sessions
 from orienteer.ledger.setup import CrawlSetup
 from orienteer.pages.added import Additions
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
-from orienteer.pages.unknown import ALL_KNOWN, NOBODY_KNOWS, UnknownLinks
+from orienteer.pages.unknown import ALL_KNOWN, UNKNOWN_COUNT, UnknownLinks
 from orienteer.policies.focused import FocusedPolicy
+from orienteer.responses.verdict import LOST_REDIRECTS, Verdict, VerdictKind
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_row import NO_LINKS, PageRow
-from orienteer.workers.received import Received
+from orienteer.store.rendering_tables import ANCHORS
+from orienteer.workers.fetch_result import FetchResult
 
 _STATES = {int(state): state for state in PageState}
-_CHECKPOINT_SHARE = 0.02  # of the time may go into checkpoints
+_CHECKPOINT_SHARE = 0.02  # the largest share of the time that checkpoints take
 
 
-class Ledger(Retelling):
-    """A retold crawl that goes on, and the folder that makes it durable."""
+class Ledger(EventReplay):
+    """A replayed crawl that continues: its events are stored in the folder."""
 
     def __init__(self, folder: CrawlFolder, plan: CrawlPlan, setup: CrawlSetup | None = None) -> None:
         super().__init__(folder, plan, setup)
         self.folder = folder
-        self.library = Library(folder, self.epoch, plan.refresh, plan.crawl.archive)
-        self.figures: dict[str, Any] | None = None  # to be kept for `status` at the next acknowledgement
+        self.page_store = PageStore(folder, self.epoch, plan.refresh, plan.crawl.archive)
+        self.figures: dict[str, Any] | None = None  # stored for `status` at the next acknowledgement
         self._duplicates = Duplicates(
             self.database, plan.crawl.duplicates != "off", plan.crawl.near_duplicates != "off"
         )
         self._sessions = Sessions(self.database)
-        self._hosts_inside = HostsInside(self.scope, self.seen)
+        self._hosts_inside = HostsInScope(self.scope, self.seen)
         self._unacknowledged = 0
-        self._noted: set[str] = set()  # what is said once in a run
+        self._noted: set[str] = set()  # events that are stored once in a run
+        self._anchors: set[str] | None = None  # the stored ANCHORS events; None until they are read
         self._next_checkpoint = time.monotonic() + 30.0
         if self.database.n_urls() == 0:
             self.database.add_urls(0, plan.crawl.seeds)
@@ -62,193 +64,220 @@ class Ledger(Retelling):
         if self.setup.survey is not None:
             self.setup.survey.begin(self.crawl, plan.crawl.workers)
 
-    # -- what happens to pages ----------------------------------------------------------------------------------
+    # -- outcomes of pages --------------------------------------------------------------------------------------
 
-    def take_in(self, page: int, answer: Received, now: float) -> None:
-        """What an answer means becomes what is known of the page."""
-        meaning = answer.meaning
-        verdict = meaning.verdict
-        if verdict is Verdict.FETCHED:
-            self._fetched(page, answer, now)
-        elif verdict is Verdict.REDIRECT and meaning.target is not None:
-            self._redirected(page, answer, meaning.target, now)
-        elif verdict is Verdict.FAILED:
-            self._enter(page, PageState.FAILED, meaning.reason, answer, now)
-        elif verdict is Verdict.SKIPPED:
-            unknown = UnknownLinks(NOBODY_KNOWS, meaning.unknown) if meaning.unknown else ALL_KNOWN
-            self._enter(page, PageState.SKIPPED, meaning.reason, answer, now, unknown=unknown)
-        elif verdict is not Verdict.NOT_MODIFIED or not self._not_modified(page, answer, now):
-            self.blocked(page, meaning.reason, answer, now)
+    def record_response(self, page: int, response: FetchResult, now: float) -> None:
+        """Record the outcome of a page by the verdict of its response."""
+        verdict = response.verdict
+        kind = verdict.kind
+        if kind is VerdictKind.FETCHED:
+            self._fetched(page, response, now)
+        elif kind is VerdictKind.REDIRECT and verdict.target is not None:
+            self._redirected(page, response, verdict.target, now)
+        elif kind is VerdictKind.FAILED:
+            self._record(page, PageState.FAILED, verdict.reason, response, now)
+        elif kind is VerdictKind.SKIPPED:
+            unknown = UnknownLinks(UNKNOWN_COUNT, verdict.unknown) if verdict.unknown else ALL_KNOWN
+            self._record(page, PageState.SKIPPED, verdict.reason, response, now, unknown=unknown)
+        elif kind is not VerdictKind.NOT_MODIFIED or not self._not_modified(page, response, now):
+            self.blocked(page, verdict.reason, response, now)
 
-    def _fetched(self, page: int, answer: Received, now: float) -> None:
-        """The page is there. Its links are numbered and followed, unless it only repeats another page."""
-        meaning, content, digest = answer.meaning, answer.meaning.page, answer.digest
+    def _fetched(self, page: int, response: FetchResult, now: float) -> None:
+        """Record a fetched page. Its links are numbered and followed, unless it is a copy of another page."""
+        verdict, content, digest = response.verdict, response.verdict.page, response.digest
         assert content is not None
         assert digest is not None
-        known = self.library.before(page)
-        if known is not None and known.digest == digest:
+        known = self.page_store.earlier_row(page)
+        if known is not None and self.page_store.keeps_rendering(known, response):
+            return self._confirm(known, response, now)
+        is_same = known is not None and self.page_store.is_same_form(known, response)
+        if known is not None and is_same and self._duplicates.still_repeats(known):
             same_as, similar_to = known.duplicate_of, known.near_duplicate_of
         else:
             same_as = self._duplicates.exact(page, digest)
-            similar_to = self._duplicates.near(page, answer.signature, known is not None) if same_as is None else None
+            similar_to = self._duplicates.near(page, response.signature, known is not None) if same_as is None else None
         if similar_to is not None and self.plan.crawl.near_duplicates == "merge":
-            links, outside, unknown = NO_LINKS, NO_LINKS, UnknownLinks(NOBODY_KNOWS, "much like another page")
+            links, outside, unknown = NO_LINKS, NO_LINKS, UnknownLinks(UNKNOWN_COUNT, "much like another page")
         else:
-            links, outside, unknown = self._links_of(page, meaning)
-        other_name = self._sessions.found(page, answer.request.url, answer.sessionless)
-        if other_name is None and same_as is not None and self.plan.crawl.duplicates == "merge":
-            if self._links_like(same_as, page, links, unknown):
-                other_name = same_as
+            links, outside, unknown = self._links_of(page, verdict)
+        alias_of = self._sessions.original_of(page, response.request.url, response.sessionless_digest)
+        if alias_of is None and same_as is not None and self.plan.crawl.duplicates == "merge":
+            if self._has_same_links(same_as, page, links, unknown):
+                alias_of = same_as
             elif self.database.n_with_digest(digest) > COPIES_FOLLOWED:
-                links, outside, unknown = NO_LINKS, NO_LINKS, UnknownLinks(NOBODY_KNOWS, "a copy of another page")
-        if other_name is not None:
-            links, outside, unknown = np.array([other_name], np.uint32), NO_LINKS, ALL_KNOWN
-        self._enter(
-            page, PageState.FETCHED, Outcome.OK, answer, now, links, content, outside=outside, digest=digest,
-            title=content.title, language=content.language, noindex=content.noindex, redirect_to=other_name,
-            duplicate_of=same_as, near_duplicate_of=similar_to, etag=answer.etag, last_modified=answer.last_modified,
-            relevance=meaning.relevance, added=meaning.added, unknown=unknown,
+                links, outside, unknown = NO_LINKS, NO_LINKS, UnknownLinks(UNKNOWN_COUNT, "a copy of another page")
+        if alias_of is not None:
+            links, outside, unknown = np.array([alias_of], np.uint32), NO_LINKS, ALL_KNOWN
+        self._record(
+            page, PageState.FETCHED, Outcome.OK, response, now, links, content, outside=outside, digest=digest,
+            title=content.title, language=content.language, noindex=content.noindex, redirect_to=alias_of,
+            duplicate_of=same_as, near_duplicate_of=similar_to, etag=response.etag,
+            last_modified=response.last_modified, relevance=verdict.relevance, added=verdict.added, unknown=unknown,
         )  # fmt: skip
-        self._keep_canonical(page, content, known is not None)
-        self._discover_named(content)
+        if self.page_store.has_content(page, digest):
+            self._set_canonical(page, content, known is not None)
+        self._discover_feeds(content)
+        self._note_anchors(page, response.anchors)
 
-    def _keep_canonical(self, page: int, content: Page, was_known: bool) -> None:
-        """Which page is to be shown in the place of this one, if they say the same: that is seen where pages are shown.
+    def _set_canonical(self, page: int, content: Page, was_known: bool) -> None:
+        """Store the canonical page, which results list instead of this one if both have the same content.
 
-        To the certificate it is a link: pages lie about what they are.
+        The certificate treats it as a link, since the declaration may be wrong.
         """
         ids = NO_LINKS
         if content.canonical is not None and content.canonical in content.links:
-            ids, _ = self._numbered([content.canonical], self.depth(page) + 1)
+            ids, _ = self._number([content.canonical], self.depth(page) + 1)
         if len(ids) and ids[0] != page:
             self.database.set_canonical(page, int(ids[0]))
         elif was_known:
             self.database.set_canonical(page, None)
 
-    def _discover_named(self, content: Page) -> None:
-        """What a page names for machines is there, but nobody clicks it: it is known as if a sitemap named it."""
+    def _note_anchors(self, page: int, fields: Sequence[str]) -> None:
+        """Store that these route fields are assumed to be anchors on a page: only samples were compared."""
+        if not fields:
+            return
+        if self._anchors is None:
+            self._anchors = set(self.database.anchors())
+        for field in fields:
+            detail = f"{self.seen.host_name(self.host(page))}: {field}"
+            if detail not in self._anchors:
+                self._anchors.add(detail)
+                self.note(ANCHORS, self.host(page), detail)
+
+    def _discover_feeds(self, content: Page) -> None:
+        """Discover feeds and alternates of a page as if a sitemap listed them, since no visitor clicks them."""
         settings = self.plan.crawl
         named = (*(content.feeds if settings.feeds else ()), *(content.alternates if settings.languages else ()))
         if named and not content.nofollow:
             n_known = len(self.seen)
             inside = [url for url, is_inside in zip(named, self.scope.contains(list(named)), strict=True) if is_inside]
-            ids, _ = self._numbered(inside, FROM_SITEMAP)
+            ids, _ = self._number(inside, FROM_SITEMAP)
             if len(new := ids[ids >= n_known]):
-                self._discovered(new)
+                self._discover(new)
 
-    def _links_of(self, page: int, meaning: Meaning) -> tuple[NDArray[np.uint32], NDArray[np.uint32], UnknownLinks]:
-        """The links of a page inside and outside the scope, and what is not known of those inside."""
-        links, outside = self._numbered(meaning.links, self.depth(page) + 1)
-        if meaning.unknown:
-            return links, outside, UnknownLinks(NOBODY_KNOWS, meaning.unknown)
-        assert meaning.page is not None
-        if not meaning.page.left_out:
+    def _links_of(self, page: int, verdict: Verdict) -> tuple[NDArray[np.uint32], NDArray[np.uint32], UnknownLinks]:
+        """Return the links of a page inside and outside the scope, and the unknown ones inside."""
+        links, outside = self._number(verdict.links, self.depth(page) + 1)
+        if verdict.unknown:
+            return links, outside, UnknownLinks(UNKNOWN_COUNT, verdict.unknown)
+        assert verdict.page is not None
+        if not verdict.page.left_out:
             return links, outside, ALL_KNOWN
-        left_out = set(meaning.page.left_out).difference(meaning.links, [self.url(page)])
+        left_out = set(verdict.page.left_out).difference(verdict.links, [self.url(page)])
         n_unknown = int(self.scope.may_contain(list(left_out)).sum()) if left_out else 0
-        return links, outside, UnknownLinks(n_unknown, ", ".join(meaning.page.unknown_links) if n_unknown else "")
+        return links, outside, UnknownLinks(n_unknown, ", ".join(verdict.page.unknown_links) if n_unknown else "")
 
-    def _links_like(self, first: int, page: int, links: NDArray[np.uint32], unknown: UnknownLinks) -> bool:
-        """Whether a page with the content of the `first` has its links, too: relative ones may lead elsewhere."""
+    def _has_same_links(self, first: int, page: int, links: NDArray[np.uint32], unknown: UnknownLinks) -> bool:
+        """Whether a copy of the page `first` also has its links: relative URLs may lead elsewhere."""
         row = self.database.page(first)
         if row is None or row.redirect_to is not None or self.database.unknown(first).n != unknown.n:
             return False
         names = {first, page}
         return set(links.tolist()) - names == set(row.links.tolist()) - names
 
-    def _redirected(self, page: int, answer: Received, target: str, now: float) -> None:
-        """The page is elsewhere; where one cannot follow, all that is known is that it is another name."""
-        has_moved = page in self._seed_names and not self.library.has_moved_for_now(page, answer.status)
+    def _redirected(self, page: int, response: FetchResult, target: str, now: float) -> None:
+        """Record a redirect; if it cannot be followed, the page is an alias of an unknown page."""
+        has_moved = page in self._seed_pages and not self.page_store.is_temporary_redirect(page, response.status)
         is_widened = has_moved and not self.scope.contains([target])[0]
         if is_widened:
             self.scope.widen(target)
         if not self.scope.contains([target])[0]:
-            _, outside = self._numbered([target], self.depth(page))
-            return self._lost(page, Outcome.LEAVES_SCOPE, answer, now, outside)
-        ids, _ = self._numbered([target], self.depth(page))
-        n_hops = self._hops.get(page, 0) + 1
+            _, outside = self._number([target], self.depth(page))
+            return self._block_redirect(page, Outcome.LEAVES_SCOPE, response, now, outside)
+        ids, _ = self._number([target], self.depth(page))
+        n_redirects = self._n_redirects.get(page, 0) + 1
         if self.crawl.n_redirects_from(int(ids[0]), until=page) is None:
-            return self._lost(page, Outcome.REDIRECT_LOOP, answer, now, ids)
-        if n_hops > self.plan.fetch.max_redirects:
-            return self._lost(page, Outcome.TOO_MANY_REDIRECTS, answer, now, ids)
-        self._note_redirect(page, int(ids[0]))
-        self._enter(page, PageState.FETCHED, Outcome.REDIRECT, answer, now, ids, redirect_to=int(ids[0]))
+            return self._block_redirect(page, Outcome.REDIRECT_LOOP, response, now, ids)
+        if n_redirects > self.plan.fetch.max_redirects:
+            return self._block_redirect(page, Outcome.TOO_MANY_REDIRECTS, response, now, ids)
+        self._record(page, PageState.FETCHED, Outcome.REDIRECT, response, now, ids, redirect_to=int(ids[0]))
         if is_widened:
-            self._find_more_links()
+            self._discover_widened()
 
-    def _lost(self, page: int, outcome: Outcome, answer: Received, now: float, outside: NDArray[np.uint32]) -> None:
-        """A redirect that leads out of the scope, round in circles, or on for ever."""
-        unknown = UnknownLinks(NOBODY_KNOWS, outcome)
-        self._enter(page, PageState.BLOCKED, outcome, answer, now, outside=outside, unknown=unknown)
+    def _block_redirect(
+        self, page: int, outcome: Outcome, response: FetchResult, now: float, outside: NDArray[np.uint32]
+    ) -> None:
+        """Record a redirect that leaves the scope, is in a loop, or follows too many others."""
+        unknown = UnknownLinks(UNKNOWN_COUNT, outcome)
+        self._record(page, PageState.BLOCKED, outcome, response, now, outside=outside, unknown=unknown)
 
-    def _find_more_links(self) -> None:
-        """The scope has become wider: links that were outside are inside.
+    def _discover_widened(self) -> None:
+        """Discover the pages that are inside the scope now that it has become wider.
 
-        Their pages become known. The pages that link there were told without these links, and whatever orders the
-        frontier has gone by that; so to the certificate they stay links that are not known.
+        The Crawl has recorded the linking pages without these links, and the policy has ordered the frontier by that.
+        So the certificate still counts them as unknown links.
         """
-        found = [(page, outside[self.scope.contains(self.database.urls(outside))]) for page, outside in
+        widened = [(page, outside[self.scope.contains(self.database.urls(outside))]) for page, outside in
                  self.database.outside_links()]  # fmt: skip
-        found = [(page, inside) for page, inside in found if len(inside)]
-        if not found:
+        widened = [(page, inside) for page, inside in widened if len(inside)]
+        if not widened:
             return
-        for page, inside in found:
+        for page, inside in widened:
             before = self.database.unknown(page)
-            if before.n != NOBODY_KNOWS:
+            if before.n != UNKNOWN_COUNT:
                 n = before.n + len(inside)
                 self.database.set_unknown(page, UnknownLinks(n, "found before the scope became wider"))
-        pages = np.array([page for page, _ in found], np.uint32)
-        self.crawl.find_more_links(pages, np.array([len(inside) for _, inside in found], np.int32))
-        self._discovered(np.unique(np.concatenate([inside for _, inside in found])))
+        pages = np.array([page for page, _ in widened], np.uint32)
+        self.crawl.add_unknown_links(pages, np.array([len(inside) for _, inside in widened], np.int32))
+        self._discover(np.unique(np.concatenate([inside for _, inside in widened])))
 
-    def blocked(self, page: int, reason: str, answer: Received | None, now: float) -> None:
-        """The page will not be fetched; without an answer its host was not asked."""
-        unknown = UnknownLinks(NOBODY_KNOWS, reason) if reason in LOST_REDIRECTS else ALL_KNOWN
-        self._enter(page, PageState.BLOCKED, reason, answer, now, unknown=unknown)
+    def blocked(self, page: int, reason: str, response: FetchResult | None, now: float) -> None:
+        """Record that the page will not be fetched. `response` is None if no request was sent."""
+        unknown = UnknownLinks(UNKNOWN_COUNT, reason) if reason in LOST_REDIRECTS else ALL_KNOWN
+        self._record(page, PageState.BLOCKED, reason, response, now, unknown=unknown)
 
-    def _not_modified(self, page: int, answer: Received, now: float) -> bool:
-        """The page is as it was; False if nobody knows how that is, so that the server cannot mean it."""
-        known = self.library.before(page)
+    def _not_modified(self, page: int, response: FetchResult, now: float) -> bool:
+        """Keep a page that is not modified; False if no content is stored, so that the response is invalid."""
+        known = self.page_store.earlier_row(page)
         if known is None or known.digest is None:
             return False
-        row = self.library.confirm(known, answer, self.position)
-        self._happened(row, self.library.n_unknown(row), now)
+        self._confirm(known, response, now)
         return True
 
-    def carried(self, page: int, now: float) -> None:
-        """The page need not be asked for: what is known of it stands."""
-        row = self.library.carry(page, self.position)
-        self._happened(row, self.library.n_unknown(row), now, asked=False)
+    def _confirm(self, known: PageRow, response: FetchResult, now: float) -> None:
+        """Keep the stored row of an unchanged page."""
+        row = self.page_store.confirm(known, response, self.position)
+        self._apply_row(row, self.page_store.n_unknown(row), now)
 
-    def left(self, page: int, now: float) -> None:
-        """The page is too deep for this epoch."""
-        self._happened(self.library.leave(page, self.position), 0, now, asked=False)
+    def keep(self, page: int, now: float) -> None:
+        """Keep a fresh page without a request."""
+        row = self.page_store.keep(page, self.position)
+        self._apply_row(row, self.page_store.n_unknown(row), now, was_requested=False)
 
-    def discovered(self, urls: Sequence[str]) -> int:
-        """A sitemap names these pages; how many of them were new."""
-        ids, _ = self._numbered(urls, FROM_SITEMAP)
-        return self._discovered(ids)
+    def skip(self, page: int, now: float) -> None:
+        """Skip a page that is too deep for this epoch."""
+        self._apply_row(self.page_store.skip(page, self.position), 0, now, was_requested=False)
 
-    def _discovered(self, pages: NDArray[np.uint32]) -> int:
+    def discover(self, urls: Sequence[str]) -> int:
+        """Add pages that a sitemap lists; return how many of them were new."""
+        ids, _ = self._number(urls, FROM_SITEMAP)
+        return self._discover(ids)
+
+    def _discover(self, pages: NDArray[np.uint32]) -> int:
         before = len(self.crawl.frontier)
         self.database.add_known(self.position, pages)
-        self._count()
+        self._advance()
         self.crawl.discover(pages)
         return len(self.crawl.frontier) - before
 
     def note(self, kind: str, host: int | None, detail: str) -> None:
-        """Write down something about a host, or about the crawl."""
+        """Store an event about a host, or about the crawl."""
         self.database.add_event(time.time(), kind, host, detail=detail)
         self._unacknowledged += 1
 
-    def wrote_besides(self) -> None:
-        """Something was written that is no page; it is acknowledged with the pages."""
+    def mark_dirty(self) -> None:
+        """Make the next `acknowledge` commit, even without new events: the caller has written to the database."""
         self._unacknowledged += 1
+
+    def n_in_scope(self) -> tuple[int, int]:
+        """Return how many known URLs are inside the scope, and how many hosts these have."""
+        inside = self._hosts_inside.known_in_scope(self.database, self.crawl.states())
+        return int(inside.sum()), int(np.count_nonzero(n_by_host(self.seen, inside)))
 
     # -- writing ------------------------------------------------------------------------------------------------
 
     def acknowledge(self) -> None:
-        """Make all that has happened durable."""
+        """Make all events so far durable."""
         self._unacknowledged += self.setup.save(self.database)
         if self._unacknowledged:
             if self.figures is not None:
@@ -257,19 +286,19 @@ class Ledger(Retelling):
             self._unacknowledged = 0
 
     def end_epoch(self) -> None:
-        """It has come to its end; the next refresh begins a new one."""
-        self.database.end_epoch(self.number, time.time())
+        """End the epoch; the next refresh begins a new one."""
+        self.database.end_epoch(self.epoch_number, time.time())
         self._unacknowledged += 1
         self.acknowledge()
 
     def checkpoint_if_due(self, now: float) -> None:
-        """Save a checkpoint, rarely enough that it costs next to nothing."""
+        """Save a checkpoint, unless the last one is so recent that they would take more than `_CHECKPOINT_SHARE`."""
         if now >= self._next_checkpoint:
             self.checkpoint()
             self._next_checkpoint = now + max(60.0, (time.monotonic() - now) / _CHECKPOINT_SHARE)
 
     def checkpoint(self) -> None:
-        """Save what makes the next opening quick, unless the policy has come to hold what cannot be saved."""
+        """Save a checkpoint for a quick resume, unless the state of the policy cannot be saved."""
         self.acknowledge()
         if not self.setup.uses_checkpoints:
             return
@@ -277,7 +306,7 @@ class Ledger(Retelling):
             arrays = checkpoint(self.crawl)
         except InputError as error:
             return self._note_once("no checkpoint", str(error))
-        moment = {"position": np.array(self.position), "epoch": np.array(self.number)}
+        moment = {"position": np.array(self.position), "epoch": np.array(self.epoch_number)}
         self.folder.write_checkpoint(arrays | moment)
 
     def _note_once(self, kind: str, detail: str) -> None:
@@ -286,50 +315,54 @@ class Ledger(Retelling):
             self.note(kind, None, detail)
             self.acknowledge()
 
-    def _enter(
-        self, page: int, state: PageState, outcome: str, answer: Received | None, now: float,
+    def _record(
+        self, page: int, state: PageState, outcome: str, response: FetchResult | None, now: float,
         links: NDArray[np.uint32] = NO_LINKS, content: Page | None = None, added: Additions | None = None,
-        unknown: UnknownLinks = ALL_KNOWN, **rest: Any,
+        unknown: UnknownLinks = ALL_KNOWN, **columns: Any,
     ) -> None:  # fmt: skip
-        """Something came of a page: the library takes it in, the Crawl hears of it."""
+        """Record the outcome of a page in the page store, and apply it to the Crawl."""
         row = PageRow(
             id=page,
             position=self.position,
             state=int(state),
             outcome=str(outcome),
-            status=answer.status if answer else 0,
-            time=answer.started_at if answer else time.time(),
-            size_bytes=answer.size_bytes if answer else 0,
-            content_type=answer.content_type if answer else "",
+            status=response.status if response else 0,
+            time=response.started_at if response else time.time(),
+            size_bytes=response.size_bytes if response else 0,
+            content_type=response.content_type if response else "",
             depth=self.depth(page),
             links=links,
-            **rest,
+            **columns,
         )
-        told = self.library.enter(row, answer, added, unknown)
-        n_unknown = unknown.n if self.epoch is None else self.library.n_unknown(told)
+        current = self.page_store.record(row, response, added, unknown)
+        n_unknown = unknown.n if self.epoch is None else self.page_store.n_unknown(current)
         policy = self.crawl.policy
-        if self.reader is not None and isinstance(policy, FocusedPolicy) and content and told.redirect_to is None:
-            self.reader.keep_words(page, content, self.seen, links, policy)
-        self._happened(told, n_unknown, now, asked=answer is not None)
+        is_read = content is not None and current.redirect_to is None and self.page_store.has_content(page, row.digest)
+        if self.reader is not None and isinstance(policy, FocusedPolicy) and content is not None and is_read:
+            self.reader.store_words(page, content, self.seen, links, policy)
+        self._apply_row(current, n_unknown, now, was_requested=response is not None)
 
-    def _happened(self, row: PageRow, n_unknown: int, now: float, asked: bool = True) -> None:
-        """The Crawl hears of a page; the row is the page as it is today, whatever is kept of yesterday's."""
-        self._count()
+    def _apply_row(self, row: PageRow, n_unknown: int, now: float, was_requested: bool = True) -> None:
+        """Apply an outcome to the Crawl. `row` describes the page as it is now; the stored row may differ."""
+        self._advance()
+        if row.redirect_to is not None:
+            self._record_redirect(row.id, row.redirect_to)
         self._depths.reach(row.links, self.depth(row.id) + (row.redirect_to is None))
-        was_answered = self.epoch is None and row.status > 0
-        self._tell(
-            row.id, _STATES[row.state], row.redirect_to, row.links, n_unknown, row.relevance, now, asked, was_answered
+        got_response = self.epoch is None and row.status > 0
+        self._apply(
+            row.id, _STATES[row.state], row.redirect_to, row.links, n_unknown, row.relevance, now,
+            was_requested, got_response,
         )  # fmt: skip
 
-    def _count(self) -> None:
+    def _advance(self) -> None:
         self.position += 1
         self._unacknowledged += 1
 
-    def _numbered(self, urls: Sequence[str], depth: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-        """The ids of URLs inside and outside the scope; new ones are written down."""
+    def _number(self, urls: Sequence[str], depth: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """Return the ids of URLs inside and outside the scope; new ones are stored."""
         if not urls:
             return NO_LINKS, NO_LINKS
-        urls = self._sessions.settled(urls)
+        urls = self._sessions.canonical(urls)
         first = len(self.seen)
         ids, new = self.seen.number(urls)
         if len(new):

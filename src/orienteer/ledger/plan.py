@@ -1,16 +1,16 @@
-"""What a crawl was asked to do: all its settings, as `crawl.toml` in the crawl folder holds them.
+"""The plan of a crawl: all its settings, as in `crawl.toml` in the crawl folder.
 
-    [crawl]        seeds and their trust, policy, goal, how many fetches at once
+    [crawl]        seeds and their trust, policy, goal, number of concurrent fetches
     [scope]        which pages belong to it
-    [politeness]   how often a host may be asked
+    [politeness]   how often a host may be requested
     [fetch]        how a page is fetched: limits, user agent, proxy
-    [retry]        what happens when it does not work out
-    [refresh]      how the pages are looked at again
-    [render]       which pages are shown in a browser
-    [store]        where the archive is kept
+    [retry]        when failed requests are repeated
+    [refresh]      how pages are revisited
+    [render]       which pages are rendered in a browser
+    [store]        where the archive is stored
 
-Some settings say what the crawl *is*: its seeds, trust, policy, damping and scope. They stay for the life of the
-folder, since what was proved would mean something else. The others may change from one run to the next.
+Some settings identify the crawl: its seeds, trust, policy, damping and scope. They never change within a folder, since
+that would change the meaning of the certificate. The others may change from one run to the next.
 """
 
 from __future__ import annotations
@@ -41,6 +41,12 @@ from orienteer.store.folder_files import FolderFiles
 from orienteer.store.store_settings import StoreSettings
 from orienteer.url import canonical_url
 
+# Keys of crawl.toml in folders of earlier versions, by table, with the names that they have now.
+OLD_KEYS = {
+    "crawl": {"requisites": "assets"},
+    "fetch": {"max_part_bytes": "max_asset_bytes"},
+    "render": {"max_parts": "max_requests"},
+}
 _DUPLICATE_CHOICES = ("off", "report", "merge")
 
 
@@ -48,28 +54,27 @@ _DUPLICATE_CHOICES = ("off", "report", "merge")
 class CrawlSettings:
     """What to fetch, in which order, until when.
 
-    `trust` says how much each seed is trusted, a number above 0 for each, in any unit; without, all are trusted alike.
-    Seeds that turn out to be one page have their trust added up.
+    `trust` has a number above 0 for each seed, in any unit; if it is empty, all are trusted equally. The numbers of
+    seeds with the same canonical URL are added up.
 
-    `until` is a coverage of everything; with `of_reachable`, of what is not kept from the crawl by blocked pages and
-    links that are not known. It is measured with this `confidence`, and the crawl stops by what comes first,
-    measurement or proof; with `proof` by the proof alone.
+    `until` is a coverage of everything; with `of_reachable`, of everything not behind blocked pages and unknown links.
+    It is measured with this `confidence`, and the crawl stops when it is measured or proved; with `proof` only when it
+    is proved.
 
-    `workers` is how many pages are asked for at a time. `processes` is how many processes fetch and read them: 1 does
-    all in one process, 0 begins like that, and starts others when that one is busy all the time.
+    `workers` is the number of concurrent requests for pages. `processes` is the number of processes that fetch and read
+    them: 1 is a single process; 0 begins with one and starts others when it is always busy.
 
-    Pages are found by links, and besides: in the `sitemaps` that robots.txt names and, where it names none, at
-    /sitemap.xml (`guess_sitemap`); as the `feeds` that pages name; as the same page in other `languages`. What is found
+    Pages are found by links, and also: in the `sitemaps` that robots.txt names and, where it names none, at
+    /sitemap.xml (`guess_sitemap`); as the `feeds` that pages name; as the same page in other `languages`. A page found
     like that counts as a page, but not as a link.
 
-    `duplicates` and `near_duplicates`: "report" notes on a page which other it repeats; "merge" takes it for another
-    name of that page, as if it redirected there, and does not follow its links; "off" does not look. `archive`: whether
-    pages are kept as they came, or their links alone; with `requisites`, what they are shown with is kept, too:
-    pictures, styles, fonts, scripts, frames, wherever they are. `log`: whether log.jsonl is kept. `topic`: whether the
-    crawl has a topic, in topic.toml beside the settings. `hooks`: the page hooks of the crawl, by name. Those that are
-    installed are run; that of a file, such as `prices.py`, is kept for information, and the file is named with --hook.
-    `access`: the origins that the crawl has access to, by name; what they are shown stands in a file that is named with
-    --access.
+    `duplicates` and `near_duplicates`: "report" stores which other page a page repeats; "merge" treats it as another
+    name of that page, as if it redirected there, and does not follow its links; "off" does not compare. `archive`:
+    whether responses are archived, or only their links stored; with `assets`, those of images, styles, fonts, scripts
+    and frames of pages are archived, too, on any host. `log`: whether log.jsonl is written. `topic`: whether the crawl
+    has a topic, in topic.toml next to the settings. `hooks`: the page hooks of the crawl, by name. Installed ones are
+    run; the name of a file, such as `prices.py`, is stored for information only, and --hook names the file. `access`:
+    the origins that the crawl has access to, by name; their credentials are in the file of --credentials.
     """
 
     seeds: tuple[str, ...]
@@ -92,7 +97,7 @@ class CrawlSettings:
     duplicates: str = "report"
     near_duplicates: str = "report"
     archive: bool = True
-    requisites: bool = False
+    assets: bool = False
     commit_every_s: float = 1.0
     log: bool = True
     topic: bool = False
@@ -118,8 +123,8 @@ class CrawlSettings:
             raise InputError(f"processes is {self.processes}; it must be from 1 to 1,000, or 0: as many as help")
         if not 0 < self.commit_every_s <= 60:
             raise InputError(f"commit_every_s is {self.commit_every_s}; it must be above 0 and at most 60 seconds")
-        if self.requisites and not self.archive:
-            raise InputError("requisites are kept in the archive, and archive is off; change one of the two")
+        if self.assets and not self.archive:
+            raise InputError("assets are stored in the archive, and archive is off; change one of the two")
         for name in ("duplicates", "near_duplicates"):
             if getattr(self, name) not in _DUPLICATE_CHOICES:
                 raise unknown_name(f"choice for {name}", getattr(self, name), _DUPLICATE_CHOICES)
@@ -129,7 +134,7 @@ class CrawlSettings:
         return Goal(self.until, self.budget, self.by_certificate, self.of_reachable, confidence=confidence)
 
     def seed_trust(self) -> NDArray[np.float64]:
-        """The trust of each seed, summing to 1."""
+        """Return the trust of each seed, summing to 1."""
         weights = np.array(self.trust or (1.0,) * len(self.seeds))
         return np.asarray(weights / weights.sum())
 
@@ -149,7 +154,7 @@ class CrawlPlan:
 
     @classmethod
     def of_tables(cls, tables: Mapping[str, Any], where: str) -> CrawlPlan:
-        """The plan that these tables state; whatever is wrong with them is one line."""
+        """Build the plan from these tables; raise an InputError of one line if they are invalid."""
         kinds: dict[str, Any] = {
             "crawl": CrawlSettings,
             "scope": ScopeSettings,
@@ -163,40 +168,52 @@ class CrawlPlan:
         for name in tables:
             if name not in kinds:
                 raise unknown_name(f"table in {where}", name, kinds)
-        parts = {name: from_table(kind, tables.get(name, {}), f"{where} [{name}]") for name, kind in kinds.items()}
-        return cls(**parts)
+        return cls(**{
+            name: from_table(kind, _with_new_keys(name, tables.get(name, {})), f"{where} [{name}]")
+            for name, kind in kinds.items()
+        })  # fmt: skip
 
     @classmethod
     def of_folder(cls, folder: FolderFiles) -> CrawlPlan:
-        """The plan that the crawl in this folder was made with."""
+        """Read the plan of the crawl in this folder."""
         return cls.parse(folder.settings_text, str(folder.settings_path))
 
     @classmethod
     def parse(cls, text: str, where: str) -> CrawlPlan:
-        """The plan written in TOML."""
+        """Parse a plan in TOML."""
         return cls.of_tables(tables_of(text, where), where)
 
     def to_toml(self) -> str:
-        return tomli_w.dumps({part.name: to_table(getattr(self, part.name)) for part in fields(self)})
+        return tomli_w.dumps({table.name: to_table(getattr(self, table.name)) for table in fields(self)})
 
     def continued(self, new: CrawlPlan) -> CrawlPlan:
-        """This crawl, resumed with new settings; refuses those that would make it another crawl."""
+        """Return the plan to resume this crawl with new settings; raise InputError if they identify another crawl."""
         for name in ("seeds", "trust", "policy", "damping", "topic"):
             old_value, new_value = getattr(self.crawl, name), getattr(new.crawl, name)
             if old_value != new_value:
-                raise InputError(f"this crawl was begun with {name} {_shown(old_value)}, not {_shown(new_value)}")
+                raise InputError(
+                    f"this crawl was begun with {name} {_display(old_value)}, not {_display(new_value)}; "
+                    "choose another -o for a new crawl"
+                )
         if self.scope != new.scope:
             changed = [f.name for f in fields(self.scope) if getattr(self.scope, f.name) != getattr(new.scope, f.name)]
             before = getattr(self.scope, changed[0])
-            raise InputError(f"this crawl was begun with another scope ({changed[0]} was {_shown(before)})")
+            raise InputError(f"this crawl was begun with another scope ({changed[0]} was {_display(before)})")
         return new
 
     def goal(self) -> Goal:
         return self.crawl.goal()
 
 
+def _with_new_keys(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the table with the current names of its keys; a key under its new name wins."""
+    new_keys = OLD_KEYS.get(name, {})
+    renamed = {new_keys[key]: value for key, value in table.items() if key in new_keys}
+    return renamed | {key: value for key, value in table.items() if key not in new_keys}
+
+
 def tables_of(text: str, where: str) -> dict[str, dict[str, Any]]:
-    """The tables of a settings file; `where` names it in messages."""
+    """Parse the tables of a settings file; `where` names it in messages."""
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -207,24 +224,27 @@ def tables_of(text: str, where: str) -> dict[str, dict[str, Any]]:
     return tables
 
 
-def _shown(value: Any) -> str:
+def _display(value: Any) -> str:
     return ", ".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)
 
 
 def canonical_seeds(texts: Sequence[str]) -> tuple[str, ...]:
-    """The seeds as canonical URLs, without repeats; `example.org` will do for `https://example.org/`."""
+    """Return the seeds as canonical URLs, without repeats; `example.org` means `https://example.org/`."""
     return tuple(dict.fromkeys(map(_canonical_seed, texts)))
 
 
 def _canonical_seed(text: str) -> str:
     url = canonical_url(text if "://" in text else f"https://{text}")
+    scheme = text.partition("://")[0] if "://" in text else ""
+    if scheme and scheme.strip().lower() not in ("http", "https"):
+        raise InputError(f"{text!r}: only http and https can be crawled")
     if url is None:
         raise InputError(f"{text!r} is not a valid URL; write it like https://example.org/")
     return url
 
 
 def _trust_by_seed(seeds: Sequence[str], trust: Sequence[float]) -> dict[str, float]:
-    """The trust of each canonical seed; empty where none is given, since all are trusted alike then."""
+    """Return the trust of each canonical seed; empty if none is given, so that all are trusted equally."""
     if trust and len(trust) != len(seeds):
         raise InputError(f"trust has {len(trust):,} numbers for {len(seeds):,} seeds; it must be one for each, or none")
     by_seed: dict[str, float] = {}
@@ -232,7 +252,7 @@ def _trust_by_seed(seeds: Sequence[str], trust: Sequence[float]) -> dict[str, fl
         if not 0 < weight < math.inf:
             raise InputError(f"trust of {seed} is {weight}; it must be above 0, and finite")
         by_seed[seed] = by_seed.get(seed, 0.0) + weight
-    # Far apart enough, the least would be rounded away.
+    # If they differ by too many orders of magnitude, the smallest share would be rounded to 0.
     if by_seed and not min(by_seed.values()) / sum(by_seed.values()) > 0:
         raise InputError("trust: the numbers are too large, or too far apart, to be shares of 1")
     return by_seed

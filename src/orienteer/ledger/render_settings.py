@@ -1,4 +1,4 @@
-"""Which pages of a crawl are shown in a browser, and how."""
+"""Which pages of a crawl are rendered in a browser, and how."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _MODES = ("auto", "never", "always")
 class RenderSettings:
     """`mode` is "auto", "never", "always", or a pattern of URLs, such as "https://example.org/app/*".
 
-    By "auto" pages that scripts seem to make are shown, and those that gain links or words by it, as far as a sample
-    tells: these are at most `max_share` of all pages. `max_pages` is the limit of any mode.
+    With "auto" pages that scripts seem to build are rendered, and those that gain links or words by it, judged by
+    samples: at most `max_share` of all pages. `max_pages` is the limit of any mode.
 
-    A page is scrolled `scrolls` times, while that brings more; a button for more counts as one. `screenshots` keeps a
-    picture of each page. A page has `time_s` seconds, counted without waiting for what it needs, `cpu_s` seconds of
-    computing, and `max_parts` requests of at most `max_bytes` together.
+    A page is scrolled `scrolls` times, while that loads more; a "more" button counts as one. `screenshots` stores an
+    image of each page. A page has `time_s` seconds, not counting the wait for its assets, `cpu_s` seconds of
+    computing, and `max_requests` requests of at most `max_bytes` together.
     """
 
     mode: str = "auto"
@@ -28,7 +28,7 @@ class RenderSettings:
     max_pages: int = 100_000
     time_s: float = 10.0
     cpu_s: float = 20.0
-    max_parts: int = 200
+    max_requests: int = 200
     max_bytes: int = 50 << 20
 
     def __post_init__(self) -> None:
@@ -38,7 +38,7 @@ class RenderSettings:
             raise InputError(f"scrolls is {self.scrolls}; it must be from 0 to 1,000")
         if not 0 <= self.max_share <= 1:
             raise InputError(f"max_share is {self.max_share}; it must be from 0 to 1")
-        for name in ("max_pages", "max_parts", "max_bytes"):
+        for name in ("max_pages", "max_requests", "max_bytes"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be 0 or more")
         for name in ("time_s", "cpu_s"):

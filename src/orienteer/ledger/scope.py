@@ -1,12 +1,12 @@
-"""Which pages belong to a crawl, told from their URLs alone.
+"""Which pages belong to a crawl, by their URLs alone.
 
     host      the hosts of the seeds, with their ports; http and https alike
     site      the registrable domains of the seeds: all of `example.org` for a seed at `www.example.org`
-    prefix    what begins like the directory of a seed, up to the last `/` of its path; http and https alike
+    prefix    URLs that begin with the directory of a seed, up to the last `/` of its path; http and https alike
     web       every page
 
-Of these, `allow` keeps what one of its patterns is found in, and `deny` takes away what one of its own is found in.
-The rest is outside: known and named by `explain`, never fetched. URLs are canonical (`url.canonical_url`).
+Of these, only URLs that match a pattern of `allow` (if there are any) and no pattern of `deny` are inside. All others
+are outside: known and reported by `explain`, never fetched. URLs are canonical (`url.canonical_url`).
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from orienteer.url import site_of
 
 KINDS = ("host", "site", "prefix", "web")
 
-_MAX_REMEMBERED_HOSTS = 1 << 17
+_MAX_CACHED_HOSTS = 1 << 17
 
 
 @dataclass(frozen=True)
 class ScopeSettings:
     """`allow` and `deny` are regular expressions, searched anywhere in the URL.
 
-    `max_depth` is the number of links a page may be away from a seed; links are not known here, so the crawl minds it.
+    `max_depth` is the largest number of links from a seed to a page; the live crawl checks it, not `Scope`.
     """
 
     kind: str = "host"
@@ -73,10 +73,10 @@ class Scope:
         self.settings = settings
         self._allow = _compiled("allow", settings.allow)
         self._deny = _compiled("deny", settings.deny)
-        self._places: dict[str, None] = {}  # the seeds' hosts, sites or directories
+        self._roots: dict[str, None] = {}  # the seeds' hosts, sites or directories
         self._prefixes: tuple[str, ...] = ()
         self._is_host_inside: dict[str, bool] = {}
-        self.n_widened = 0  # how often it has changed
+        self.n_widened = 0  # how often the scope has changed
         self._tests: dict[str, Callable[[Sequence[str]], list[bool]]] = {
             "host": self._on_hosts,
             "site": self._on_sites,
@@ -87,9 +87,9 @@ class Scope:
             self.widen(seed)
 
     def widen(self, url: str) -> None:
-        """A seed has been redirected to `url`: its host, site or directory belongs to the scope, too."""
-        self._places[self._place(url)] = None
-        self._prefixes = tuple(self._places)
+        """Add the host, site or directory of `url`, to which a seed has been redirected."""
+        self._roots[self._root_of(url)] = None
+        self._prefixes = tuple(self._roots)
         self._is_host_inside.clear()
         self.n_widened += 1
 
@@ -99,31 +99,31 @@ class Scope:
         return self.settings.kind != "prefix" and not self._allow and not self._deny
 
     def contains(self, urls: Sequence[str]) -> NDArray[np.bool_]:
-        """For each URL, whether it is inside."""
+        """Return for each URL whether it is inside."""
         inside = self._tests[self.settings.kind](urls)
         for k, url in enumerate(urls if self._allow or self._deny else ()):
-            inside[k] = inside[k] and self._refused_by(url) is None
+            inside[k] = inside[k] and self._mismatch(url) is None
         return np.array(inside, np.bool_)
 
     def may_contain(self, urls: Sequence[str]) -> NDArray[np.bool_]:
-        """The same for URLs that may be cut off at their end: patterns may be found in what is missing."""
+        """Return for each truncated URL whether the whole one may be inside; `allow` and `deny` are ignored."""
         return np.array(self._tests[self.settings.kind](urls), np.bool_)
 
     def why_outside(self, url: str) -> str | None:
-        """The reason in a few words; None if the page is inside."""
+        """Return why a URL is outside, in a few words; None if it is inside."""
         if self._tests[self.settings.kind]([url])[0]:
-            return self._refused_by(url)
+            return self._mismatch(url)
         if self.settings.kind == "prefix":
             return "it is in no directory of a seed"
-        return f"{self.settings.kind} {self._place(url)} is not among the seeds' {self.settings.kind}s"
+        return f"{self.settings.kind} {self._root_of(url)} is not among the seeds' {self.settings.kind}s"
 
-    def _place(self, url: str) -> str:
+    def _root_of(self, url: str) -> str:
         if self.settings.kind == "prefix":
             return _without_scheme(url.partition("?")[0]).rpartition("/")[0] + "/"
         host = _host(url)
         return site_of(host) if self.settings.kind == "site" else host
 
-    def _refused_by(self, url: str) -> str | None:
+    def _mismatch(self, url: str) -> str | None:
         if self._allow and not any(pattern.search(url) for pattern in self._allow):
             return "matches no --allow"
         for pattern in self._deny:
@@ -132,21 +132,21 @@ class Scope:
         return None
 
     def _on_hosts(self, urls: Sequence[str]) -> list[bool]:
-        hosts = self._places
+        hosts = self._roots
         return [_host(url) in hosts for url in urls]
 
     def _on_sites(self, urls: Sequence[str]) -> list[bool]:
         is_inside = self._is_host_inside
-        found = []
+        result = []
         for url in urls:
             host = _host(url)
             inside = is_inside.get(host)
             if inside is None:
-                if len(is_inside) == _MAX_REMEMBERED_HOSTS:
+                if len(is_inside) == _MAX_CACHED_HOSTS:
                     is_inside.clear()
-                inside = is_inside[host] = site_of(host) in self._places
-            found.append(inside)
-        return found
+                inside = is_inside[host] = site_of(host) in self._roots
+            result.append(inside)
+        return result
 
     def _in_directories(self, urls: Sequence[str]) -> list[bool]:
         prefixes = self._prefixes
@@ -158,5 +158,5 @@ def _without_scheme(url: str) -> str:
 
 
 def _host(url: str) -> str:
-    """`host_of` for a canonical URL, without parsing it: links come by the million."""
+    """Return `host_of` of a canonical URL without parsing it, as there are millions of links."""
     return url.partition("://")[2].partition("/")[0]

@@ -1,10 +1,10 @@
-"""URLs that differ in a session alone: one page, or several?
+"""Session ids in URLs: whether URLs that differ in a session alone are one page or several.
 
-A session in a URL (`?sid=...`, `;jsessionid=...`) mostly names a visit; but the same parameters also name things. So
-such URLs are different pages until two of them were seen to give the same page, apart from the session itself. From
-then on all URLs that differ from these in the session alone count as the first of them, and are not asked for.
+A session in a URL (`?sid=...`, `;jsessionid=...`) mostly identifies a visit; but the same parameters also name other
+things. So such URLs are different pages until two of them had the same content, apart from the session itself. From
+then on all URLs that differ from these in the session alone count as the first of them, and are not requested.
 
-The same page: the same content when the session of the URL is taken out of it, and no other session in it.
+Same content: equal once the session of the URL is removed from it, and without any other session in it.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from orienteer.url import session_of
 
 
 class Sessions:
-    """What a crawl has found out about the sessions in its URLs; it stands in the database."""
+    """What a crawl has learned about the sessions in its URLs; it is stored in the database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def settled(self, urls: Sequence[str]) -> Sequence[str]:
-        """The URLs, those whose session does not matter as the one that was found first."""
+    def canonical(self, urls: Sequence[str]) -> Sequence[str]:
+        """Replace URLs whose session does not matter by the first one that was found."""
         changed = {k: first for k, url in enumerate(urls) if "=" in url and (first := self._first(url)) is not None}
         return [changed.get(k, url) for k, url in enumerate(urls)] if changed else urls
 
-    def found(self, page: int, url: str, digest: bytes | None) -> int | None:
-        """The page has a content with this digest without its session (see extract/session_content).
+    def original_of(self, page: int, url: str, digest: bytes | None) -> int | None:
+        """Return the page with another session that this page repeats, if there is one.
 
-        The page with another session that it repeats, if there is one.
+        `digest` is that of its content without the session (see extract/session_content).
         """
         session = None if digest is None else session_of(url)
         if session is None or digest is None:

@@ -3,5 +3,5 @@
 library = Library(default_library())
 jobs = Jobs(library)
 job = jobs.start("crawl", library.name_for("https://example.org/"), {"url": "https://example.org/", "until": 0.98})
-jobs.get(job.id).state          # "running"; whoever opens the library sees the same
+jobs.get(job.id).state          # "running", in every process that opens the library
 """

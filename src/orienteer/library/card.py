@@ -1,4 +1,4 @@
-"""What is shown of a crawl where there are many."""
+"""The summary of a crawl in a list of crawls."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from orienteer.inspect.folder_status import FolderStatus
-from orienteer.inspect.status_in_words import coverage_in_words, goal_in_words, stopped_in_words
+from orienteer.inspect.status_text import describe_coverage, describe_goal, describe_stopped
 from orienteer.library.job import Job
-from orienteer.library.job_progress import crawl_line
+from orienteer.library.job_progress import progress_line
 from orienteer.wording import plain
 
 
 @dataclass(frozen=True)
 class Card:
-    """A crawl of the library at a glance.
+    """The summary of a crawl of the library.
 
-    `state` is "new" (nothing fetched yet), "running", "finished" (its goal is reached), "stopped" or "damaged". A crawl
-    runs whoever started it; `job` is the one that works on it now, or else its last. `sentence` says how it stands.
-    `lower` and `upper` bound the coverage that is proved, `measured` is what random walks say; None while not known.
-    `last_time` is that of the newest page. `trouble` says in one line what is wrong with the folder.
+    `state` is "new" (nothing fetched yet), "running" (in any process), "finished" (its goal is reached), "stopped" or
+    "damaged". `job` is the job that works on it now, or else its last one. `sentence` describes the state. `lower` and
+    `upper` are the proved bounds of the coverage, `measured` is the estimate from random walks; None while unknown.
+    `last_time` is the time of the newest page. `problem` says in one line what is wrong with a damaged folder.
     """
 
     name: str
@@ -35,16 +35,16 @@ class Card:
     bytes: int
     is_indexed: bool
     job: Job | None
-    trouble: str | None
+    problem: str | None
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self) | {"job": None if self.job is None else self.job.as_dict()}
 
 
 def card_of(name: str, status: FolderStatus, is_indexed: bool, job: Job | None) -> Card:
-    """The card of a crawl that can be read."""
-    proved = status.library if status.epochs and status.library is not None else status.certificate
-    walked = status.surveyed
+    """Return the card of a readable crawl."""
+    proved = status.proved or status.certificate
+    survey = status.survey
     return Card(
         name=name,
         seeds=status.plan.crawl.seeds,
@@ -52,29 +52,29 @@ def card_of(name: str, status: FolderStatus, is_indexed: bool, job: Job | None) 
         sentence=_sentence(status),
         lower=None if proved is None else proved.lower,
         upper=None if proved is None else proved.upper,
-        measured=None if walked is None or walked.measured is None else walked.measured.estimate,
+        measured=None if survey is None or survey.measured is None else survey.measured.estimate,
         n_fetched=status.n_fetched,
         n_urls=status.n_urls,
         last_time=status.last_time,
         bytes=status.archive_bytes + status.database_bytes,
         is_indexed=is_indexed,
         job=job,
-        trouble=None,
+        problem=None,
     )
 
 
 def new_card(name: str, job: Job) -> Card:
-    """The card of a crawl that is about to begin."""
+    """Return the card of a crawl that has no folder yet."""
     url = job.options.get("url")
     seeds = (url,) if isinstance(url, str) else ()
-    sentence = job.line or "it is about to begin"
+    sentence = job.line or "it is about to start"
     return Card(name, seeds, "new", sentence, None, None, None, 0, 0, None, 0, False, job, None)
 
 
-def damaged_card(name: str, trouble: str, n_bytes: int, job: Job | None) -> Card:
-    """The card of a folder that cannot be read."""
+def damaged_card(name: str, problem: str, n_bytes: int, job: Job | None) -> Card:
+    """Return the card of a folder that cannot be read."""
     return Card(
-        name, (), "damaged", "it cannot be read", None, None, None, 0, 0, None, n_bytes, False, job, plain(trouble, 500)
+        name, (), "damaged", "it cannot be read", None, None, None, 0, 0, None, n_bytes, False, job, plain(problem, 500)
     )
 
 
@@ -83,13 +83,12 @@ def _state(status: FolderStatus) -> str:
         return "running"
     if status.first_time is None:
         return "new"
-    is_reached = status.report_is_current and bool((status.report or {}).get("goal_reached"))
-    return "finished" if is_reached else "stopped"
+    return "finished" if status.ending is not None and status.ending.goal_reached else "stopped"
 
 
 def _sentence(status: FolderStatus) -> str:
     if status.holder is not None:
-        return crawl_line(status) or "it is about to begin"
+        return progress_line(status) or "it is about to start"
     if status.first_time is None:
-        return f"nothing has been fetched yet; the goal is {goal_in_words(status.plan.crawl)}"
-    return stopped_in_words(status) or coverage_in_words(status)
+        return f"nothing has been fetched yet; the goal is {describe_goal(status.plan.crawl)}"
+    return describe_stopped(status) or describe_coverage(status)

@@ -1,8 +1,8 @@
-"""Which commands may be started from a library, and with which options.
+"""The commands that may be started from a library, and their options.
 
-Options come from forms, so they are taken one by one from a list: a name that is not on it is refused, and a value is
-read, checked and written anew. Nothing that somebody typed becomes a flag or a path. Texts are taken as well as
-numbers; an empty text is no answer.
+Options come from untrusted forms, so there is an allow-list: an unknown name is an error, a value is parsed, checked
+and formatted again. User input never becomes a flag or a path. A number may be given as text; an empty text counts as
+not given.
 """
 
 from __future__ import annotations
@@ -26,35 +26,48 @@ KINDS = ("crawl", "refresh", "index", "estimate", "export")
 Options = Mapping[str, str | int | float | bool]
 
 RENDER_MODES = ("auto", "never", "always")
-MIN_DELAY_S = 0.1  # where strangers' hosts are asked
+MIN_DELAY_S = 0.1  # between requests to a public host
 _MAX_TEXT_CHARS = 500
-_TIMES_THE_DOMAIN = re.compile(r"\d{1,3}(\.\d{1,3})?n", re.ASCII)
+_WALK_BUDGET = re.compile(r"\d{1,3}(\.\d{1,3})?n", re.ASCII)
 _NUMBER = re.compile(r"\d{1,12}", re.ASCII)
-_YES, _NO = ("on", "true", "yes", "1"), ("off", "false", "no", "0")
+_ON, _OFF = ("on", "true", "yes", "1"), ("off", "false", "no", "0")
 _NONE = "none"
 
 
 def checked_url(text: str) -> str:
-    """The URL that a crawl is to begin at, in its canonical form; `example.org` will do for `https://example.org/`."""
-    shown = plain(text, 200)
+    """Return the start URL of a crawl in its canonical form; https if it has no scheme."""
+    display = plain(text, 200)
     if len(text) > 8 * _MAX_TEXT_CHARS:
-        raise InputError(f"{shown}: the address is too long")
+        raise InputError(f"{display}: the address is too long")
     scheme, colon, rest = text.strip().partition("://")
     if not colon:
         scheme, rest = "https", text.strip()
     if scheme.lower() not in ("http", "https"):
-        raise InputError(f"{shown}: only addresses with http or https can be crawled")
+        raise InputError(f"{display}: only http and https can be crawled")
     if "@" in re.split(r"[/\\?#]", rest.lstrip("/\\"), maxsplit=1)[0]:
-        raise InputError(f"{shown}: there is a name or a password in the address; leave out what is before the @")
+        raise InputError(f"{display}: the address contains a user name or password; leave out the part before the @")
     url = canonical_url(f"{scheme}://{rest}")
     if url is None or (not colon and rest.lower().startswith(("http:", "https:"))):
-        raise InputError(f"{shown!r} is not a valid URL; write it like https://example.org/")
+        raise InputError(f"{display!r} is not a valid URL; write it like https://example.org/")
     return url
+
+
+def typed_url(text: str) -> str:
+    """Return the start URL of a crawl as an argument of the command: without a scheme if none was typed.
+
+    The command then tries https and http.
+
+    >>> typed_url("Example.org/a b"), typed_url("http://example.org")
+    ('example.org/a%20b', 'http://example.org/')
+    """
+    url = checked_url(text)
+    host = url.split("/")[2]
+    return url.removeprefix("https://") if "://" not in text and ("." in host or ":" in host) else url
 
 
 @dataclass(frozen=True)
 class _Option:
-    """How the text of an option is read, the flag that it becomes, and the setting of a plan that it is, if any."""
+    """The parser of an option, its command-line flag, and its key in the plan, if any."""
 
     read: Callable[[str], Any]
     flag: str
@@ -87,19 +100,31 @@ def _count(text: str) -> int:
 
 
 def _pages(text: str) -> int | str:
-    return _NONE if text.lower() == _NONE else _count(text)
+    if text.lower() == _NONE:
+        return _NONE
+    digits = text.replace(",", "")
+    if not _NUMBER.fullmatch(digits) or int(digits) < 1:
+        raise ValueError("it must be 1 or more pages, or none")
+    return int(digits)
 
 
-def _times_the_domain(text: str) -> str:
-    if not (_TIMES_THE_DOMAIN.fullmatch(text) or _NUMBER.fullmatch(text)):
+def _delay(text: str) -> float:
+    seconds = _number(text)
+    if seconds < 0:
+        raise ValueError("it must be 0 or more seconds")
+    return seconds
+
+
+def _walk_budget(text: str) -> str:
+    if not (_WALK_BUDGET.fullmatch(text) or _NUMBER.fullmatch(text)):
         raise ValueError("give a number of pages, or times the domain, such as 2n")
     return text
 
 
-def _yes(text: str) -> bool:
-    if text.lower() not in (*_YES, *_NO):
+def _switch(text: str) -> bool:
+    if text.lower() not in (*_ON, *_OFF):
         raise ValueError("it must be on or off")
-    return text.lower() in _YES
+    return text.lower() in _ON
 
 
 def _text(text: str) -> str:
@@ -122,43 +147,43 @@ _GOAL = {
     "budget": _Option(_pages, "--budget", "crawl", "budget"),
 }
 _RUN = _GOAL | {
-    "delay": _Option(_number, "--delay", "politeness", "delay_s"),
+    "delay": _Option(_delay, "--delay", "politeness", "delay_s"),
     "user_agent": _Option(_text, "--user-agent", "fetch", "user_agent"),
     "render": _Option(_one_of(*RENDER_MODES), "--render", "render", "mode"),
-    "screenshots": _Option(_yes, "--screenshots", "render", "screenshots"),
-    "requisites": _Option(_yes, "--requisites", "crawl", "requisites"),
-    "index": _Option(_yes, "--index"),
+    "screenshots": _Option(_switch, "--screenshots", "render", "screenshots"),
+    "assets": _Option(_switch, "--assets", "crawl", "assets"),
+    "index": _Option(_switch, "--index"),
 }
 _NEW = _RUN | {
-    "url": _Option(checked_url, ""),
+    "url": _Option(typed_url, ""),
     "scope": _Option(_one_of(*SCOPES), "--scope", "scope", "kind"),
     "max_depth": _Option(_count, "--max-depth", "scope", "max_depth"),
 }
 _OPTIONS: dict[str, dict[str, _Option]] = {
     "new crawl": _NEW,
     "crawl": _RUN,
-    "refresh": _GOAL | {"due": _Option(_yes, "--due"), "index": _Option(_yes, "--index")},
-    "index": {"rebuild": _Option(_yes, "--rebuild")},
-    "estimate": {"budget": _Option(_times_the_domain, "--budget")},
+    "refresh": _GOAL | {"due": _Option(_switch, "--due"), "index": _Option(_switch, "--index")},
+    "index": {"rebuild": _Option(_switch, "--rebuild")},
+    "estimate": {"budget": _Option(_walk_budget, "--budget")},
     "export": {
         "format": _Option(_text, "--format"),
-        "all_pages": _Option(_yes, "--all"),
-        "full_text": _Option(_yes, "--full-text"),
+        "all_pages": _Option(_switch, "--all"),
+        "full_text": _Option(_switch, "--full-text"),
     },
 }
 
 
 def option_names(kind: str, is_new: bool = False) -> tuple[str, ...]:
-    """What may be said about a job of this kind."""
+    """Return the names of the options of this kind of job."""
     return tuple(_OPTIONS["new crawl" if kind == "crawl" and is_new else kind])
 
 
 def checked_options(kind: str, options: Options) -> dict[str, Any]:
-    """The options as values; InputError names the one that cannot be. What is empty or off is left out."""
+    """Return the parsed options without those that are empty or off; InputError names an invalid one."""
     if kind not in KINDS:
         raise unknown_name("kind of job", plain(kind, 40), KINDS)
     known = _OPTIONS["new crawl" if kind == "crawl" and str(options.get("url", "")).strip() else kind]
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, given in options.items():
         if name not in known:
             if str(given).strip():
@@ -175,51 +200,51 @@ def checked_options(kind: str, options: Options) -> dict[str, Any]:
             why = str(error) if "convert" not in str(error) else "it must be a number"
             raise InputError(f"{name} is {plain(text, 80)!r}; {why}") from None
         if value is not False:
-            found[name] = value
+            values[name] = value
     if kind == "export":
-        _check_export(found)
-    return found
+        _check_export(values)
+    return values
 
 
-def _check_export(found: dict[str, Any]) -> None:
-    if "format" not in found:
+def _check_export(values: dict[str, Any]) -> None:
+    if "format" not in values:
         raise InputError(f"an export needs a format: {', '.join(sorted(all_exporters()))}")
-    if found["format"] not in all_exporters():
-        raise unknown_name("export format", found["format"], all_exporters())
+    if values["format"] not in all_exporters():
+        raise unknown_name("export format", values["format"], all_exporters())
 
 
-def settings_of(kind: str, found: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The options as tables of a plan; a goal that is taken back is none."""
+def settings_of(kind: str, values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the options as tables of a plan; a goal of "none" is left out."""
     known = _OPTIONS["new crawl"] if kind == "crawl" else _OPTIONS[kind]
     tables: dict[str, dict[str, Any]] = {}
-    for name, value in found.items():
+    for name, value in values.items():
         option = known[name]
         if option.table and value != _NONE:
             tables.setdefault(option.table, {})[option.key] = value
     return tables
 
 
-def planned(url: str, found: Mapping[str, Any], allow_private: bool) -> CrawlPlan:
-    """The plan of a new crawl; InputError says what is wrong with it."""
-    tables = merged(settings_of("crawl", found), {"crawl": {"seeds": [url]}, "fetch": {"allow_private": allow_private}})
-    plan = CrawlPlan.of_tables(tables, "the new crawl")
+def plan_of_new_crawl(url: str, values: Mapping[str, Any], allow_private: bool) -> CrawlPlan:
+    """Return the plan of a new crawl; InputError if it is invalid."""
+    fixed: dict[str, dict[str, Any]] = {"crawl": {"seeds": [url]}, "fetch": {"allow_private": allow_private}}
+    plan = CrawlPlan.of_tables(merged(settings_of("crawl", values), fixed), "the new crawl")
     if plan.scope.kind == "web" and plan.crawl.budget is None:
-        raise InputError("a crawl of the whole web needs a budget: say how many pages at most")
+        raise InputError("a crawl of the whole web needs a budget, the largest number of pages")
     return plan
 
 
-def command(kind: str, folder: Path, found: Mapping[str, Any], out: Path | None = None) -> tuple[str, ...]:
-    """What to type: `orienteer index /…/example.org --rebuild`; `out` is where an export goes."""
-    known = _OPTIONS["new crawl" if "url" in found else kind]
+def command_line(kind: str, folder: Path, values: Mapping[str, Any], out: Path | None = None) -> tuple[str, ...]:
+    """Return the arguments of a command: `orienteer index /…/example.org --rebuild`; `out` is the file of an export."""
+    known = _OPTIONS["new crawl" if "url" in values else kind]
     flags = []
-    for name, value in found.items():
+    for name, value in values.items():
         flag = known[name].flag
         if flag:
             flags.append(flag if value is True else f"{flag}={value}")
-    if "url" in found:
-        return ("orienteer", "crawl", found["url"], f"--output={folder}", *flags)
+    if "url" in values:
+        return ("orienteer", "crawl", values["url"], f"--output={folder}", *flags)
     if kind == "refresh":
         return ("orienteer", "refresh", str(folder), f"--library={folder.parent}", *flags)
     if out is not None:
-        flags.append(f"--out={out}")
+        flags.append(f"--output={out}")
     return ("orienteer", kind, str(folder), *flags)

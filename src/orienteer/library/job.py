@@ -1,4 +1,4 @@
-"""A job as anybody sees it: a command that was started on a crawl of the library."""
+"""A command that was started on a crawl of the library."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 ALIVE = ("starting", "running", "stopping")
-OVER = ("done", "failed", "stopped", "killed")
+ENDED = ("done", "failed", "stopped", "killed")
 
 
 @dataclass(frozen=True)
 class Job:
-    """One command, running or over.
+    """One command, running or ended.
 
-    `state` is one of `ALIVE` or `OVER`: "done" is what it was asked to do, "stopped" is by somebody who asked it to
-    stop, or a crawl that ended before its goal; "failed" says why in `line`; "killed" left no exit code behind.
-    `process` is that of the command while it is alive. `line` is what it said last, in one plain line; `share` how far
-    it is, between 0 and 1, None where nobody knows. `command` can be repeated in a shell. `result` is the file or
-    folder of an export that is complete, `options` what it was started with.
+    `state` is one of `ALIVE` or `ENDED`: "done" succeeded; "stopped" was stopped by the user, or is a crawl that ended
+    before its goal; "failed" has the reason in `line`; "killed" left no exit code. `process` is the id of the command's
+    process while it is alive. `line` is the last line that it printed, as plain text; `share` is the share of its work
+    done, between 0 and 1, None if unknown. `command` can be repeated in a shell. `result` is the file or folder of a
+    complete export, `options` are the options of the job.
     """
 
     id: str

@@ -1,8 +1,8 @@
-"""The folder that jobs are kept in: starts their runners, finds them again, passes on who wants them to stop.
+"""The folder of job records: start their runners, find them again, and forward requests to stop.
 
-A record alone is not believed. As long as the runner or the command of a job lives, one of them holds its lock: from
-before the record is written until both are gone. So a job without an end in its record is under way where the lock is
-held, and was killed where it is not, be it with the whole machine.
+A record alone does not prove that a job is alive. The runner and the command of a job hold its lock, from before the
+record is written until both have ended. So a job without an end in its record is running if the lock is held; otherwise
+it was killed, perhaps together with the machine.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ from typing import Any
 
 from orienteer.errors import LibraryError, NotInLibraryError, ProcessError
 from orienteer.files.plain import expect_plain, open_plain
-from orienteer.library.job import OVER
+from orienteer.library.job import ENDED
 from orienteer.library.job_record import ID, JobFiles, JobRecord
-from orienteer.library.job_runner import STOPPING
+from orienteer.library.job_runner import INTERRUPTED, STOPPING
 from orienteer.processes.lock_holder import has_open, holder, signaller
-from orienteer.store.failures import explained
+from orienteer.store.failures import map_disk_errors
 
-MAX_KEPT = 200  # jobs that are over
-_GUARD = "jobs.lock"
-_STOPPED_CODES = (3, 130, -signal.SIGINT)
+MAX_ENDED_JOBS = 200  # older records are removed
+_START_LOCK = "jobs.lock"
+_STOPPED_CODES = (3, *INTERRUPTED, -signal.SIGINT)
 _ORIENTEER = (sys.executable or "python3", "-P", "-m", "orienteer")
 
 
 class JobFolder:
-    """The jobs in a folder, which is made when the first one is started."""
+    """The jobs in a folder, which is created when the first one starts."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._ended: dict[str, tuple[tuple[int, int], JobRecord]] = {}  # with the file that says so
+        self._ended: dict[str, tuple[tuple[int, int], JobRecord]] = {}  # with the identity of the record's file
 
     @contextmanager
-    def guarded(self) -> Iterator[None]:
-        """Nobody else starts a job meanwhile, or takes a crawl from under one."""
-        with explained(self.path):
+    def locked(self) -> Iterator[None]:
+        """Lock out every other process that starts a job, or renames or deletes a crawl."""
+        with map_disk_errors(self.path):
             expect_plain(self.path, alone=False)
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            descriptor = open_plain(self.path / _GUARD, os.O_RDWR | os.O_CREAT, 0o600)
+            descriptor = open_plain(self.path / _START_LOCK, os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
             except BaseException:
@@ -63,13 +63,13 @@ class JobFolder:
         self, kind: str, crawl: str, options: Mapping[str, Any], command: tuple[str, ...], result: str = "",
         id: str | None = None,
     ) -> JobRecord:  # fmt: skip
-        """Start a command; `guarded` is up to the caller. It goes on when this process is gone."""
+        """Start a command, which outlives this process. The caller holds `locked`."""
         record = JobRecord(id or new_id(), kind, crawl, dict(options), command, time.time(), result)
         files = JobFiles(self.path, record.id)
-        with explained(self.path):
+        with map_disk_errors(self.path):
             descriptor = os.open(files.lock, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX)  # whoever looks at it has it for a moment
+                fcntl.flock(descriptor, fcntl.LOCK_EX)  # waits for readers, which take it for a moment
                 files.write(record)
                 self._run(record, files, descriptor)
             except BaseException:
@@ -82,25 +82,25 @@ class JobFolder:
     def _run(self, record: JobRecord, files: JobFiles, lock: int) -> None:
         program = (*_ORIENTEER, *record.command[1:]) if record.command[0] == "orienteer" else record.command
         runner = [*_ORIENTEER[:-1], "orienteer.library.job_runner", str(self.path.resolve()), record.id, str(lock)]
-        # A runner is never killed by who wants it to stop, not even at its very beginning: it inherits what is blocked.
+        # Blocked signals are inherited, so an early request to stop does not kill the runner before it handles signals.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
         try:
-            nowhere = subprocess.DEVNULL
+            null = subprocess.DEVNULL
             process = subprocess.Popen(
-                [*runner, *program], cwd=self.path, stdin=nowhere, stdout=nowhere, stderr=nowhere, pass_fds=[lock],
+                [*runner, *program], cwd=self.path, stdin=null, stdout=null, stderr=null, pass_fds=[lock],
                 start_new_session=True,
             )  # fmt: skip
         except OSError as error:
             raise ProcessError(f"no process can be started: {error}") from None
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        with suppress(OSError):  # it says so itself, a moment later
+        with suppress(OSError):  # the runner writes its id itself a moment later
             os.pwrite(lock, f"{process.pid}\n".encode(), 0)
-        # Its end is noted at once, whether or not somebody asks for it: nothing is left of it in the system.
+        # Reap the runner as soon as it ends, so that no zombie process remains.
         threading.Thread(target=process.wait, name=f"job {record.id}", daemon=True).start()
 
     def ids(self) -> list[str]:
-        """All that there are, the newest first."""
+        """Return the ids of all jobs, newest first."""
         try:
             names = os.listdir(self.path)
         except OSError:
@@ -109,40 +109,40 @@ class JobFolder:
         return sorted((id for id in found if ID.fullmatch(id)), reverse=True)
 
     def record(self, id: str) -> tuple[JobRecord, str]:
-        """A job and its state; NotInLibraryError where there is none."""
+        """Return the record of a job and its state; NotInLibraryError if there is none."""
         if ID.fullmatch(id):
             files = JobFiles(self.path, id)
             file = _file(files.record)
             known = self._ended.get(id)
             if known is not None and known[0] == file:
                 return known[1], _state(known[1], False)
-            is_held = _is_held(files.lock)  # before the record is read: a job that ends in between has ended
+            is_locked = _is_locked(files.lock)  # before the record is read: a job that ends in between counts as ended
             record = files.read()
             if record is not None:
                 if record.ended is not None and file is not None and file == _file(files.record):
                     self._ended[id] = (file, record)
-                return record, _state(record, is_held)
+                return record, _state(record, is_locked)
         self._ended.pop(id, None)
         raise NotInLibraryError(f"there is no job {id[:40]!r}")
 
     def records(self) -> list[tuple[JobRecord, str]]:
-        """All of them, the newest first."""
+        """Return all records with their states, newest first."""
         found = []
         for id in self.ids():
-            with suppress(NotInLibraryError):  # removed meanwhile
+            with suppress(NotInLibraryError):  # it was removed meanwhile
                 found.append(self.record(id))
         return sorted(found, key=lambda entry: entry[0].began, reverse=True)
 
     def damaged(self) -> list[Path]:
-        """Records that cannot be understood: nothing is known of these jobs."""
+        """Return the files of records that cannot be parsed."""
         files = [JobFiles(self.path, id) for id in self.ids()]
         return [each.record for each in files if each.read() is None and each.record.exists()]
 
     def stop(self, id: str) -> None:
-        """Ask a job to stop, as Ctrl-C does: its runner, or its command if that alone is left."""
+        """Send SIGINT to the runner of a job, or to its command if the runner is gone."""
         record, state = self.record(id)
-        if state in OVER:
-            raise LibraryError(f"job {id} is over")
+        if state in ENDED:
+            raise LibraryError(f"job {id} has already ended")
         lock = JobFiles(self.path, id).lock
         with suppress(OSError):
             for process in (holder(lock), record.process):
@@ -151,38 +151,38 @@ class JobFolder:
         raise LibraryError(f"job {id} has ended meanwhile, or its process cannot be found; nothing was done")
 
     def remove(self, id: str) -> None:
-        """Forget a job that is over."""
+        """Delete the files of a job that has ended."""
         JobFiles(self.path, id).remove()
 
-    def renamed(self, crawl: str, new: str) -> None:
-        """The jobs of a crawl belong to its new name; all are over."""
+    def rename_crawl(self, crawl: str, new: str) -> None:
+        """Change the crawl's name in the records of its jobs, all of which have ended."""
         for record, _ in self.records():
             if record.crawl == crawl:
                 JobFiles(self.path, record.id).write(replace(record, crawl=new))
 
-    def forget_old(self, keep: int = MAX_KEPT) -> list[str]:
-        """Remove the oldest that are over, and what is left of those that never began; `guarded` is up to the caller.
+    def remove_old(self, keep: int = MAX_ENDED_JOBS) -> list[str]:
+        """Remove the oldest jobs that have ended, and the files of those that failed to start; return their ids.
 
-        The ids of jobs that were removed.
+        The caller holds `locked`.
         """
-        over = [record.id for record, state in self.records() if state in OVER]
+        ended = [record.id for record, state in self.records() if state in ENDED]
         known = set(self.ids())
         strays = {name.partition(".")[0] for name in os.listdir(self.path)} - known
-        gone = [*over[keep:], *(id for id in strays if ID.fullmatch(id))]
+        gone = [*ended[keep:], *(id for id in strays if ID.fullmatch(id))]
         for id in gone:
             with suppress(OSError):
-                if not _is_held(JobFiles(self.path, id).lock):
+                if not _is_locked(JobFiles(self.path, id).lock):
                     self.remove(id)
         return gone
 
 
 def new_id() -> str:
-    """Ids are sorted by time."""
+    """Return a unique id. Ids sort by time."""
     return time.strftime("%Y%m%d-%H%M%S", time.gmtime()) + "-" + secrets.token_hex(3)
 
 
 def _file(path: Path) -> tuple[int, int] | None:
-    """What differs when a file was replaced."""
+    """Return a value that changes when a file is replaced; None if there is no file."""
     try:
         found = path.lstat()
     except OSError:
@@ -190,7 +190,7 @@ def _file(path: Path) -> tuple[int, int] | None:
     return found.st_ino, found.st_mtime_ns
 
 
-def _is_held(lock: Path) -> bool:
+def _is_locked(lock: Path) -> bool:
     try:
         return holder(lock) is not None
     except OSError:
@@ -198,7 +198,7 @@ def _is_held(lock: Path) -> bool:
 
 
 def _signalled(process: int, lock: Path) -> bool:
-    """Whether the process was asked to stop; it is, if it holds the lock."""
+    """Send SIGINT to the process if it holds the lock; return whether it was sent."""
     try:
         with signaller(process) as send:
             if not has_open(process, lock):
@@ -209,10 +209,10 @@ def _signalled(process: int, lock: Path) -> bool:
         return False
 
 
-def _state(record: JobRecord, is_held: bool) -> str:
+def _state(record: JobRecord, is_locked: bool) -> str:
     code = record.exit_code
     if record.ended is None or code is None:
-        if not is_held:
+        if not is_locked:
             return "killed"
         return "stopping" if record.stop_asked is not None else "running" if record.process else "starting"
     if code == 0:

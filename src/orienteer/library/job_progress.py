@@ -1,19 +1,18 @@
-"""How far a job is, in a line and as a share.
+"""The progress of a job, as a line of text and as a share.
 
-A crawl tells it by its folder; the other commands by what they print: `reading pages: 24 %`, as all do where there is
-no terminal, or `1,200 of 5,000 pages fetched`, as an estimate does.
+For a crawl it is read from its folder; for other commands it is parsed from their output: `reading pages: 24 %`, as
+they print without a terminal, or `1,200 of 5,000 pages fetched`, as an estimate prints.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from orienteer.errors import OrienteerError
 from orienteer.inspect.folder_status import FolderStatus
-from orienteer.inspect.status_in_words import interval
+from orienteer.inspect.status_text import interval
 from orienteer.library.job import ALIVE, Job
 from orienteer.library.job_record import JobFiles, JobRecord, last_lines
 from orienteer.wording import counted, plain, time_left
@@ -27,8 +26,8 @@ _MAX_CHARS = 300
 _KILLED = "it was killed, or the machine went down; what was fetched is not lost"
 
 
-def shown(library: Library, record: JobRecord, state: str) -> Job:
-    """A job as anybody sees it."""
+def current_job(library: Library, record: JobRecord, state: str) -> Job:
+    """Return a job with its present progress."""
     line, share = (record.line, 1.0 if state == "done" else None) if state not in ALIVE else _now(library, record)
     if state == "killed":
         line = f"{line}; what was fetched is not lost" if line else _KILLED
@@ -52,7 +51,7 @@ def shown(library: Library, record: JobRecord, state: str) -> Job:
 
 
 def _result(library: Library, record: JobRecord) -> Path | None:
-    """What an export has written; the name in the record leads nowhere else."""
+    """Return the output of an export, if it exists. A name in the record that is a path is ignored."""
     if not record.result or record.result != Path(record.result).name or record.result.startswith("."):
         return None
     path = library.exports_path / record.id / record.result
@@ -60,19 +59,19 @@ def _result(library: Library, record: JobRecord) -> Path | None:
 
 
 def _now(library: Library, record: JobRecord) -> tuple[str, float | None]:
-    said = last_lines(JobFiles(library.job_folder.path, record.id).said)
-    line = said[-1].strip() if said else ""
+    lines = last_lines(JobFiles(library.job_folder.path, record.id).stderr)
+    line = lines[-1].strip() if lines else ""
     if record.kind in ("crawl", "refresh"):
         try:
-            status = library.look(record.crawl)
-        except OrienteerError:  # not yet there
+            status = library.status(record.crawl)
+        except OrienteerError:  # the folder does not exist yet
             return line, None
-        return (crawl_line(status) or line), crawl_share(status)
+        return (progress_line(status) or line), progress_share(status)
     return line, share_of_line(line)
 
 
 def share_of_line(line: str) -> float | None:
-    """How far a command is that prints such lines.
+    """Return the share of its work that a command has done, from a line that it printed; None if unknown.
 
     >>> [share_of_line(line) for line in ("reading pages: 25 %", "1,200 of 4,800 pages fetched outside", "preparing…")]
     [0.25, 0.25, None]
@@ -87,41 +86,30 @@ def share_of_line(line: str) -> float | None:
     return min(done / total, 1.0) if total else None
 
 
-def crawl_share(status: FolderStatus) -> float | None:
-    """How far a crawl is on its way to the goal that is nearest: its coverage, its budget, or all pages it knows."""
-    if status.holder is None:
-        return None
+def progress_share(status: FolderStatus) -> float | None:
+    """Return the share of its pages that a running crawl has done; None while unknown.
+
+    The number of pages to come is the time left, which is unknown at first, multiplied by the present rate.
+    """
     figures = status.figures or {}
-    n_done, budget, until = (figures.get(name) for name in ("n_done", "budget", "until"))
-    shares = []
-    proved = status.certificate
-    if isinstance(until, float) and until > 0 and proved is not None:
-        is_partial = figures.get("of_reachable") or figures.get("goal_is_impossible")
-        shares.append((proved.of_reachable if is_partial else proved.lower) / until)
-        walked = status.surveyed
-        shares.append(0.0 if walked is None else walked.evidence)
-    if isinstance(budget, int) and budget > 0 and isinstance(n_done, int):
-        shares.append(n_done / budget)
-    if not shares and isinstance(n_done, int):
-        shares.append(_share_of_known(n_done, figures))
-    return min(max(shares), 1.0) if shares else None
+    n_done, pages_per_s, eta_s = (figures.get(name) for name in ("n_done", "pages_per_s", "eta_s"))
+    if status.holder is None or not eta_s:  # 0 belongs to the previous run
+        return None
+    if not isinstance(n_done, int) or not isinstance(pages_per_s, float | int) or not isinstance(eta_s, float | int):
+        return None
+    n_all = n_done + pages_per_s * eta_s
+    return n_done / n_all if n_all > 0 else None
 
 
-def _share_of_known(n_done: int, figures: Mapping[str, Any]) -> float:
-    waiting = figures.get("n_frontier")
-    known = n_done + (waiting if isinstance(waiting, int) else 0)
-    return n_done / known if known else 0.0
-
-
-def crawl_line(status: FolderStatus) -> str:
-    """A crawl that is running, in a line; empty while nothing has come in."""
+def progress_line(status: FolderStatus) -> str:
+    """Describe a running crawl in one line; empty before its first page."""
     figures, proved = status.figures or {}, status.certificate
     if status.holder is None or not figures:
         return ""
-    left = figures.get("left_s")
-    parts = [
+    left = figures.get("eta_s")
+    texts = [
         f"{counted(status.n_fetched, 'page')} fetched",
         "" if proved is None else f"proved: {interval(proved)}",
         f"{time_left(left)} left" if isinstance(left, float | int) and left else "",
     ]
-    return "; ".join(part for part in parts if part)
+    return "; ".join(text for text in texts if text)

@@ -1,12 +1,13 @@
-"""What is written down of a job: ID.json in the folder of jobs, beside what its command prints and its lock.
+"""The stored record of a job.
 
-    ID.json    this record; replaced as a whole
-    ID.txt     what the command says while it works (stderr)
-    ID.out     what it says in the end (stdout)
-    ID.lock    held by the runner and by the command, as long as either lives
+    ID.json    the record; replaced atomically
+    ID.txt     stderr of the command: its progress
+    ID.out     stdout of the command: its results
+    ID.lock    held by the runner and by the command while either is alive
 
-Whoever starts a job writes the record; from then on its runner alone does. What it says of the end is true; that there
-is no word of an end means nothing: see `job_folder`. The runner imports this, so it imports next to nothing.
+The process that starts a job writes the first record; from then on only its runner does. A record with an end is
+reliable; one without an end may belong to a killed job, see `job_folder`. The runner imports this module, so it imports
+almost nothing.
 """
 
 from __future__ import annotations
@@ -28,8 +29,10 @@ _READ_BYTES = 4096
 
 @dataclass(frozen=True)
 class JobRecord:
-    """`result` is the name of what an export writes, "" for others. `process` is that of the command, once there is
-    one; `stop_asked` when somebody asked it to stop. `line` is what it said in the end."""
+    """The stored state of a job.
+
+    `result` is the file name of an export, "" for other kinds. `process` is the id of the command's process, once it
+    runs; `stop_asked` the time of the first request to stop. `line` summarizes how the command ended."""
 
     id: str
     kind: str
@@ -50,13 +53,13 @@ class JobFiles:
 
     def __init__(self, folder: Path, id: str) -> None:
         if not ID.fullmatch(id):
-            raise ValueError(f"{id!r} is no name of a job")
-        self.record, self.said, self.told, self.lock = (
+            raise ValueError(f"{id!r} is not the id of a job")
+        self.record, self.stderr, self.stdout, self.lock = (
             folder / (id + ending) for ending in (".json", ".txt", ".out", ".lock")
         )
 
     def read(self) -> JobRecord | None:
-        """None where there is none, or none that can be understood."""
+        """Return the record; None if it is missing or cannot be parsed."""
         try:
             descriptor = os.open(self.record, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
             with os.fdopen(descriptor, "rb") as file:
@@ -69,18 +72,18 @@ class JobFiles:
         write_durably(self.record, json.dumps(asdict(record), indent=1))
 
     def remove(self) -> None:
-        """The record first: without it there is no job."""
-        for path in (self.record, self.said, self.told, self.lock):
+        """Delete the files. The record is the first: without it the job does not exist."""
+        for path in (self.record, self.stderr, self.stdout, self.lock):
             path.unlink(missing_ok=True)
 
 
 def last_lines(path: Path, n_bytes: int = _READ_BYTES) -> list[str]:
-    """The end of a file of text, without empty lines; nothing where it cannot be read."""
+    """Return the last lines of a text file that are not empty; none if it cannot be read."""
     return _lines(path, n_bytes, at_end=True)
 
 
 def first_lines(path: Path, n_bytes: int = _READ_BYTES) -> list[str]:
-    """Its beginning."""
+    """Return the first lines of a text file that are not empty; none if it cannot be read."""
     return _lines(path, n_bytes, at_end=False)
 
 
@@ -104,8 +107,8 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 def _record(values: dict[str, Any]) -> JobRecord:
-    known = {field.name: values[field.name] for field in fields(JobRecord)}
-    for name, value in known.items():
+    entries = {field.name: values[field.name] for field in fields(JobRecord)}
+    for name, value in entries.items():
         if not isinstance(value, _TYPES[name]):
             raise TypeError(f"{name} is {value!r}")
-    return JobRecord(**known | {"command": tuple(map(str, known["command"]))})
+    return JobRecord(**entries | {"command": tuple(map(str, entries["command"]))})

@@ -1,10 +1,10 @@
-"""The process beside a job: starts the command, passes on who wants it to stop, and notes how it ended.
+"""The runner process of a job: it starts the command, forwards signals to it, and records how it ended.
 
     python -P -m orienteer.library.job_runner FOLDER ID DESCRIPTOR COMMAND...
 
-It is started in a session of its own, with a lock that it holds for its life (`DESCRIPTOR`); the command has it, too.
-If the runner is killed, the command is asked to stop by the system, as Ctrl-C would (on Linux; elsewhere it goes on).
-Until it has ended the lock is held, so nobody takes the job for dead while anything of it lives.
+It runs in its own session and holds a lock (`DESCRIPTOR`) for its lifetime; the command inherits the lock. If the
+runner is killed, Linux sends SIGINT to the command (on other systems it continues). The lock is held until the command
+has ended, too, so a job never looks dead while one of its processes is alive.
 """
 
 from __future__ import annotations
@@ -22,28 +22,29 @@ from pathlib import Path
 from orienteer.library.job_record import JobFiles, JobRecord, first_lines, last_lines
 
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+INTERRUPTED = tuple(128 + number for number in STOPPING)  # exit codes
 _CANNOT_START = 127
-_PR_SET_PDEATHSIG = 1  # of Linux
-# What tells most of what a command says in the end; for the others it is the first line.
-_TELLING = {"estimate": "fetched outside", "crawl": "goal", "refresh": "goal"}
+_PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
+# The prefix of the output line that summarizes a command; for other kinds of job it is the first line.
+_RESULT_PREFIXES = {"estimate": "fetched outside", "crawl": "result", "refresh": "result"}
 _MAX_CHARS = 500
 
 
 def run(folder: Path, id: str, lock: int, command: list[str]) -> None:
-    """Run the command to its end."""
+    """Run the command until it ends."""
     files = JobFiles(folder, id)
     with suppress(OSError):
         os.ftruncate(lock, 0)
         os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
-    # They are waited for, and never interrupt anything here. What came before is not lost: they have been held back
-    # from the beginning (see `job_folder`).
+    # Signals are received by sigwait only, so they never interrupt this process. `job_folder` blocks them before it
+    # starts this process, so earlier ones are pending and not lost.
     signal.pthread_sigmask(signal.SIG_BLOCK, {*STOPPING, signal.SIGCHLD})
     signal.signal(signal.SIGCHLD, lambda *_: None)
     record = files.read()
     if record is None:
         sys.exit(f"{files.record}: no job")
     try:
-        process = _started(files, lock, command)
+        process = _start_command(files, lock, command)
     except OSError as error:
         line = f"{command[0]}: {error.strerror}"
         files.write(replace(record, ended=time.time(), exit_code=_CANNOT_START, line=line))
@@ -57,11 +58,11 @@ def run(folder: Path, id: str, lock: int, command: list[str]) -> None:
                 record = replace(record, stop_asked=time.time())
                 files.write(record)
     code = process.returncode
-    files.write(replace(record, ended=time.time(), exit_code=code, line=_in_the_end(record, files, code)))
+    files.write(replace(record, ended=time.time(), exit_code=code, line=_final_line(record, files, code)))
 
 
-def _started(files: JobFiles, lock: int, command: list[str]) -> subprocess.Popen[bytes]:
-    """The command; it is asked to stop when this process is gone."""
+def _start_command(files: JobFiles, lock: int, command: list[str]) -> subprocess.Popen[bytes]:
+    """Start the command; it receives SIGINT if this process dies."""
     runner = os.getpid()
     library = ctypes.CDLL(None)  # before the fork
 
@@ -69,29 +70,29 @@ def _started(files: JobFiles, lock: int, command: list[str]) -> subprocess.Popen
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         if hasattr(library, "prctl"):
             library.prctl(_PR_SET_PDEATHSIG, signal.SIGINT)
-            if os.getppid() != runner:  # killed just now
+            if os.getppid() != runner:  # the runner was killed before prctl
                 os._exit(_CANNOT_START)
 
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
     with (
-        os.fdopen(os.open(files.said, flags, 0o600), "wb") as said,
-        os.fdopen(os.open(files.told, flags, 0o600), "wb") as told,
+        os.fdopen(os.open(files.stderr, flags, 0o600), "wb") as stderr,
+        os.fdopen(os.open(files.stdout, flags, 0o600), "wb") as stdout,
     ):
         return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=told, stderr=said, pass_fds=[lock], preexec_fn=prepare
+            command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, pass_fds=[lock], preexec_fn=prepare
         )
 
 
-def _in_the_end(record: JobRecord, files: JobFiles, code: int) -> str:
-    """What it said in the end, in one line: what came of it, or why it failed."""
-    if code in (0, 3):
-        told = first_lines(files.told)
-        best = [line for line in told if line.startswith(_TELLING.get(record.kind, ""))] or told
-        line = best[0] if best else ""
-    elif code < 0:
+def _final_line(record: JobRecord, files: JobFiles, code: int) -> str:
+    """Return the line that summarizes how the command ended: its result, or why it failed."""
+    output = first_lines(files.stdout)
+    if code < 0:
         line = f"killed by {signal.Signals(-code).name}"
+    elif code in (0, 3) or (output and code in INTERRUPTED):
+        best = [line for line in output if line.startswith(_RESULT_PREFIXES.get(record.kind, ""))] or output
+        line = best[0].removeprefix("result") if best else ""
     else:
-        line = (last_lines(files.said) or [f"it ended with exit code {code}"])[-1].removeprefix("orienteer: ")
+        line = (last_lines(files.stderr) or [f"it ended with exit code {code}"])[-1].removeprefix("orienteer: ")
     return " ".join(line.split())[:_MAX_CHARS]
 
 

@@ -2,11 +2,11 @@
 
     NAME/              a crawl
     .jobs/             the commands that were started on them (see `job_folder`)
-    .exports/ID/       what an export has written
-    .schedules/        when which is refreshed
-    .deleted/          what is being deleted
+    .exports/ID/       the output of an export
+    .schedules/        refresh schedules
+    .deleted/          crawls that are being deleted
 
-A name is one plain word or several, never a path. Links are no crawls, wherever they lead.
+A name is one or more plain words, never a path. A symbolic link is never a crawl, whatever its target.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from orienteer.inspect.folder_status import FolderStatus, FolderWatcher
 from orienteer.library.card import Card, card_of, damaged_card, new_card
 from orienteer.library.job import ALIVE, Job
 from orienteer.library.job_folder import JobFolder, new_id
-from orienteer.library.job_progress import shown
+from orienteer.library.job_progress import current_job
 from orienteer.library.schedule_files import delete_schedule, move_schedule
 from orienteer.search.index_files import index_folder
-from orienteer.store.failures import explained
+from orienteer.store.failures import map_disk_errors
 from orienteer.store.folder_files import DATABASE, SETTINGS
 from orienteer.store.lock import FolderLock, holder_of
 from orienteer.url import canonical_url, host_of
@@ -44,13 +44,13 @@ from orienteer.wording import plain
 MAX_NAME_CHARS = 80
 _NAME = re.compile(r"\w[\w.-]*( [\w.-]+)*")
 _NOT_IN_NAME = re.compile(r"[^\w.-]+")
-_EVERY_S = 1.0  # a crawl that is running is looked at, ...
-_SHARE = 0.1  # ... and so much of the time may go into that
-_SIGNS = (DATABASE, DATABASE + "-wal", SETTINGS, "report.json")
+_STATUS_INTERVAL_S = 1.0  # shortest time between two reads of a running crawl
+_MAX_STATUS_SHARE = 0.1  # of the time may be spent on reading it
+_CHANGING_FILES = (DATABASE, DATABASE + "-wal", SETTINGS, "report.json")
 
 
 def default_library() -> Path:
-    """Where crawls are kept if nobody says where: in the data folder of the user."""
+    """The default folder of crawls, in the data folder of the user."""
     return data_folder() / "crawls"
 
 
@@ -72,35 +72,35 @@ def expect_plain_name(name: str) -> None:
         )
 
 
-class _Seen(NamedTuple):
-    """A crawl as it was looked at last. `watcher` goes on from there while the crawl is running."""
+class _CachedStatus(NamedTuple):
+    """The status of a crawl when it was last read. While the crawl is running, `watcher` reads on from there."""
 
-    signs: tuple[object, ...]
+    fingerprint: tuple[object, ...]
     status: FolderStatus
     watcher: FolderWatcher | None
-    next_look: float
+    next_read: float
 
 
 class Library:
-    """A folder of crawl folders; it is made, for this user alone, when something is first written."""
+    """A folder of crawl folders, created with mode 0700 at the first write."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.job_folder = JobFolder(path / ".jobs")
-        self._seen: dict[str, _Seen] = {}
-        self._looking = threading.Lock()
+        self._statuses: dict[str, _CachedStatus] = {}
+        self._status_lock = threading.Lock()
 
     @property
     def exports_path(self) -> Path:
         return self.path / ".exports"
 
     def make(self) -> None:
-        """The folder itself, if it is not there."""
-        with explained(self.path):
+        """Create the folder if it does not exist."""
+        with map_disk_errors(self.path):
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def names(self) -> list[str]:
-        """The crawls in it, sorted. Hidden names, links and files are none."""
+        """Return the names of the crawls, sorted, without hidden names, links and files."""
         try:
             with os.scandir(self.path) as entries:
                 folders = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
@@ -111,7 +111,7 @@ class Library:
         return sorted(name for name in folders if is_plain_name(name) and _is_crawl(self.path / name))
 
     def path_of(self, name: str) -> Path:
-        """The folder of a crawl; InputError where the name is not plain, NotInLibraryError where there is none."""
+        """Return the folder of a crawl. InputError: the name is not plain; NotInLibraryError: there is none."""
         expect_plain_name(name)
         path = self.path / name
         try:
@@ -125,11 +125,11 @@ class Library:
         return path
 
     def is_taken(self, name: str) -> bool:
-        """Whether there is anything of this name."""
+        """Whether any file, folder or link has this name."""
         return os.path.lexists(self.path / name)
 
     def name_for(self, url: str) -> str:
-        """A free name for a crawl that begins at this URL: `example.org`, `example.org-2`."""
+        """Return an unused name for a crawl of this URL: `example.org`, `example.org-2`."""
         host = host_of(canonical_url(url if "://" in url else f"https://{url}") or "")
         name = _NOT_IN_NAME.sub("-", host.removeprefix("www.")).strip("-.")[: MAX_NAME_CHARS - 10] or "crawl"
         taken = {record.crawl for record, state in self.job_folder.records() if state in ALIVE}
@@ -139,103 +139,104 @@ class Library:
             free = f"{name}-{number}"
         return free
 
-    def look(self, name: str) -> FolderStatus:
-        """How a crawl stands: as of now where it has changed, as of a second ago while it is running."""
+    def status(self, name: str) -> FolderStatus:
+        """Return the status of a crawl; for a running crawl it may be a second old, or older if reading is slow."""
         path = self.path_of(name)
-        with self._looking:
-            before, signs, holder = time.monotonic(), _signs(path), holder_of(path)
-            seen = self._seen.get(name)
-            # Large crawls that are running need not be looked at each time; one that has ended is.
-            if seen is None or (seen.signs != signs and (holder is None or before >= seen.next_look)):
-                watcher = FolderWatcher(path) if seen is None or seen.watcher is None else seen.watcher
-                status = watcher.look(0)
-                wait = 0.0 if holder is None else max(_EVERY_S, (time.monotonic() - before) / _SHARE)
-                # What a watcher knows of each URL is not kept for crawls that nobody works on.
-                seen = _Seen(signs, status, watcher if holder is not None else None, time.monotonic() + wait)
-                self._seen[name] = seen
-            return replace(seen.status, holder=holder)
+        with self._status_lock:
+            before, fingerprint, holder = time.monotonic(), _fingerprint(path), holder_of(path)
+            cached = self._statuses.get(name)
+            # A running crawl is read only every so often, since that is slow for large ones; one that ended, at once.
+            if cached is None or (cached.fingerprint != fingerprint and (holder is None or before >= cached.next_read)):
+                watcher = FolderWatcher(path) if cached is None or cached.watcher is None else cached.watcher
+                status = watcher.status(0)
+                wait_s = max(_STATUS_INTERVAL_S, (time.monotonic() - before) / _MAX_STATUS_SHARE)
+                # A watcher holds data of every URL, so it is dropped for crawls that are not running.
+                next_read = time.monotonic() + (0.0 if holder is None else wait_s)
+                cached = _CachedStatus(fingerprint, status, None if holder is None else watcher, next_read)
+                self._statuses[name] = cached
+            return replace(cached.status, holder=holder)
 
     def cards(self) -> list[Card]:
-        """What is shown of each crawl, damaged ones included, and of those that are about to begin."""
+        """Return a card for each crawl, including damaged ones and those that are about to start."""
         jobs = self._newest_jobs()
         names = self.names()
-        for name in set(self._seen) - set(names):
-            self._seen.pop(name, None)
+        for name in set(self._statuses) - set(names):
+            self._statuses.pop(name, None)
         begun = [name for name, job in jobs.items() if job.is_alive and name not in names]
         return [self._card(name, jobs.get(name)) for name in sorted({*names, *begun})]
 
     def card(self, name: str) -> Card:
-        """The card of one crawl."""
+        """Return the card of a crawl."""
         job = self._newest_jobs().get(name)
         if job is None or not job.is_alive:
             self.path_of(name)
         return self._card(name, job)
 
     def _newest_jobs(self) -> dict[str, Job]:
-        """By crawl: the job that is alive, or else the last one."""
-        found: dict[str, tuple[bool, Job]] = {}
+        """Return by crawl the job that is alive, or else the last one."""
+        newest: dict[str, tuple[bool, Job]] = {}
         for record, state in reversed(self.job_folder.records()):
             is_alive = state in ALIVE
-            if record.crawl not in found or is_alive >= found[record.crawl][0]:
-                found[record.crawl] = (is_alive, shown(self, record, state))
-        return {crawl: job for crawl, (_, job) in found.items()}
+            if record.crawl not in newest or is_alive >= newest[record.crawl][0]:
+                newest[record.crawl] = (is_alive, current_job(self, record, state))
+        return {crawl: job for crawl, (_, job) in newest.items()}
 
     def _card(self, name: str, job: Job | None) -> Card:
         path = self.path / name
         if not (path / DATABASE).exists() and job is not None and job.is_alive:
             return new_card(name, job)
         try:
-            return card_of(name, self.look(name), (index_folder(path) / "pages.db").is_file(), job)
+            return card_of(name, self.status(name), (index_folder(path) / "pages.db").is_file(), job)
         except OrienteerError as error:
             return damaged_card(name, str(error), _size_of(path), job)
 
     def rename(self, name: str, new: str) -> None:
-        """Give a crawl another name; refused while anything works on it."""
+        """Rename a crawl; LibraryError while a job or another process works on it."""
         expect_plain_name(new)
         self.path_of(name)
-        with self._alone_with(name) as path:
+        with self._exclusive(name) as path:
             if self.is_taken(new):
-                raise LibraryError(f"there is something named {new} in the library already; choose another name")
-            with explained(path):
+                raise LibraryError(f"the library already contains {new}; choose another name")
+            with map_disk_errors(path):
                 os.rename(path, self.path / new)
                 sync_folder(self.path)
-            self.job_folder.renamed(name, new)
+            self.job_folder.rename_crawl(name, new)
             move_schedule(self.path, name, new)
-            self._seen.pop(name, None)
+            self._statuses.pop(name, None)
 
     def delete(self, name: str) -> None:
-        """Delete a crawl; refused while anything works on it. A kill leaves no half crawl under its name."""
+        """Delete a crawl; LibraryError while it is in use. A kill never leaves a partial crawl under its name."""
         self.path_of(name)
-        gone = self.path / ".deleted"
-        with self._alone_with(name) as path, explained(path):
-            expect_plain(gone, alone=False)
-            gone.mkdir(mode=0o700, exist_ok=True)
-            os.rename(path, gone / new_id())
+        trash = self.path / ".deleted"
+        with self._exclusive(name) as path, map_disk_errors(path):
+            expect_plain(trash, alone=False)
+            trash.mkdir(mode=0o700, exist_ok=True)
+            os.rename(path, trash / new_id())
             sync_folder(self.path)
             delete_schedule(self.path, name)
             for record, _ in self.job_folder.records():
                 if record.crawl == name:
                     self.job_folder.remove(record.id)
                     shutil.rmtree(self.exports_path / record.id, ignore_errors=True)
-            self._seen.pop(name, None)
-        # Others of before too, where a kill came in between. Nothing outside is touched: no link is followed.
-        shutil.rmtree(gone, ignore_errors=True)
+            self._statuses.pop(name, None)
+        # This also removes what an earlier, killed deletion left. rmtree does not follow links.
+        shutil.rmtree(trash, ignore_errors=True)
 
     @contextmanager
-    def _alone_with(self, name: str) -> Iterator[Path]:
-        """The folder of a crawl, while no job can begin on it, and no other process writes to it."""
-        with self.job_folder.guarded():
+    def _exclusive(self, name: str) -> Iterator[Path]:
+        """Yield the folder of a crawl while no job can start on it and no other process writes to it."""
+        with self.job_folder.locked():
             path = self.path_of(name)
             for record, state in self.job_folder.records():
                 if record.crawl == name and state in ALIVE:
                     raise LibraryError(f"{name}: a job is running ({record.kind}); stop it first")
-            with _held(path, name), _held(index_folder(path), name):
+            with _locked(path, name), _locked(index_folder(path), name):
                 yield path
 
 
 @contextmanager
-def _held(folder: Path, name: str) -> Iterator[None]:
-    """The lock of a crawl folder or an index. Where it has links in it, nobody could write there anyway."""
+def _locked(folder: Path, name: str) -> Iterator[None]:
+    """Hold the lock of a crawl folder or an index. A folder with links in it has no lock: no crawl writes there."""
     lock = None
     with suppress(CrawlFolderError):
         if folder.is_dir() and not folder.is_symlink():
@@ -254,10 +255,10 @@ def _is_crawl(path: Path) -> bool:
     return any(os.path.lexists(path / file) for file in (DATABASE, SETTINGS))
 
 
-def _signs(path: Path) -> tuple[object, ...]:
-    """What differs when a crawl has gone on."""
+def _fingerprint(path: Path) -> tuple[object, ...]:
+    """Return a value that changes whenever the crawl has written something."""
     found: list[object] = []
-    for name in _SIGNS:
+    for name in _CHANGING_FILES:
         try:
             file = (path / name).stat()
             found.append((file.st_ino, file.st_size, file.st_mtime_ns))

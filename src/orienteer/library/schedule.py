@@ -1,36 +1,40 @@
-"""When a crawl is to be refreshed. Pure: time is an argument, in seconds since 1970.
+"""When a crawl is due for a refresh. Pure: time is an argument, in seconds since 1970.
 
-day, week    at fixed moments of the local calendar. One that was missed (the machine was off, the crawl was busy)
-             is caught up as soon as possible; several that were missed are caught up by one refresh
-pays         when pages that have probably changed take up a share of a surfer's time (see `staleness`); never
-             more often than `least_days`, and no more seldom than `most_days`, since new pages are not foreseen
+day, week    at fixed times of the local calendar. A refresh that was missed (the machine was off, the crawl was busy)
+             is made up for as soon as possible; several missed ones, by a single refresh. A time of day that occurs
+             twice, when clocks are set back, counts the first time; one that is skipped, when they are set forward,
+             is shifted by as much as the clocks are
+pays         when the pages that have probably changed reach a share of a surfer's time (see `staleness`); at least
+             `least_days` and at most `most_days` after the last refresh, since new pages cannot be predicted
 """
 
 from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from datetime import time as time_of_day
 
 from orienteer.errors import InputError, unknown_name
 from orienteer.fetch.webhook import expect_webhook
-from orienteer.ledger.revisiting import DAY_S
+from orienteer.ledger.revisiting import CLOCK_TOLERANCE_S, DAY_S
 from orienteer.url import canonical_url
 from orienteer.wording import moment, plain
 
 EVERY = ("day", "week", "pays")
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-RETRY_S = 3600.0  # after a refresh that could not begin, or did not come to its end
+RETRY_S = 3600.0  # after a refresh that could not start or was interrupted
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """`at` is the local time of day, `on` the day of a week. `threshold` is for "pays", as are the days.
+    """When and how a crawl is refreshed.
 
-    `webhook` is told what each refresh has found, with the address of the `feed`; `allow_private` lets it be at an
-    address of the local network.
+    `at` is the local time of day, `on` the day of the week; `threshold`, `least_days` and `most_days` apply to "pays".
+    The results of each refresh are posted to `webhook`, with the URL of the `feed`; with `allow_private` the webhook
+    may be in the local network.
     """
 
     every: str = "day"
@@ -57,28 +61,29 @@ class Schedule:
         if self.webhook:
             expect_webhook(self.webhook, self.allow_private)
         if self.feed and canonical_url(self.feed) is None:
-            raise InputError(f"feed is {plain(self.feed, 100)!r}; it must be the address at which the feed is found")
+            raise InputError(f"feed is {plain(self.feed, 100)!r}; it must be the URL of the feed")
 
     def next_after(self, time: float, pays_at: float | None = None) -> float:
-        """The first moment after a time at which the crawl is due, when it was looked at then.
+        """Return when the crawl is due if its last refresh was at `time`.
 
-        `pays_at` is when the threshold is reached; None where nothing is known of the changes.
+        `pays_at` is when the threshold is reached; None if no change rates are known.
         """
         if self.every == "pays":
             least, most = time + self.least_days * DAY_S, time + self.most_days * DAY_S
             return least if pays_at is None else min(max(pays_at, least), most)
         hour, minute = map(int, self.at.split(":"))
-        day = datetime.fromtimestamp(time).replace(hour=hour, minute=minute, second=0, microsecond=0)
-        step = 1
-        if self.every == "week":
-            day += timedelta(days=(WEEKDAYS.index(self.on) - day.weekday()) % 7)
-            step = 7
-        if day.timestamp() <= time:
-            day += timedelta(days=step)
-        return day.timestamp()
+        at = time_of_day(hour, minute)
+        # From yesterday on: a time that the clock skipped yesterday may have moved past midnight.
+        days = [datetime.fromtimestamp(time).date() + timedelta(days=k) for k in range(-1, 9)]
+        moments = [
+            datetime.combine(day, at).timestamp()  # of two moments the first, since `fold` is 0
+            for day in days
+            if self.every == "day" or day.weekday() == WEEKDAYS.index(self.on)
+        ]
+        return min(moment for moment in moments if moment > time)
 
-    def in_words(self) -> str:
-        """`every day at 03:00`."""
+    def describe(self) -> str:
+        """Return a text like `every day at 03:00`."""
         if self.every == "day":
             return f"every day at {self.at}"
         if self.every == "week":
@@ -87,36 +92,58 @@ class Schedule:
 
 
 @dataclass(frozen=True)
-class Standing:
-    """What a schedule must know of a crawl.
+class ScheduledCrawl:
+    """The state of a crawl that decides when it is due.
 
-    `looked` is when it was last refreshed, or else crawled; None while it has no page. `is_broken_off`: its last
-    refresh was killed; one that somebody stopped waits for the next time. `n_untold` refreshes are to be told to the
-    webhook. `tried` is when the schedule last started something.
+    `last_refresh` is when it was last refreshed, or else crawled; None while it has no page. `is_interrupted`: its last
+    refresh was killed; one that the user stopped is not retried early. `n_unsent` refreshes are not yet posted to the
+    webhook. `last_start` is when the schedule last started a job. `future_time` is the recorded time of the last
+    refresh if it lies in the future.
     """
 
-    looked: float | None
-    is_broken_off: bool = False
-    n_untold: int = 0
+    last_refresh: float | None
+    is_interrupted: bool = False
+    n_unsent: int = 0
     pays_at: float | None = None
-    tried: float | None = None
+    last_start: float | None = None
+    future_time: float | None = None
+
+    def at(self, now: float) -> ScheduledCrawl:
+        """Return the state without times in the future: one wrong clock must not stop a schedule for years.
+
+        A crawl with its last refresh in the future is due now, since the true time is unknown.
+        """
+        latest, state = now + CLOCK_TOLERANCE_S, self
+        if self.last_start is not None and self.last_start > latest:
+            state = replace(state, last_start=None)
+        if self.last_refresh is not None and self.last_refresh > latest:
+            state = replace(state, last_refresh=now, is_interrupted=True, future_time=self.last_refresh)
+        return state
+
+    def warning(self) -> str:
+        """Return one line about a time in the future; empty if there is none."""
+        if self.future_time is None:
+            return ""
+        return f"it was last refreshed on {moment(self.future_time)}, which is in the future: was a clock wrong?"
 
 
-def due_at(schedule: Schedule, standing: Standing) -> float | None:
-    """When something is to be done; None where there is nothing to refresh yet."""
-    if standing.looked is None:
+def due_at(schedule: Schedule, state: ScheduledCrawl) -> float | None:
+    """Return when the crawl is due; None if it has no page to refresh yet."""
+    if state.last_refresh is None:
         return None
-    due = schedule.next_after(standing.looked, standing.pays_at)
-    if standing.is_broken_off:
-        due = standing.looked
-    elif standing.n_untold:
-        due = min(due, standing.looked + RETRY_S)
-    return due if standing.tried is None else max(due, standing.tried + RETRY_S)
+    due = schedule.next_after(state.last_refresh, state.pays_at)
+    if state.is_interrupted:
+        due = state.last_refresh
+    elif state.n_unsent:
+        due = min(due, state.last_refresh + RETRY_S)
+    return due if state.last_start is None else max(due, state.last_start + RETRY_S)
 
 
-def due_in_words(schedule: Schedule, standing: Standing, now: float) -> str:
-    """When the next refresh is, in a line."""
-    due = due_at(schedule, standing)
+def describe_due(schedule: Schedule, state: ScheduledCrawl, now: float) -> str:
+    """Describe in one line when the next refresh is."""
+    state = state.at(now)
+    due = due_at(schedule, state)
     if due is None:
         return "there is no page to refresh yet"
-    return "due now" if due <= now else f"next: {moment(due)}"
+    line = "due now" if due <= now else f"next: {moment(due)}"
+    return f"{line}; {state.warning()}" if state.warning() else line

@@ -1,4 +1,4 @@
-"""Where the schedules of a library stand, and what becomes of them when a crawl is renamed or deleted."""
+"""The files of schedules in a library, which follow a crawl that is renamed or deleted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from orienteer.store.failures import explained
+from orienteer.store.failures import map_disk_errors
 
 SUFFIXES = (".toml", ".secret", ".json")
 
@@ -16,16 +16,16 @@ def schedule_folder(library: Path) -> Path:
 
 
 def move_schedule(library: Path, name: str, new: str) -> None:
-    """The crawl has another name now."""
+    """Rename the files of a crawl that was renamed."""
     for suffix in SUFFIXES:
         path = schedule_folder(library) / (name + suffix)
-        with explained(path), suppress(FileNotFoundError):
+        with map_disk_errors(path), suppress(FileNotFoundError):
             os.replace(path, path.with_name(new + suffix))
 
 
 def delete_schedule(library: Path, name: str) -> None:
-    """The crawl is gone: another one of that name is another one."""
+    """Delete the files of a deleted crawl, so that a new crawl of that name does not inherit them."""
     for suffix in SUFFIXES:
         path = schedule_folder(library) / (name + suffix)
-        with explained(path):
+        with map_disk_errors(path):
             path.unlink(missing_ok=True)

@@ -1,7 +1,8 @@
-"""Starts what is due by its schedule, where a server asks it to: once a minute, say.
+"""Start the refreshes that are due; a server calls this once a minute.
 
-`due` decides and `run_due` starts; both take the time as an argument. What is started is a job like any other, and asks
-again, under the lock of its crawl, whether it is due: a server, a second one and cron can all do this at once.
+`due` lists the crawls to refresh, and `run_due` starts them; both take the time as an argument. Each refresh is an
+ordinary job, which checks again under the lock of its crawl whether it is due, so several servers and cron can run
+schedules at the same time.
 """
 
 from __future__ import annotations
@@ -21,47 +22,49 @@ from orienteer.library.schedules import Schedules
 _log = logging.getLogger(__name__)
 
 
-class Scheduler:
-    """For one library. `troubles` says, by crawl, in one line why its schedule could not be followed the last time."""
+class RefreshScheduler:
+    """Starts the refreshes of a library. `problems` has, by crawl, one line on why its refresh could not start."""
 
     def __init__(self, jobs: Jobs) -> None:
         self.jobs = jobs
         self.schedules = Schedules(jobs.library)
-        self.troubles: dict[str, str] = {}
+        self.problems: dict[str, str] = {}
 
     def due(self, now: float) -> list[str]:
-        """The crawls for which something is to be done now, those that have waited the longest first."""
+        """Return the crawls that are due, longest overdue first."""
         found: list[tuple[float, str]] = []
-        self.troubles = {}
+        self.problems = {}
         busy = {job.crawl for job in self.jobs.all() if job.is_alive}
         for name in self.schedules.names():
             try:
                 schedule = self.schedules.get(name)
-                due = None if schedule is None or name in busy else due_at(schedule, self.schedules.standing(name))
+                if schedule is None or name in busy:
+                    continue
+                due = due_at(schedule, self.schedules.state(name).at(now))
             except OrienteerError as error:
-                self.troubles[name] = str(error)
+                self.problems[name] = str(error)
                 continue
             if due is not None and due <= now:
                 found.append((due, name))
         return [name for _, name in sorted(found)]
 
     def run_due(self, now: float) -> list[Job]:
-        """Start a job for each crawl that is due; one that cannot be started now is tried again after a while."""
+        """Start a job for each crawl that is due; one that cannot start now is retried later."""
         started = []
         for name in self.due(now):
             try:
                 started.append(self.jobs.start("refresh", name, {"due": True}))
             except OrienteerError as error:
-                self.troubles[name] = str(error)
+                self.problems[name] = str(error)
         return started
 
 
 @contextmanager
-def following(scheduler: Scheduler, every_s: float = 60.0) -> Iterator[None]:
-    """While this lasts a thread asks once a minute what is due, and starts it; jobs that run go on afterwards."""
+def running_scheduler(scheduler: RefreshScheduler, every_s: float = 60.0) -> Iterator[None]:
+    """Run a thread that starts due refreshes every `every_s` seconds; running jobs outlive it."""
     ending = threading.Event()
 
-    def follow() -> None:
+    def run() -> None:
         while True:
             try:
                 scheduler.run_due(time.time())
@@ -70,7 +73,7 @@ def following(scheduler: Scheduler, every_s: float = 60.0) -> Iterator[None]:
             if ending.wait(every_s):
                 return
 
-    thread = threading.Thread(target=follow, name="schedules", daemon=True)
+    thread = threading.Thread(target=run, name="schedules", daemon=True)
     thread.start()
     try:
         yield

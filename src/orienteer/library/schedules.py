@@ -1,10 +1,10 @@
-"""The schedules of a library, and what each crawl needs of them.
+"""The stored schedules of a library, and the state of each crawl that they need.
 
-    .schedules/NAME.toml      the schedule of a crawl (see `Schedule`); anybody may edit it
-    .schedules/NAME.secret    what its webhook is signed with; for this user alone
-    .schedules/NAME.json      when it was last started, and when a refresh pays; can be deleted
+    .schedules/NAME.toml      the schedule of a crawl (see `Schedule`); may be edited by hand
+    .schedules/NAME.secret    the signing key of its webhook; mode 0600
+    .schedules/NAME.json      a cache: when it was last started, and when a refresh pays; may be deleted
 
-A crawl that is renamed takes them along; one that is deleted, too.
+They are renamed and deleted together with the crawl.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from orienteer.files.durable import write_durably
 from orienteer.files.plain import make_plain_folder
 from orienteer.files.private import read_private, write_private
 from orienteer.library.library import Library
-from orienteer.library.schedule import Schedule, Standing
+from orienteer.library.schedule import Schedule, ScheduledCrawl
 from orienteer.library.schedule_files import SUFFIXES, schedule_folder
 from orienteer.library.staleness import Staleness
-from orienteer.live.webhook_notes import Receiver, WebhookNotes
+from orienteer.live.webhook_deliveries import Receiver, WebhookDeliveries
 from orienteer.pages.stop_reason import StopReason
 from orienteer.settings import from_table, to_table
-from orienteer.store.failures import explained
+from orienteer.store.failures import map_disk_errors
 from orienteer.store.folder_view import FolderView
 
 _TOML, _SECRET, _NOTE = SUFFIXES
@@ -41,18 +41,18 @@ _SECRET_BYTES = 32
 
 
 class Schedules:
-    """Those of a library."""
+    """The schedules of a library."""
 
     def __init__(self, library: Library) -> None:
         self.library = library
         self._folder = schedule_folder(library.path)
 
     def names(self) -> list[str]:
-        """The crawls that have a schedule, sorted."""
+        """Return the names of the crawls with a schedule, sorted."""
         return [name for name in self.library.names() if self._path(name, _TOML).is_file()]
 
     def get(self, name: str) -> Schedule | None:
-        """That of a crawl; None where it has none. InputError where it cannot be read."""
+        """Return the schedule of a crawl, or None. InputError if its file cannot be read."""
         self.library.path_of(name)
         path = self._path(name, _TOML)
         try:
@@ -62,72 +62,73 @@ class Schedules:
         except OSError as error:
             raise InputError(f"{path}: {error.strerror}") from None
         except UnicodeDecodeError:
-            raise InputError(f"{path}: not TOML: it is no UTF-8") from None
-        return schedule_in(text, str(path))
+            raise InputError(f"{path}: not TOML: it is not UTF-8") from None
+        return parse_schedule(text, str(path))
 
     def set(self, name: str, schedule: Schedule) -> None:
-        """Give a crawl a schedule; the first time also a secret for its webhook."""
+        """Store the schedule of a crawl; the first time also create the secret of its webhook."""
         self.library.path_of(name)
         self._make()
         path = self._path(name, _TOML)
-        with explained(path):
+        with map_disk_errors(path):
             if not self._path(name, _SECRET).exists():
                 write_private(self._path(name, _SECRET), secrets.token_hex(_SECRET_BYTES).encode())
             write_durably(path, tomli_w.dumps(to_table(schedule)))
 
     def remove(self, name: str) -> None:
-        """From now on the crawl is refreshed only when somebody asks for it. The secret stays."""
+        """Remove the schedule of a crawl, but not its secret."""
         self.library.path_of(name)
         for suffix in (_TOML, _NOTE):
-            with explained(self._path(name, suffix)):
+            with map_disk_errors(self._path(name, suffix)):
                 self._path(name, suffix).unlink(missing_ok=True)
 
     def secret(self, name: str) -> str:
-        """What the webhook of a crawl is signed with; empty where it has none yet."""
+        """Return the signing key of a crawl's webhook; empty if it has none yet."""
         self.library.path_of(name)
         path = self._path(name, _SECRET)
         return read_private(path).decode("ascii", "replace").strip() if path.exists() else ""
 
     def receiver(self, name: str, schedule: Schedule) -> Receiver | None:
-        """Who is told of a crawl's refreshes, if anybody is."""
+        """Return the webhook that receives the results of a crawl's refreshes, if there is one."""
         if not schedule.webhook:
             return None
         hook = Webhook(schedule.webhook, self.secret(name).encode(), schedule.allow_private)
         return Receiver(hook, name, schedule.feed or None)
 
-    def note_tried(self, name: str, now: float) -> None:
-        """A refresh is about to be started: the next one by the schedule comes no sooner than after a while."""
+    def note_started(self, name: str, now: float) -> None:
+        """Record that a refresh is about to start: the schedule retries it after `RETRY_S` at the earliest."""
         self._note(name, {"tried": now})
 
-    def standing(self, name: str) -> Standing:
-        """How a crawl stands for its schedule."""
+    def state(self, name: str) -> ScheduledCrawl:
+        """Return the state of a crawl that decides when it is due; InputError if it has no schedule."""
         schedule = self.get(name)
         if schedule is None:
             raise InputError(f"{name} has no schedule")
         notes = self._notes(name)
         path = self.library.path_of(name)
-        found = standing_of(path, schedule, self.receiver(name, schedule), lambda: self._pays_at(name, schedule, notes))
-        tried = notes.get("tried")
-        return replace(found, tried=float(tried) if isinstance(tried, int | float) else None)
+        receiver = self.receiver(name, schedule)
+        state = schedule_state_of(path, schedule, receiver, lambda: self._pays_at(name, schedule, notes))
+        last_start = notes.get("tried")
+        return replace(state, last_start=float(last_start) if isinstance(last_start, int | float) else None)
 
     def _pays_at(self, name: str, schedule: Schedule, notes: Mapping[str, Any]) -> float | None:
-        """Computed once after each refresh: it takes the ranks of all pages."""
+        """Return `pays_at`, cached until the next refresh, since it needs the ranks of all pages."""
         path = self.library.path_of(name)
         with FolderView.open(path) as folder:
             key = [folder.database.next_position(), schedule.threshold]
-        kept = notes.get("pays")
-        if isinstance(kept, list) and kept[:2] == key and len(kept) == 3 and isinstance(kept[2], float | None):
-            return kept[2]
-        found = pays_at(path, schedule.threshold)
-        self._note(name, {"pays": [*key, found]})
-        return found
+        cached = notes.get("pays")
+        if isinstance(cached, list) and cached[:2] == key and len(cached) == 3 and isinstance(cached[2], float | None):
+            return cached[2]
+        time = pays_at(path, schedule.threshold)
+        self._note(name, {"pays": [*key, time]})
+        return time
 
     def _path(self, name: str, suffix: str) -> Path:
         return self._folder / (name + suffix)
 
     def _make(self) -> None:
         self.library.make()
-        with explained(self._folder):
+        with map_disk_errors(self._folder):
             make_plain_folder(self._folder)
 
     def _notes(self, name: str) -> dict[str, Any]:
@@ -140,12 +141,12 @@ class Schedules:
     def _note(self, name: str, values: dict[str, Any]) -> None:
         self._make()
         path = self._path(name, _NOTE)
-        with explained(path):
+        with map_disk_errors(path):
             write_durably(path, json.dumps(self._notes(name) | values) + "\n")
 
 
-def schedule_in(text: str, where: str) -> Schedule:
-    """The schedule that a file states; what is wrong with it is one line that names the file."""
+def parse_schedule(text: str, where: str) -> Schedule:
+    """Parse the text of a schedule file; an InputError names the file in one line."""
     try:
         return from_table(Schedule, tomllib.loads(text), where)
     except tomllib.TOMLDecodeError as error:
@@ -154,46 +155,46 @@ def schedule_in(text: str, where: str) -> Schedule:
         raise InputError(str(error) if where in str(error) else f"{where}: {error}") from None
 
 
-def standing_of(
+def schedule_state_of(
     path: Path,
     schedule: Schedule,
     receiver: Receiver | None = None,
-    when_it_pays: Callable[[], float | None] | None = None,
-) -> Standing:
-    """How the crawl in a folder stands for a schedule. Reads a few rows, unless it must be known when it pays."""
+    compute_pays_at: Callable[[], float | None] | None = None,
+) -> ScheduledCrawl:
+    """Return the state of a crawl folder for a schedule. Reads only a few rows, except for "pays"."""
     with FolderView.open(path) as folder:
         database = folder.database
         heads, times = database.epochs(), database.times()
         position = database.next_position()
         report = folder.report_path
     if times is None:
-        return Standing(None)
+        return ScheduledCrawl(None)
     last = heads[-1] if heads else None
-    looked = times[1] if last is None else max(last.began, last.ended or last.began)
-    is_broken_off = last is not None and last.ended is None and not _was_stopped(report, position)
-    n_untold = 0 if receiver is None else len(WebhookNotes(path, receiver).waiting())
+    last_refresh = times[1] if last is None else max(last.began, last.ended or last.began)
+    is_interrupted = last is not None and last.ended is None and not _was_stopped(report, position)
+    n_unsent = 0 if receiver is None else len(WebhookDeliveries(path, receiver).waiting())
     pays = None
     if schedule.every == "pays":
-        pays = pays_at(path, schedule.threshold) if when_it_pays is None else when_it_pays()
-    return Standing(looked, is_broken_off, n_untold, pays)
+        pays = pays_at(path, schedule.threshold) if compute_pays_at is None else compute_pays_at()
+    return ScheduledCrawl(last_refresh, is_interrupted, n_unsent, pays)
 
 
 def pays_at(path: Path, threshold: float) -> float | None:
-    """When a refresh of the crawl in a folder pays; None where nothing is known of its changes.
+    """Return when a refresh of the crawl in a folder pays; None if no change rates are known.
 
-    Where that is never, it is the end of all days that a file can hold.
+    "Never" is returned as 1e12, since JSON has no infinity.
     """
     with FolderView.open(path) as folder:
         stale = Staleness.of(folder.database)
-    found = None if stale is None else stale.reaches(threshold)
-    return found if found is None or math.isfinite(found) else 1e12
+    time = None if stale is None else stale.time_of(threshold)
+    return time if time is None or math.isfinite(time) else 1e12
 
 
 def _was_stopped(report: Path, position: int) -> bool:
-    """Whether somebody stopped the last run. One that was killed has left no report of where the crawl is now."""
+    """Whether the user stopped the last run. A killed run leaves no report of the crawl's present position."""
     with suppress(OSError, ValueError, RecursionError, CrawlFolderError):
-        told = json.loads(report.read_text(encoding="utf-8"))
-        if isinstance(told, dict) and isinstance(told.get("figures"), dict):
-            is_current = told["figures"].get("position") == position
-            return is_current and told.get("stopped_because") in [why for why in StopReason if why.is_pause]
+        values = json.loads(report.read_text(encoding="utf-8"))
+        if isinstance(values, dict) and isinstance(values.get("figures"), dict):
+            is_current = values["figures"].get("position") == position
+            return is_current and values.get("stopped_because") in [why for why in StopReason if why.is_pause]
     return False

@@ -1,12 +1,16 @@
-"""Compiles what a crawl needs in a process beside it, so that the crawl begins at once.
+"""Compiles the kernels of a crawl in a child process, so that the crawl starts at once.
 
-The process calls every kernel once, and each is in the cache as soon as it is compiled. When it has come to its end the
-crawl takes the kernels from there; until then it runs them as plain Python. A crawl that ends earlier ends the process,
-and what it has compiled by then is kept. Where the process fails, the crawl compiles what it calls itself.
+The child calls every kernel once; each is stored in the cache as soon as it is compiled. When the child has finished,
+the crawl loads the kernels from the cache; until then it runs them as plain Python. While a folder is opened and there
+is much to compute, the crawl waits for the child; with requests in flight it never waits. A crawl that ends earlier
+kills the child, and the kernels compiled so far stay in the cache.
+
+If the child fails, the crawl compiles the kernels itself, once none of its requests is in flight.
 """
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,22 +18,54 @@ from multiprocessing.connection import Connection
 
 from orienteer import kernel_folder
 from orienteer.errors import ProcessError
-from orienteer.kernel import standing_in
+from orienteer.kernel import NotCompiled, compiled_here, only_loading, substituted
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.live.warm_up import warm_up
 from orienteer.processes.child import Child
 
+_NICENESS = 10  # of the child: on a single core the crawl has priority
+
+
+class KernelCompilation:
+    """The kernels of a crawl while a child process compiles them."""
+
+    def __init__(self, process: Child, plan: CrawlPlan) -> None:
+        self._process = process
+        self._plan = plan
+        self._is_done = False
+
+    def poll(self) -> bool | None:
+        """Return True once they are compiled; None while they run as plain Python."""
+        return True if self._is_done or self._process.poll() == 0 else None
+
+    def wait(self) -> None:
+        """Wait until they are compiled."""
+        if self._process.wait() != 0:
+            self.compile_here()
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the child ended before they were compiled."""
+        return not self._is_done and self._process.poll() not in (None, 0)
+
+    def compile_here(self) -> None:
+        """Compile them in this process, which blocks until they are ready."""
+        with compiled_here():
+            warm_up(self._plan)
+        self._is_done = True
+
 
 @contextmanager
-def ready_kernels(plan: CrawlPlan) -> Iterator[None]:
-    """Inside, a crawl with this plan can run: its kernels are loaded, or are being compiled."""
+def loaded_kernels(plan: CrawlPlan) -> Iterator[KernelCompilation | None]:
+    """Prepare the kernels of a crawl with this plan: yields None if they are loaded, else their compilation."""
     process = None if _are_loaded(plan) else _started(plan)
     if process is None:
-        yield
+        yield None
         return
+    kernels = KernelCompilation(process, plan)
     try:
-        with standing_in(process):
-            yield
+        with substituted(kernels):
+            yield kernels
     finally:
         process.kill()
         process.close()
@@ -39,8 +75,6 @@ def _are_loaded(plan: CrawlPlan) -> bool:
     folder = kernel_folder.folder()
     if folder is None or not any(folder.iterdir()):
         return False
-    from orienteer.kernel_cache import NotCompiled, only_loading
-
     try:
         with only_loading():
             warm_up(plan)
@@ -50,7 +84,7 @@ def _are_loaded(plan: CrawlPlan) -> bool:
 
 
 def _started(plan: CrawlPlan) -> Child | None:
-    """The process; None where there can be none, and all is compiled here instead."""
+    """Start the child; without a cache or a process compile in this process and return None."""
     if kernel_folder.folder() is not None:
         with suppress(ProcessError):
             return Child(_compile, plan.crawl.policy, plan.crawl.damping)
@@ -59,6 +93,7 @@ def _started(plan: CrawlPlan) -> Child | None:
 
 
 def _compile(channel: Connection, policy: str, damping: float) -> None:
-    warnings.filterwarnings("error", kernel_folder.NOT_KEPT)  # then there is no use in going on
+    os.nice(_NICENESS)
+    warnings.filterwarnings("error", kernel_folder.NOT_STORED)  # without a cache the child is of no use
     settings = {"seeds": ["http://a.example/"], "policy": policy, "damping": damping, "topic": True}
     warm_up(CrawlPlan.of_tables({"crawl": settings}, "crawl"))

@@ -1,7 +1,6 @@
-"""Stop a crawl from another process, by its folder; and whether it is of any use to resume it.
+"""Stop a crawl from another process, by its folder; and decide whether a resume would have any effect.
 
-Stopping asks the process that holds the folder's lock to come to its end, as Ctrl-C would. It is resumed as a job: see
-`library`.
+A stop sends SIGINT, like Ctrl-C, to the process that holds the lock of the folder. `library` resumes crawls as jobs.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from pathlib import Path
 from orienteer.crawl.goal import Goal
 from orienteer.errors import CrawlFolderError
 from orienteer.inspect.folder_status import FolderStatus
-from orienteer.inspect.status_in_words import share_in_words
-from orienteer.inspect.surveyed import Surveyed
+from orienteer.inspect.status_text import describe_share
+from orienteer.inspect.survey_progress import SurveyProgress
 from orienteer.pages.stop_reason import StopReason
 from orienteer.processes.lock_holder import has_open, signaller
 from orienteer.store.lock import LOCK, holder_of
@@ -22,9 +21,9 @@ from orienteer.wording import counted
 
 
 def ask_to_stop(path: Path) -> int:
-    """Ask the crawl in this folder to finish what is under way and end; the number of its process.
+    """Make the crawl in this folder finish its requests in flight and end; return its process id.
 
-    Only the process that holds the lock of this very folder is ever asked.
+    Only the process that holds the lock of this folder is signalled.
     """
     process = holder_of(path)
     if process is None:
@@ -35,24 +34,24 @@ def ask_to_stop(path: Path) -> int:
         raise CrawlFolderError(f"{path}: the crawl runs in this process; stop it there")
     try:
         with signaller(process) as send:
-            # From here on the number means this process, so it is looked at once more.
+            # From here on the id cannot be reused by another process, so the lock is checked again.
             if holder_of(path) != process or not has_open(process, path / LOCK):
-                raise CrawlFolderError(f"{path}: process {process} is not the one that crawls there; nothing was done")
+                raise CrawlFolderError(f"{path}: process {process} does not run this crawl; no signal was sent")
             send(signal.SIGINT)
     except (ProcessLookupError, FileNotFoundError):
-        raise CrawlFolderError(f"{path}: the crawl has ended meanwhile") from None
+        raise CrawlFolderError(f"{path}: the crawl has already ended") from None
     except PermissionError:
-        raise CrawlFolderError(f"{path}: process {process} belongs to somebody else; it cannot be stopped") from None
+        raise CrawlFolderError(f"{path}: process {process} belongs to another user; it cannot be stopped") from None
     return process
 
 
-def resume_refusal(found: FolderStatus, until: float | None = None, budget: int | None = None) -> str | None:
-    """Why it would be of no use to go on with this goal, in one line; None if it may be."""
-    if found.holder is not None:
+def resume_refusal(status: FolderStatus, until: float | None = None, budget: int | None = None) -> str | None:
+    """Return in one line why a resume with this goal would have no effect; None if it may have one."""
+    if status.holder is not None:
         return "the crawl is running"
-    if found.report is None or not found.report_is_current:
+    if status.report is None or not status.report_is_current:
         return None
-    why, figures, settings = found.report.get("stopped_because"), found.figures or {}, found.plan.crawl
+    why, figures, settings = status.report.get("stopped_because"), status.figures or {}, status.plan.crawl
     reached, spent = figures.get("until"), figures.get("budget")
     if until == 1:  # everything that can be fetched, within the budget if one is given
         until = None
@@ -62,22 +61,22 @@ def resume_refusal(found: FolderStatus, until: float | None = None, budget: int 
     is_alike = settings.of_reachable or not was_of_reachable
     if until is not None and isinstance(reached, float):
         # A lower goal than an impossible one may be possible, and not reached yet.
-        walked = found.surveyed
+        walked = status.survey
         is_measured = walked is not None and _is_believed(walked, settings.goal()) and not walked.is_proved
         is_covered = why == StopReason.COVERAGE or (why == StopReason.MEASURED and is_measured)
         is_all_there_is = why == StopReason.REACHABLE and until == reached
         if (is_covered and is_alike and until <= reached) or is_all_there_is:
-            share = share_in_words(until, was_of_reachable or is_all_there_is)
+            share = describe_share(until, was_of_reachable or is_all_there_is)
             how = "measured" if is_measured else "proved"
             return f"a coverage of {share} is {how} already; ask for more (100 % for everything) to resume"
     if why == StopReason.BUDGET and budget is not None and isinstance(spent, int) and budget <= spent:
-        return f"the budget of {counted(budget, 'page')} is spent; allow more to resume"
+        return f"the limit of {counted(budget, 'page')} is reached; allow more to resume"
     if why == StopReason.FRONTIER_EMPTY:
         return "nothing is left to fetch; `orienteer crawl DIR --refresh` fetches the pages again"
     return None
 
 
-def _is_believed(walked: Surveyed, goal: Goal) -> bool:
-    """Whether a measured coverage is as sure as the goal asks for now."""
+def _is_believed(walked: SurveyProgress, goal: Goal) -> bool:
+    """Return whether a measured coverage has the confidence that the goal requires now."""
     confidence = None if walked.measured is None or not walked.is_reached else walked.measured.confidence
     return confidence is not None and goal.confidence is not None and goal.confidence <= confidence

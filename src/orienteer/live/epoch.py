@@ -1,11 +1,11 @@
-"""Begin an epoch: from what the crawl knows by now, choose where to start and what to look at again.
+"""Begin an epoch: select its start pages and the pages to revisit.
 
-    1. `web_of_crawl` is the web as it is known, `paper_value_of_crawl` what its pages are worth: above all those with
-       links to pages that were never fetched.
-    2. New seeds are selected that reach the most value within h links.
-    3. Pages that may have changed since they were seen are due (`revisiting`).
+    1. `web_of_crawl` builds the graph of the known pages, and `paper_value_of_crawl` values them: highest are those
+       with links to pages that were never fetched.
+    2. New seeds are selected that reach the most value within `hops` links.
+    3. Pages that may have changed since the last visit are due (`revisiting`).
 
-All of it is written down before the first request, so an epoch that is interrupted goes on as it began.
+The epoch is stored before its first request, so an interrupted one resumes with the same pages.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from orienteer.store.folder import CrawlFolder
 from orienteer.store.visits import EpochRow, VisitKind
 
 
-def ready_for_refresh(
+def begin_epoch(
     folder: CrawlFolder, plan: CrawlPlan, now: float | None = None, progress: Progress = silent
 ) -> EpochRow:
-    """The epoch to go on with: the last one if it was interrupted, else a new one, durable by now.
+    """Return the epoch to run: the last one if it was interrupted, else a new one, which is durable.
 
     `now` is the time by which pages are due, in seconds since 1970.
     """
@@ -48,7 +48,7 @@ def ready_for_refresh(
 
 
 def new_epoch(database: Database, plan: CrawlPlan, now: float, progress: Progress = silent) -> EpochRow:
-    """The next epoch of a crawl, not yet written down."""
+    """Return the next epoch of a crawl, which is not stored yet."""
     last = database.last_epoch()
     seen = database.seen_pages()
     if len(seen.pages) == 0:
@@ -73,14 +73,14 @@ def new_epoch(database: Database, plan: CrawlPlan, now: float, progress: Progres
 
 
 def _first_crawl(database: Database) -> dict[str, int]:
-    """What the first crawl came to; later its rows will have changed."""
+    """Return the counts of the first crawl, whose rows change in later epochs."""
     n_pages = database.counts().by_state
     n_new = n_pages.get(PageState.FETCHED, 0)
     return {VisitKind.NEW.words: n_new, VisitKind.NOTHING.words: sum(n_pages.values()) - n_new}
 
 
 def _selected(database: Database, plan: CrawlPlan, progress: Progress) -> NDArray[np.uint32]:
-    """The crawl's ids of the new seeds, in increasing order."""
+    """Return the ids of the selected seeds, in increasing order."""
     web = web_of_crawl(database)
     n_seeds = min(plan.refresh.n_seeds, web.graph.n_pages)
     value = paper_value_of_crawl(web)

@@ -1,4 +1,4 @@
-"""A running crawl in figures: for the display, the metrics, the report and `status`."""
+"""The figures of a running crawl: for the display, the metrics, the report and `status`."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ from orienteer.graph.proved import Certificate
 from orienteer.graph.survey.measured import Measured
 from orienteer.inspect.fetching import Fetching
 from orienteer.inspect.frontier_top import TopWriter
-from orienteer.inspect.workers_in_words import WorkerNow
+from orienteer.inspect.workers_text import WorkerNow
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.live.host_pace import HostPace
 from orienteer.live.live_crawl import LiveCrawl
-from orienteer.live.time_left import Outlook, Point
+from orienteer.live.time_left import Point, TimeForecast
 from orienteer.live.worker_rates import WorkerRates
 from orienteer.pages.states import PageState
 from orienteer.pages.stop_reason import StopReason
-from orienteer.store.course import Course, CoursePoint
+from orienteer.store.progress_points import ProgressHistory, ProgressPoint
 from orienteer.store.visits import named_visits
 
-_CERTIFICATE_SHARE = 0.02  # of the time may go into certificates for display, ...
-_SHARE = 0.01  # ... and this much into the other figures, some of which look at every page
+_CERTIFICATE_SHARE = 0.02  # of the time may be spent on certificates for display, ...
+_SHARE = 0.01  # ... and this much on the other figures, some of which are O(pages)
 _CERTIFICATE_EVERY_S = 0.5
 _EVERY_S = 0.25
 
 
 @dataclass(frozen=True)
-class Figures:
-    """Where a crawl stands.
+class CrawlFigures:
+    """The state of a crawl in numbers.
 
-    Counts are of the whole epoch (0 is the first crawl), rates of the last seconds; bytes, times and outcomes are of
-    this run. `n_fetched` are pages with a content of their own; `n_redirects` are other names of pages (with duplicates
-    that are merged). `n_skipped` are files of a type that nobody asked for. `n_done` is what a budget counts: the pages
-    that a host was asked for, and that were fetched, failed, skipped, or refused by an answer. `visits` says what came
-    of the pages in an epoch after the first (see VisitKind). `n_on_topic` is None where the crawl has no topic.
-    `position` tells of which moment the figures are. `left_s` is how long it will take, as far as can be told: None
-    while nobody can, 0 when the crawl is over. `of_reachable` says that `until` is of what is reachable,
-    `goal_is_impossible` that it can never be proved: too much is out of reach. `measured` is what random walks say of
-    the coverage; None before they have begun, or where nobody asked for them. `evidence` is how far they are: at 1 the
-    goal is reached with the confidence that was asked for. `workers` are those who fetch and read; `n_workers_died`
-    counts those that ended before their time in this run. `fetching` are URLs under way, the longest first, the first
-    few of them. `n_parts` counts what pages are shown with (pictures, styles) in this run, `n_parts_failed` what of it
-    failed, `parts_bytes` what came of it, and `n_parts_waiting` is still wanted.
+    Counts cover the whole epoch (0 is the first crawl), rates the last seconds; bytes, times, outcomes and assets cover
+    this run. `n_fetched` are pages with content of their own; `n_redirects` are other URLs of pages (with merged
+    duplicates). `n_skipped` are files of unwanted types. `n_done` is what a budget counts: the pages that were
+    requested and then fetched, failed, skipped, or refused by a response. `n_known` and `n_hosts` count all pages and
+    hosts in the scope; `n_frontier` of these pages wait. `visits` counts the visits of a refresh by VisitKind.
+    `n_on_topic` is None without a topic. `position` is the ledger position of the figures. `eta_s` is the estimated
+    time to the end, usually within a factor of two; None while estimates are not steady, 0 when the crawl is over.
+    `of_reachable`: `until` is a share of what is reachable; `goal_is_impossible`: it cannot be proved, since too much
+    is unreachable. `measured` is the coverage by random walks; None before they have begun, or without a survey.
+    `evidence` is their progress: at 1 the goal is reached with the requested confidence. `workers` are the worker
+    processes; `n_workers_died` of them crashed. `fetching` are the URLs that have been in flight longest. `n_assets`
+    assets are done (images, style sheets, …), `n_assets_failed` of them failed, `n_assets_waiting` are queued or in
+    flight.
     """
 
     epoch: int
@@ -61,14 +61,14 @@ class Figures:
     n_blocked: int
     n_known: int
     n_frontier: int
-    n_under_way: int
+    n_in_flight: int
     n_hosts: int
     n_hosts_resting: int
-    n_hosts_given_up: int
+    n_hosts_abandoned: int
     n_bytes: int
     pages_per_s: float
     elapsed_s: float
-    left_s: float | None
+    eta_s: float | None
     certificate: Certificate
     until: float | None
     budget: int | None
@@ -83,10 +83,10 @@ class Figures:
     workers: tuple[WorkerNow, ...] = ()
     fetching: tuple[Fetching, ...] = ()
     n_workers_died: int = 0
-    n_parts: int = 0
-    n_parts_failed: int = 0
-    n_parts_waiting: int = 0
-    parts_bytes: int = 0
+    n_assets: int = 0
+    n_assets_failed: int = 0
+    n_assets_waiting: int = 0
+    assets_bytes: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self) | {
@@ -95,86 +95,87 @@ class Figures:
         }
 
 
-class Watch:
-    """Looks at a crawl now and then, and keeps its course in the folder.
+class ProgressWatch:
+    """Computes the figures of a crawl from time to time, and writes its history into the folder.
 
-    `live` is who asks the web; without, pages come from elsewhere.
+    `live` is the crawl that fetches from the web; None for an import.
     """
 
     def __init__(self, intake: Intake, live: LiveCrawl | None = None) -> None:
         self.intake, self._ledger, self._live = intake, intake.ledger, live
         self._started = time.monotonic()
-        self._outlook, self._pace = Outlook(), HostPace()
+        self._forecast, self._pace = TimeForecast(), HostPace()
         self._queue_s = 0.0
         self._certificate = self._ledger.crawl.certificate()
         self._n_on_topic = _n_on_topic(self._ledger)
         self._next_certificate = 0.0
         self._next_figures = 0.0
-        self._course = Course(self._ledger.folder.course_path, self._ledger.position)
-        self._course.add(self._point(0.0))
+        self._history = ProgressHistory(self._ledger.folder.progress_path, self._ledger.position)
+        self._history.add(self._point(0.0))
         self._top = TopWriter(self._ledger)
         self._worker_rates = WorkerRates()
 
     def is_due(self) -> bool:
-        """Whether it is time for new figures."""
+        """Return whether it is time for new figures."""
         return time.monotonic() >= self._next_figures
 
-    def look(self, exact: bool = False, why: StopReason | None = None) -> Figures:
-        """How it stands; that is also kept in the folder. The certificate may be some seconds old, unless `exact`.
+    def update(self, exact: bool = False, why: StopReason | None = None) -> CrawlFigures:
+        """Compute the figures and store them in the folder. The certificate may be some seconds old, unless `exact`.
 
-        `why` is why the crawl has ended, if it has.
+        `why` is the reason why the crawl has ended, None while it runs.
         """
         ledger, live, now = self._ledger, self._live, time.monotonic()
         crawl = ledger.crawl
         is_refreshed = self._refresh_certificate(now, exact)
         started = time.monotonic()
         states = np.bincount(crawl.states(), minlength=len(PageState))
-        n_redirects = crawl.n_other_names()
+        n_redirects = crawl.n_aliases()
+        n_known, n_hosts = ledger.n_in_scope()
         measured = None if crawl.survey is None else crawl.survey.measured(self._certificate)
-        self._outlook.see(self._moment(now, measured))
-        goal, rate = crawl.goal, self._outlook.pages_per_s
-        over = None if why is StopReason.INTERRUPTED else 0.0
-        figures = Figures(
-            epoch=ledger.number,
+        self._forecast.add(self._moment(now, measured))
+        goal, rate = crawl.goal, self._forecast.pages_per_s
+        final_eta_s = None if why is StopReason.INTERRUPTED else 0.0
+        figures = CrawlFigures(
+            epoch=ledger.epoch_number,
             position=ledger.position,
-            n_done=crawl.n_asked,
+            n_done=crawl.n_requested,
             n_fetched=int(states[PageState.FETCHED]) - n_redirects,
             n_failed=int(states[PageState.FAILED]),
             n_skipped=int(states[PageState.SKIPPED]),
             n_blocked=int(states[PageState.BLOCKED]),
-            n_known=len(ledger.seen),
+            n_known=n_known,
             n_frontier=len(crawl.frontier),
-            n_under_way=0 if live is None else live.n_under_way,
-            n_hosts=ledger.seen.n_hosts,
+            n_in_flight=0 if live is None else live.n_in_flight,
+            n_hosts=n_hosts,
             n_hosts_resting=0 if live is None else live.health.n_failing,
-            n_hosts_given_up=0 if live is None else live.health.n_given_up,
+            n_hosts_abandoned=0 if live is None else live.health.n_abandoned,
             n_bytes=self.intake.n_bytes,
             pages_per_s=rate,
             elapsed_s=now - self._started,
-            left_s=self._outlook.left(self._attainable(goal)) if why is None else over,
+            eta_s=self._forecast.eta_s(self._as_share_of_all(goal)) if why is None else final_eta_s,
             certificate=self._certificate,
             until=goal.until,
             budget=goal.budget,
             outcomes=dict(self.intake.outcomes.most_common()),
-            visits=named_visits(ledger.library.counts),
+            visits=named_visits(ledger.page_store.counts),
             n_on_topic=self._n_on_topic,
             n_redirects=n_redirects,
             of_reachable=goal.of_reachable,
             goal_is_impossible=crawl.goal_is_impossible,
             measured=measured,
             evidence=None if crawl.survey is None else crawl.survey.progress,
-            workers=() if live is None else tuple(self._worker_rates.now(live.crew.figures(), now)),
-            n_workers_died=0 if live is None else live.crew.n_died,
-            fetching=() if live is None or why is not None else live.under_way.longest(now),
-            n_parts=0 if live is None else live.parts.n_done,
-            n_parts_failed=0 if live is None else live.parts.n_failed,
-            n_parts_waiting=0 if live is None else live.parts.n_waiting + live.parts.n_under_way,
-            parts_bytes=0 if live is None else live.parts.n_bytes,
+            workers=() if live is None else tuple(self._worker_rates.now(live.pool.figures(), now)),
+            n_workers_died=0 if live is None else live.pool.n_crashed,
+            fetching=() if live is None or why is not None else live.in_flight.longest(now),
+            n_assets=0 if live is None else live.assets.n_done,
+            n_assets_failed=0 if live is None else live.assets.n_failed,
+            n_assets_waiting=0 if live is None else live.assets.n_waiting + live.assets.n_in_flight,
+            assets_bytes=0 if live is None else live.assets.n_bytes,
         )
         ledger.figures = figures.as_dict()
         self._next_figures = now + max(_EVERY_S, (time.monotonic() - started) / _SHARE)
         if is_refreshed:
-            self._course.add(self._point(rate), is_last=exact)
+            self._history.add(self._point(rate), is_last=exact)
         self._top.write_if_due(now, at_once=exact)
         return figures
 
@@ -182,7 +183,7 @@ class Watch:
         crawl = self._ledger.crawl
         return Point(
             now,
-            crawl.n_asked,
+            crawl.n_requested,
             self._certificate.lower,
             len(crawl.frontier),
             self._queue_s,
@@ -191,37 +192,37 @@ class Watch:
             evidence=0.0 if crawl.survey is None else crawl.survey.progress,
         )
 
-    def _attainable(self, goal: Goal) -> Goal:
-        """The goal, as the coverage of everything that it comes to."""
+    def _as_share_of_all(self, goal: Goal) -> Goal:
+        """Return the goal with a share of what is reachable converted into a share of everything."""
         if goal.until is None or not (goal.of_reachable or self._ledger.crawl.goal_is_impossible):
             return goal
         until = goal.until * (1.0 - self._certificate.blocked - self._certificate.unknown)
         return replace(goal, until=until if until > 0 else None)
 
     def _refresh_certificate(self, now: float, exact: bool) -> bool:
-        """Whether it is new."""
+        """Compute a new certificate if it is time; return whether it is new."""
         if not exact and now < self._next_certificate:
             return False
         self._certificate = self._ledger.crawl.certificate(1e-9 if exact else 1e-4)
         self._n_on_topic = _n_on_topic(self._ledger)
         crawl = self._ledger.crawl
-        n_done = crawl.frontier.n_by_turn(np.asarray(crawl.order, np.int64))
-        self._queue_s = self._pace.queue_s(now, n_done, crawl.frontier.n_waiting_by_turn())
+        n_done = crawl.frontier.n_by_slot(np.asarray(crawl.order, np.int64))
+        self._queue_s = self._pace.queue_s(now, n_done, crawl.frontier.n_waiting_by_slot())
         took = time.monotonic() - now
         self._next_certificate = now + max(_CERTIFICATE_EVERY_S, took / _CERTIFICATE_SHARE)
         return True
 
-    def _point(self, rate: float) -> CoursePoint:
-        """Where the crawl stands, if the certificate is of this moment."""
+    def _point(self, rate: float) -> ProgressPoint:
+        """Return a point of the history; the certificate must be up to date."""
         ledger, proved = self._ledger, self._certificate
         survey = ledger.crawl.survey
         measured = None if survey is None else survey.measured(proved)
-        return CoursePoint(
-            epoch=ledger.number,
+        return ProgressPoint(
+            epoch=ledger.epoch_number,
             position=ledger.position,
-            n_done=ledger.crawl.n_asked,
+            n_done=ledger.crawl.n_requested,
             lower=proved.lower,
-            upper=min(max(proved.upper, proved.lower), 1.0),  # but for rounding it is
+            upper=min(max(proved.upper, proved.lower), 1.0),  # removes rounding errors
             blocked=proved.blocked,
             pages_per_s=round(rate, 3),
             time=round(time.time(), 3),
@@ -232,7 +233,7 @@ class Watch:
 
 
 def dead_mass(crawl: Crawl) -> float:
-    """The share of a surfer's time on pages without a content (404, images), by the links known now."""
+    """Return the share of a surfer's time on pages without content (404, images), by the known links."""
     failed = np.isin(crawl.states(), (PageState.FAILED, PageState.SKIPPED))
     if not failed.any():
         return 0.0

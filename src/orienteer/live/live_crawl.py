@@ -1,107 +1,104 @@
-"""A crawl of the real web: the Crawl chooses pages, the Fetcher gets them, the Ledger makes them durable.
+"""A crawl of the real web: the Crawl selects pages, the WorkerPool fetches them, the Ledger makes results durable.
 
-One thread does everything:
+One thread runs the loop:
 
-    choose pages while there are free workers; ask for them
-    wait for answers; take the links out; tell the ledger
-    now and then: acknowledge what has happened, report, save a checkpoint
+    start requests for the next pages while workers are free
+    wait for responses; pass each one to the ledger
+    every `commit_every_s`: commit, flush the log, save a checkpoint if one is due
 
-What an answer means is said by `answers/meaning.py`.
+`responses/verdict.py` interprets the outcome of a response.
 
-In an epoch, pages that were seen not long ago are not asked for, and the others with the headers that let a server say:
-not modified.
+A refresh skips pages that are not due and sends conditional requests for the others.
 """
 
 from __future__ import annotations
 
-import heapq
 import math
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from orienteer import __version__
-from orienteer.access.keyring import Keyring
-from orienteer.access.session import Step
-from orienteer.answers.answer import Request
-from orienteer.answers.meaning import Verdict
-from orienteer.frontier.frontier import LAST
+from orienteer.crawl.retries import HOST_FAILURES, Retries
+from orienteer.credentials.keyring import Keyring
+from orienteer.credentials.session import Step
 from orienteer.frontier.host_health import HostHealth
 from orienteer.hooks.hook_names import Hook
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
-from orienteer.live.errands import Errand, Errands
-from orienteer.live.host_turns import HostTurns
+from orienteer.live.assets import AssetFetcher, facts_of
+from orienteer.live.compiling import KernelCompilation
+from orienteer.live.host_requests import HostRequest, HostRequests
+from orienteer.live.host_slots import HostSlots
 from orienteer.live.impossible_goal import ImpossibleGoal
-from orienteer.live.parts import Parts, facts_of
+from orienteer.live.in_flight import InFlight
 from orienteer.live.rendering import Rendering
-from orienteer.live.under_way import UnderWay
 from orienteer.live.worker_shares import WorkerShares
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.stop_reason import StopReason
+from orienteer.responses.response import Request
+from orienteer.responses.verdict import VerdictKind
 from orienteer.store.log import Log, NoLog
 from orienteer.url import canonical_url, host_of
-from orienteer.workers.crew import Crew
-from orienteer.workers.received import Received
-from orienteer.workers.showing import ShowSettings
+from orienteer.workers.fetch_result import FetchResult
+from orienteer.workers.rendering import RenderLimits
+from orienteer.workers.worker_pool import WorkerPool
 
-_TICK_S = 0.25  # the longest wait before looking at the clock again
-# These are failures of the host: no page must be lost to a short outage. Only where the host is well by what other
-# pages say does "slow down" count against the page.
-HOST_FAILURES = frozenset((Outcome.SLOW_DOWN, Outcome.NO_ADDRESS, Outcome.NO_CONNECTION))
+_TICK_S = 0.25  # the longest wait for responses, which bounds the delay of a stop
 
-_IS_THERE = frozenset((Verdict.FETCHED, Verdict.NOT_MODIFIED, Verdict.SKIPPED))
+# Verdicts on pages that a session gets only while it is logged in.
+_LOGGED_IN = frozenset((VerdictKind.FETCHED, VerdictKind.NOT_MODIFIED, VerdictKind.SKIPPED))
 _SEEDS_LOGGED = 20
-_MAX_UNASKED = 1000  # pages that may be dealt with in a row without looking for answers
+_MAX_UNFETCHED = 1000  # pages in a row that need no request, before responses are polled again
 
 
 class LiveCrawl:
-    """Drives a ledger's crawl over the network until its goal is reached, or somebody asks it to stop."""
+    """Runs the crawl of a ledger over the network until its goal is reached or it is stopped."""
 
     def __init__(
-        self, ledger: Ledger, crew: Crew, hooks: Sequence[Hook] = (), keyring: Keyring | None = None,
-        show: ShowSettings | None = None,
+        self, ledger: Ledger, pool: WorkerPool, hooks: Sequence[Hook] = (), keyring: Keyring | None = None,
+        render_limits: RenderLimits | None = None, kernels: KernelCompilation | None = None,
     ) -> None:  # fmt: skip
-        """`show`: how pages are shown in a browser, where there is one."""
+        """`render_limits`: None without a browser. `kernels`: None if they are compiled already."""
         plan = ledger.plan
         self.ledger = ledger
         self.crawl = ledger.crawl
         self.log = (Log if plan.crawl.log else NoLog)(ledger.folder.log_path)
         self.intake = Intake(ledger, hooks, self.log)
-        self.crew = crew
+        self.pool = pool
         self.keyring = keyring or Keyring()
-        show = show if crew.asks_web else None
-        crew.begin(replace(self.intake.reading, show=show))
-        self.workers = min(plan.crawl.workers, crew.max_under_way)
+        render_limits = render_limits if pool.uses_network else None
+        pool.begin(replace(self.intake.reading, rendering=render_limits))
+        self.workers = min(plan.crawl.workers, pool.max_in_flight)
         self.health = HostHealth(plan.retry)
         self.shares = WorkerShares(self.crawl.frontier, self.workers)
-        asks_robots = plan.crawl.robots and crew.asks_web
-        self.errands = Errands(plan.fetch.user_agent, asks_robots, plan.crawl.sitemaps, plan.crawl.guess_sitemap)
-        self.turns = HostTurns(ledger, self.errands)
-        self.parts = Parts(ledger, crew, self.turns, self.health, self.keyring, self.log, self.workers)
-        self.rendering = Rendering(ledger, crew, self.parts, show is not None)
-        self.stop_wanted = 0  # 1: finish what is under way; 2: stop at once
-        self.hear: Callable[[Received], None] = lambda answer: None  # told every answer, before it is taken in
-        self.tell: Callable[[str], None] = lambda line: None  # told in one line what a person should know
+        uses_robots = plan.crawl.robots and pool.uses_network
+        self.host_requests = HostRequests(
+            plan.fetch.user_agent, uses_robots, plan.crawl.sitemaps, plan.crawl.guess_sitemap
+        )
+        self.slots = HostSlots(ledger, self.host_requests)
+        self.retries = Retries(self.crawl, self.health, self.slots.is_shared)
+        self.assets = AssetFetcher(ledger, pool, self.slots, self.health, self.keyring, self.log, self.workers)
+        self.rendering = Rendering(ledger, pool, self.assets, render_limits is not None)
+        self._kernels = kernels
+        self.stop_level = 0  # 1: finish the requests in flight; 2: cancel them
+        self.on_response: Callable[[FetchResult], None] = lambda response: None  # called before it is processed
+        self.notify: Callable[[str], None] = lambda line: None  # receives one-line messages for the user
         self.impossible_goal = ImpossibleGoal(ledger)
-        self.n_under_way = 0  # fetches, as of the last time that pages were asked for
-        self.under_way = UnderWay()  # which those are, without the parts of pages
-        self._errand_of: dict[int, Errand | Step] = {}  # the page whose turn it took
-        self._held: dict[int, list[int]] = {}  # by host: pages that wait for an errand under way
-        self._attempts: Counter[int | str] = Counter()  # that failed, by page; by URL for sitemaps
-        self._good_then: dict[int | str, int] = {}  # the good answers of its host when it failed last
-        self._put_off: list[tuple[float, int]] = []  # a heap: when a page that failed is tried again, and the page
+        self.n_in_flight = 0  # when requests were last started
+        self.in_flight = InFlight()  # without assets
+        self._host_request_of: dict[int, HostRequest | Step] = {}  # by the page whose turn and slot it uses
+        self._held: dict[int, list[int]] = {}  # by host: pages that wait for the end of its host request
 
     def run(self, tick: Callable[[], None] = lambda: None) -> StopReason:
-        """Crawl until the goal is reached, nothing is left, or somebody asks it to stop; why it ended.
+        """Crawl until the goal is reached, the frontier is empty, or `stop_level` is set; return the reason.
 
         `tick` is called several times a second.
         """
         self._log_start()
-        self.crew.record_headers = self.ledger.folder.archive.record_headers()
-        self.turns.know_hosts()
-        self.parts.want_of_earlier_pages()
+        self.pool.record_headers = self.ledger.folder.archive.record_headers()
+        self.slots.register_hosts()
+        self.assets.enqueue_earlier_assets()
         started = time.monotonic()
         try:
             why = self._run(tick)
@@ -115,361 +112,327 @@ class LiveCrawl:
 
     def _run(self, tick: Callable[[], None]) -> StopReason:
         commit_every_s = self.ledger.plan.crawl.commit_every_s
-        acknowledged = time.monotonic()
+        committed_at = time.monotonic()
         while True:
-            self.under_way.drop_ended()
-            is_through = self._ask()
-            self._look_at_goal()
-            self.n_under_way = self.crew.n_under_way
-            if self.crew.n_under_way == 0 and self._is_over():
+            self.in_flight.drop_ended()
+            self._compile_remaining()
+            has_started_all = self._start_fetches()
+            self._check_goal()
+            self.n_in_flight = self.pool.n_in_flight
+            if self.pool.n_in_flight == 0 and self._is_over():
                 break
-            wait_s = self._patience() if is_through else 0.0
-            if self.crew.n_under_way:
-                self._take_in_all(self.crew.poll(wait_s))
+            wait_s = self._wait_s() if has_started_all else 0.0
+            if self.pool.n_in_flight:
+                self._receive_all(self.pool.poll(wait_s))
                 self.rendering.relay()
             else:
-                time.sleep(wait_s)  # a host must rest
+                time.sleep(wait_s)  # all hosts wait for their delays
             now = time.monotonic()
-            self.turns.look(now)
-            if now - acknowledged >= commit_every_s:
-                self.parts.acknowledge()
+            self.slots.update_if_due(now)
+            if now - committed_at >= commit_every_s:
+                self.assets.acknowledge()
                 self.ledger.acknowledge()
-                self.crew.record_headers = self.ledger.folder.archive.record_headers()
+                self.pool.record_headers = self.ledger.folder.archive.record_headers()
                 self.log.flush()
                 self.ledger.checkpoint_if_due(now)
-                acknowledged = now
+                committed_at = now
             tick()
-        self._bring_back(math.inf)
-        self.crawl.certificate()  # settles it, so that the report has no news
-        self._look_at_goal()
-        self.parts.acknowledge()
+        self.retries.requeue(math.inf)
+        self.crawl.certificate()  # settles the coverage, so that the report shows the same figures
+        self._check_goal()
+        self.assets.acknowledge()
         self.ledger.checkpoint()
-        paused = StopReason.LOGIN_FAILED if self.keyring.trouble else StopReason.INTERRUPTED
-        return self.crawl.stopped_because or paused
+        pause_reason = StopReason.LOGIN_FAILED if self.keyring.problem else StopReason.INTERRUPTED
+        return self.crawl.stopped_because or pause_reason
 
-    def _look_at_goal(self) -> None:
-        news = self.impossible_goal.news()
-        if news is not None:
-            self.log.note("goal impossible", **news.facts)
-            self.tell(news.line)
-        if self.crawl.stopped_because is not None and (line := self.parts.news()):
-            self.tell(line)
+    @property
+    def _waits_for_kernels(self) -> bool:
+        """Whether requests must wait: the kernels will be compiled in this process once nothing is in flight."""
+        return self._kernels is not None and self._kernels.has_failed
 
-    # -- asking -------------------------------------------------------------------------------------------------
+    def _compile_remaining(self) -> None:
+        if self._kernels is not None and self._waits_for_kernels and not self.pool.n_in_flight:
+            self._kernels.compile_here()
 
-    def _ask(self) -> bool:
-        """Start fetches while workers are free and a host may be asked; False if it should be called again at once."""
-        if self.keyring.trouble and not self.stop_wanted:
-            self._pause(self.keyring.trouble)
-        if self.stop_wanted >= 2:
-            self.crew.cancel()
-            self.parts.cancel()
-        self.parts.ask(time.monotonic(), only_awaited=bool(self.stop_wanted))
-        if self.stop_wanted:
+    def _check_goal(self) -> None:
+        notice = self.impossible_goal.notice()
+        if notice is not None:
+            self.log.note("goal impossible", **notice.facts)
+            self.notify(notice.line)
+        if self.crawl.stopped_because is not None and (line := self.assets.notice()):
+            self.notify(line)
+
+    # -- starting -----------------------------------------------------------------------------------------------
+
+    def _start_fetches(self) -> bool:
+        """Start fetches while workers and hosts are free; False if it should be called again at once."""
+        if self.keyring.problem and not self.stop_level:
+            self._pause(self.keyring.problem)
+        if self.stop_level >= 2:
+            self.pool.cancel()
+            self.assets.cancel()
+        holds_requests = bool(self.stop_level) or self._waits_for_kernels
+        self.assets.start_due(time.monotonic(), only_awaited=holds_requests)
+        if holds_requests:
             return True
-        self._bring_back(time.monotonic())
-        for _ in range(self.workers + _MAX_UNASKED):
-            if self.crew.n_under_way >= self.workers:
+        self.retries.requeue(time.monotonic())
+        for _ in range(self.workers + _MAX_UNFETCHED):
+            if self.pool.n_in_flight >= self.workers:
                 return True
             page = self.crawl.next(time.monotonic(), self.shares.only_quick())
             if page is None:
                 return True
-            self._ask_for(page)
+            self._start_page(page)
         return False
 
     def _pause(self, why: str) -> None:
-        """Rather no page than those for strangers; whoever resumes it begins with a new login."""
-        self.stop_wanted = 1
+        """Stop after a failed login: pages for anonymous users would be wrong. A resumed crawl logs in again."""
+        self.stop_level = 1
         self.ledger.note(StopReason.LOGIN_FAILED, None, why)
         self.log.note(StopReason.LOGIN_FAILED, why=why)
 
-    def _ask_for(self, page: int) -> None:
+    def _start_page(self, page: int) -> None:
         now = time.monotonic()
         host, url = self.ledger.host(page), self.ledger.url(page)
         max_depth = self.ledger.max_depth
-        if self.ledger.library.stands(page):
-            return self.ledger.carried(page, now)
-        if self.health.is_given_up(host):
-            return self.intake.block(page, Outcome.HOST_GIVEN_UP, now)
+        if self.ledger.page_store.is_fresh(page):
+            return self.ledger.keep(page, now)
+        if self.health.is_abandoned(host):
+            return self.intake.block(page, Outcome.HOST_ABANDONED, now)
         if max_depth is not None and self.ledger.depth(page) > max_depth:
-            return self._leave(page, now)
+            return self._skip_too_deep(page, now)
         if (refusal := self.keyring.refusal(url)) is not None:
             return self.intake.block(page, refusal, now)
         if host in self._held:
             self._held[host].append(page)
             return
-        if self.turns.are_shared(host) and (rest_s := self.health.rest_left_s(host, now)) > 0:
-            return self._wait(page, now, rest_s)
-        errand = self.keyring.next_step(url) or self.errands.next(host, url, now)
-        if errand is not None:
+        if self.slots.is_shared(host) and (back_off_s := self.health.back_off_left_s(host, now)) > 0:
+            return self.retries.wait(page, now, back_off_s)
+        host_request = self.keyring.next_step(url) or self.host_requests.next(host, url, now)
+        if host_request is not None:
             self._held[host] = []
-            self._errand_of[page] = errand
-            self._start(self._request_of(errand, url, page), host)
-        elif not self.errands.allows(host, url):
+            self._host_request_of[page] = host_request
+            self._start(self._request_of(host_request, url, page), host)
+        elif not self.host_requests.allows(host, url):
             self.intake.block(page, Outcome.ROBOTS, now)
         else:
-            headers, secrets = self.ledger.library.request_headers(page), self.keyring.secrets_for(url)
-            self._start(Request(url, page, headers, secrets=secrets, render=self.rendering.reason(url)), host)
+            render = self.rendering.reason(page, url)
+            headers, secrets = self.ledger.page_store.request_headers(page, render), self.keyring.secrets_for(url)
+            self._start(Request(url, page, headers, secrets=secrets, render=render), host)
 
-    def _request_of(self, errand: Errand | Step, page_url: str, page: int) -> Request:
-        if isinstance(errand, Step):
-            return self.keyring.request_of(errand, page_url, page)
-        secrets = self.keyring.secrets_for(errand.url)
-        return Request(errand.url, page, any_type=True, max_body_bytes=errand.max_body_bytes, secrets=secrets)
+    def _request_of(self, host_request: HostRequest | Step, page_url: str, page: int) -> Request:
+        if isinstance(host_request, Step):
+            return self.keyring.request_of(host_request, page_url, page)
+        secrets = self.keyring.secrets_for(host_request.url)
+        return Request(
+            host_request.url, page, any_type=True, max_body_bytes=host_request.max_body_bytes, secrets=secrets
+        )
 
     def _start(self, request: Request, host: int) -> None:
-        self.turns.asked(host)
+        self.slots.request_started(host)
         self.shares.started(request.page, host)
-        is_login = isinstance(self._errand_of.get(request.page), Step)
-        told = request.url.partition("?")[0] if is_login else request.url  # there may be a ticket in it
-        self.under_way.started(request.page, told, time.monotonic())
-        self.crew.start(request)
+        is_login = isinstance(self._host_request_of.get(request.page), Step)
+        url = request.url.partition("?")[0] if is_login else request.url  # the query of a login may hold a ticket
+        self.in_flight.started(request.page, url, time.monotonic())
+        self.pool.start(request)
 
-    def _wait(self, page: int, now: float, wait_s: float) -> None:
-        """The page is tried again after this time; its host is free for other pages."""
-        self.crawl.put_off(page, now)
-        heapq.heappush(self._put_off, (now + wait_s, page))
-
-    def _bring_back(self, now: float) -> None:
-        """The pages that were put off until now wait with the others again."""
-        while self._put_off and self._put_off[0][0] <= now:
-            self.crawl.retry(heapq.heappop(self._put_off)[1], now)
-
-    def _patience(self) -> float:
-        """How long to wait for answers before there is something else to do."""
-        if self.stop_wanted:
+    def _wait_s(self) -> float:
+        """Return how long to wait for responses before another request can start, at most a tick."""
+        if self.stop_level or self._waits_for_kernels:
             return _TICK_S
-        times = [self.parts.next_time()]
-        if not self.crawl.is_closed and self.crew.n_under_way < self.workers:
-            times += [self.crawl.frontier.next_time(), self._put_off[0][0] if self._put_off else None]
+        times = [self.assets.next_time()]
+        if not self.crawl.is_closed and self.pool.n_in_flight < self.workers:
+            times += [self.crawl.frontier.next_time(), self.retries.next_time()]
         due = min((due for due in times if due is not None), default=math.inf)
         return min(max(due - time.monotonic(), 0.0), _TICK_S)
 
     def _is_over(self) -> bool:
-        if self.stop_wanted:
+        if self.stop_level:
             return True
-        if self.parts.n_waiting:
+        if self.assets.n_waiting:
             return False
         if self.crawl.stopped_because is not None:
             return True
-        return len(self.crawl.frontier) == 0 and not self._put_off
+        return len(self.crawl.frontier) == 0 and not len(self.retries)
 
-    # -- answers ------------------------------------------------------------------------------------------------
+    # -- responses ----------------------------------------------------------------------------------------------
 
-    def _take_in_all(self, answers: list[Received]) -> None:
-        for part in [answer for answer in answers if answer.request.page < 0]:
-            self.parts.take_in(part)
-        answers = [answer for answer in answers if answer.request.page >= 0]
-        self.intake.completed([answer for answer in answers if answer.request.page not in self._errand_of])
-        for answer in answers:
-            self.intake.n_bytes += answer.n_bytes
-            self.hear(answer)
-            host = self.ledger.host(answer.request.page)
-            errand = self._errand_of.pop(answer.request.page, None)
-            self.shares.ended(host, answer)
-            self.under_way.ended(answer.request.page)
-            if errand is None:
-                self.turns.answered(host, answer.meaning.verdict is Verdict.FETCHED)
-                self._take_in(answer)
+    def _receive_all(self, responses: list[FetchResult]) -> None:
+        for response in responses:
+            if response.request.page < 0:
+                self.assets.receive(response)
+        responses = [response for response in responses if response.request.page >= 0]
+        self.intake.completed(
+            [response for response in responses if response.request.page not in self._host_request_of]
+        )
+        for response in responses:
+            self.intake.n_bytes += response.n_bytes
+            self.on_response(response)
+            host = self.ledger.host(response.request.page)
+            host_request = self._host_request_of.pop(response.request.page, None)
+            self.shares.ended(host, response)
+            self.in_flight.ended(response.request.page)
+            if host_request is None:
+                self.slots.request_ended(host, response.verdict.kind is VerdictKind.FETCHED)
+                self._receive_page(response)
             else:
-                self.turns.answered(host, False)
-                rest_s = self._take_in_errand(errand, host, answer)
-                is_forbidden = answer.outcome is Outcome.FORBIDDEN_ADDRESS and not isinstance(errand, Step)
-                self._let_go_on(host, answer, rest_s, is_forbidden)
-            if self.turns.are_shared(host):
-                self.turns.keep_delay(host, time.monotonic())
-            self.parts.freed(host)
-        self.turns.know_hosts()
+                self.slots.request_ended(host, False)
+                back_off_s = self._receive_host_request(host_request, host, response)
+                is_forbidden = response.outcome is Outcome.FORBIDDEN_ADDRESS and not isinstance(host_request, Step)
+                self._release_held(host, response, back_off_s, is_forbidden)
+            if self.slots.is_shared(host):
+                self.slots.keep_delay(host, time.monotonic())
+            self.assets.on_slot_free(host)
+        self.slots.register_hosts()
 
-    def _take_in(self, answer: Received) -> None:
-        page, now = answer.request.page, time.monotonic()
+    def _receive_page(self, response: FetchResult) -> None:
+        page, now = response.request.page, time.monotonic()
         host = self.ledger.host(page)
-        self.log.note("fetch", **facts_of(answer), retry=self._attempts[page])
-        self.rendering.came(answer)
-        if answer.outcome is Outcome.CANCELLED:
+        self.log.note("fetch", **facts_of(response), retry=self.retries.n_attempts(page))
+        self.rendering.page_received(response)
+        if response.outcome is Outcome.CANCELLED:
             self.crawl.retry(page, now, 0.0)
-        elif answer.outcome is Outcome.LOST:
-            self._retry(page, host, now, 0.0)
-        elif answer.outcome is Outcome.LOGGED_OUT:
-            self.keyring.looked_logged_out(answer.request)
-            self._retry(page, host, now, 0.0)
-        elif answer.meaning.verdict is Verdict.TRY_AGAIN:
-            self._try_again(page, host, answer, now)
+        elif response.outcome is Outcome.LOST:
+            self.retries.retry(page, host, now, 0.0)
+        elif response.outcome is Outcome.LOGGED_OUT:
+            self.keyring.record_logged_out(response.request)
+            self.retries.retry(page, host, now, 0.0)
+        elif response.verdict.kind is VerdictKind.TRY_AGAIN:
+            self._retry_later(page, host, response, now)
         else:
-            if answer.status:
-                self.health.answered(host)
-            self._forget_attempts(page)
-            self.keyring.heard(answer.request, answer.meaning.verdict in _IS_THERE, answer.cookies)
-            self.intake.take_in(page, answer, now)
-            self.parts.want_of_page(page, answer)
-            self.turns.follow_links(page, host)
+            if response.status:
+                self.health.record_success(host)
+            self.retries.forget(page, host)
+            self.keyring.record_response(response.request, response.verdict.kind in _LOGGED_IN, response.cookies)
+            self.intake.record_response(page, response, now)
+            self.assets.enqueue_page_assets(page, response)
+            self.slots.follow_links(page, host)
 
-    def _try_again(self, page: int, host: int, answer: Received, now: float) -> None:
-        """The page, or its host, has a difficulty: it is tried again later, unless it has been often enough."""
-        self.intake.outcomes[answer.reason] += 1
-        is_of_host = answer.outcome in HOST_FAILURES
-        is_refused_probe = answer.outcome is Outcome.SLOW_DOWN and self.crawl.is_probe(page)
-        first = page if is_refused_probe and self.crawl.frontier.has_pages(host) else None
-        rest_s = self._rest_s(host, answer, now, None if is_of_host else page, first)
-        if self._was_last_try(page, host, answer.outcome):
-            self.ledger.blocked(page, answer.reason, answer, now)
-            self._rest(host, now, rest_s)
-        elif is_of_host and not is_refused_probe:
-            self._retry(page, host, now, rest_s)
-            if answer.outcome is Outcome.SLOW_DOWN and page in self.crawl.frontier:
-                self.crawl.frontier.put([page], [LAST], [host])  # perhaps for this page alone: any other goes first
-        else:
-            wait_s = rest_s + self.health.page_rest_s(host, self._attempts[page])
-            self._wait(page, now, wait_s)
-            self._rest(host, now, rest_s)
-            self.log.note("page waits", url=answer.request.url, wait_s=round(wait_s, 3), why=answer.reason)
+    def _retry_later(self, page: int, host: int, response: FetchResult, now: float) -> None:
+        """Schedule another attempt after a failure of the page or its host; block the page after the last one."""
+        self.intake.outcomes[response.reason] += 1
+        back_off_s = self._record_failure(host, response, now, page)
+        if self.retries.was_last_attempt(page, host, response.outcome):
+            self.ledger.blocked(page, response.reason, response, now)
+            self.retries.back_off(host, now, back_off_s)
+            return
+        wait_s = self.retries.requeue_later(page, host, response.outcome, now, back_off_s, response.retry_after_s)
+        if wait_s:
+            self.log.note("page waits", url=response.request.url, wait_s=round(wait_s, 3), why=response.reason)
 
-    def _retry(self, page: int, host: int, now: float, rest_s: float) -> None:
-        """The page waits in the frontier while its host rests; or outside, where the others of its turn need not."""
-        if rest_s and self.turns.are_shared(host):
-            self._wait(page, now, rest_s)
-        else:
-            self.crawl.retry(page, now)
-            self._rest(host, now, rest_s)
+    def _record_failure(self, host: int, response: FetchResult, now: float, resource: int | str | None = None) -> float:
+        """Record a failure of the host; return its back-off, 0 if it is abandoned.
 
-    def _rest(self, host: int, now: float, rest_s: float) -> None:
-        if rest_s and not self.turns.are_shared(host):
-            self.crawl.frontier.rest(host, now + rest_s)
-
-    def _was_last_try(self, wanted: int | str, host: int, outcome: Outcome) -> bool:
-        """Whether a page, or the sitemap with this URL, has failed often enough."""
-        n_good = self.health.n_good(host)
-        is_well = outcome is Outcome.SLOW_DOWN and n_good > self._good_then.get(wanted, n_good)
-        self._good_then[wanted] = n_good
-        self._attempts[wanted] += is_well or outcome not in HOST_FAILURES
-        is_over = self._attempts[wanted] >= self.ledger.plan.retry.max_attempts
-        if is_over or self.health.is_given_up(host) or self.health.is_refused(host, wanted):
-            self._forget_attempts(wanted)
-            return True
-        return False
-
-    def _forget_attempts(self, wanted: int | str) -> None:
-        self._attempts.pop(wanted, None)
-        self._good_then.pop(wanted, None)
-
-    def _rest_s(
-        self, host: int, answer: Received, now: float, page: int | None = None, first: int | None = None
-    ) -> float:
-        """How long a host in trouble rests; one that is given up need not, since it is not asked any more.
-
-        The failure is that of the `page`, or of the host itself; `first` is a page that goes before others of the host.
+        `resource` is the requested page or sitemap, if the failure may be due to it alone.
         """
-        if self.health.is_given_up(host):
+        if self.health.is_abandoned(host):
             return 0.0
-        why, name = answer.reason, self.ledger.seen.host_name(host)
-        if page is None:
-            rest_s = self.health.failed(host, now, answer.retry_after_s, why, first)
-        else:
-            rest_s = self.health.page_failed(host, page, now, bool(answer.status), why)
-        if rest_s is None:
-            self._give_up(host, name, now)
+        why, name = response.reason, self.ledger.seen.host_name(host)
+        status, retry_after_s = response.status, response.retry_after_s
+        back_off_s = self.retries.record_failure(
+            host, resource, response.outcome, now, why, retry_after_s, got_response=bool(status)
+        )
+        if back_off_s is None:
+            self.ledger.note(Outcome.HOST_ABANDONED, host, self.health.reason(host))
+            self.log.note("host abandoned", host=name, why=self.health.reason(host))
             return 0.0
-        if rest_s:
-            self.log.note("host rests", host=name, rest_s=round(rest_s, 3), why=why)
-        return rest_s
+        if back_off_s:
+            self.log.note("host backs off", host=name, back_off_s=round(back_off_s, 3), why=why)
+        return back_off_s
 
-    def _give_up(self, host: int, name: str, now: float) -> None:
-        """Its pages are not waited for any longer."""
-        self.ledger.note(Outcome.HOST_GIVEN_UP, host, self.health.reason(host))
-        self.log.note("host given up", host=name, why=self.health.reason(host))
-        self._put_off = [(now if self.ledger.host(page) == host else due, page) for due, page in self._put_off]
-        heapq.heapify(self._put_off)
-        self.crawl.frontier.wake(host)
-
-    def _leave(self, page: int, now: float) -> None:
-        """The page is too deep: for good in the first crawl, for this time in an epoch."""
+    def _skip_too_deep(self, page: int, now: float) -> None:
+        """Block a page beyond the maximum depth; in a refresh, skip it for this epoch only."""
         if self.ledger.epoch is None:
             return self.intake.block(page, Outcome.TOO_DEEP, now)
-        self.ledger.left(page, now)
+        self.ledger.skip(page, now)
 
-    # -- errands ------------------------------------------------------------------------------------------------
+    # -- host requests ------------------------------------------------------------------------------------------
 
-    def _take_in_errand(self, errand: Errand | Step, host: int, answer: Received) -> float:
-        """How long the host must rest because of it; 0: no longer than usual."""
+    def _receive_host_request(self, host_request: HostRequest | Step, host: int, response: FetchResult) -> float:
+        """Handle robots.txt, a sitemap or a login step; return the back-off of the host."""
         now = time.monotonic()
-        if isinstance(errand, Step):
-            return self._take_in_step(errand, host, answer, now)
-        self.log.note("robots" if errand.is_robots else "sitemap", **facts_of(answer))
-        if answer.outcome is Outcome.LOST and not errand.is_robots:
-            self.errands.ask_again(host, errand)
-        elif answer.outcome in (Outcome.CANCELLED, Outcome.LOST):
+        if isinstance(host_request, Step):
+            return self._receive_login_step(host_request, host, response, now)
+        self.log.note("robots" if host_request.is_robots else "sitemap", **facts_of(response))
+        if response.outcome is Outcome.LOST and not host_request.is_robots:
+            self.host_requests.requeue(host, host_request)
+        elif response.outcome in (Outcome.CANCELLED, Outcome.LOST):
             pass
-        elif errand.is_robots:
-            return self._take_in_robots(host, answer, now)
-        elif answer.meaning.verdict is Verdict.TRY_AGAIN:
-            return self._try_sitemap_again(host, errand, answer, now)
+        elif host_request.is_robots:
+            return self._receive_robots(host, response, now)
+        elif response.verdict.kind is VerdictKind.TRY_AGAIN:
+            return self._retry_sitemap(host, host_request, response, now)
         else:
-            assert answer.whole is not None
-            pages, sitemaps = self.errands.sitemap_came(answer.whole)
-            self._take_in_sitemap(pages, sitemaps)
+            assert response.full_response is not None
+            pages, sitemaps = self.host_requests.receive_sitemap(response.full_response)
+            self._add_sitemap(pages, sitemaps)
         return 0.0
 
-    def _take_in_step(self, step: Step, host: int, answer: Received, now: float) -> float:
-        """A step of a login; its URL may hold a ticket, so the log does not have all of it."""
-        page_url = self.ledger.url(answer.request.page)
-        self.log.note("login", step=step.kind, url=step.url.partition("?")[0], outcome=answer.reason)
-        if answer.outcome in (Outcome.CANCELLED, Outcome.LOST):
+    def _receive_login_step(self, step: Step, host: int, response: FetchResult, now: float) -> float:
+        """Handle a login step; the log omits the query of its URL, which may hold a ticket."""
+        page_url = self.ledger.url(response.request.page)
+        self.log.note("login", step=step.kind, url=step.url.partition("?")[0], outcome=response.reason)
+        if response.outcome in (Outcome.CANCELLED, Outcome.LOST):
             return 0.0
-        assert answer.whole is not None
-        if self.keyring.must_repeat(step, answer.whole):
-            self.keyring.start_over(page_url)
-            return self._rest_s(host, answer, now)
-        self.health.answered(host)
-        self.keyring.came(step, page_url, answer.whole, answer.cookies)
+        assert response.full_response is not None
+        if self.keyring.is_inconclusive(step, response.full_response):
+            self.keyring.restart_login(page_url)
+            return self._record_failure(host, response, now)
+        self.health.record_success(host)
+        self.keyring.complete_step(step, page_url, response.full_response, response.cookies)
         return 0.0
 
-    def _let_go_on(self, host: int, answer: Received, rest_s: float, is_forbidden: bool) -> None:
-        """The pages that waited for an errand wait for their turn again; or are no more allowed than robots.txt."""
+    def _release_held(self, host: int, response: FetchResult, back_off_s: float, is_forbidden: bool) -> None:
+        """Requeue the pages that waited for a host request; block them if its address is forbidden."""
         now = time.monotonic()
-        for waiting in (answer.request.page, *self._held.pop(host)):
+        for waiting in (response.request.page, *self._held.pop(host)):
             if is_forbidden:
-                self.intake.block(waiting, answer.reason, now)
-            elif answer.outcome is Outcome.CANCELLED:
+                self.intake.block(waiting, response.reason, now)
+            elif response.outcome is Outcome.CANCELLED:
                 self.crawl.retry(waiting, now, 0.0)
             else:
-                self._retry(waiting, host, now, rest_s)
+                self.retries.retry(waiting, host, now, back_off_s)
 
-    def _take_in_robots(self, host: int, answer: Received, now: float) -> float:
-        """How long the host must rest because its robots.txt is out of reach; 0: no longer than usual."""
-        assert answer.whole is not None
-        robots = self.errands.robots_came(host, answer.whole, now)
-        if robots is None and answer.outcome is Outcome.REDIRECT:
+    def _receive_robots(self, host: int, response: FetchResult, now: float) -> float:
+        """Apply a robots.txt; return the back-off of the host, 0 unless the file is unreachable."""
+        assert response.full_response is not None
+        robots = self.host_requests.receive_robots(host, response.full_response, now)
+        if robots is None and response.outcome is Outcome.REDIRECT:
             return 0.0
         if robots is None:
-            # Where no server answered, that is what is wrong, and not its robots.txt.
-            is_answered = answer.status or answer.outcome is Outcome.FORBIDDEN_ADDRESS
-            self.intake.outcomes[Outcome.ROBOTS_OUT_OF_REACH if is_answered else answer.reason] += 1
-            return self._rest_s(host, answer, now)
-        self.health.answered(host)
-        self.turns.keep_delay(host, now)
-        self._take_in_sitemap([], robots.sitemaps)
-        guess = canonical_url("/sitemap.xml", self.ledger.url(answer.request.page))
+            # Without a response the outcome is an error of the connection, not of robots.txt.
+            has_status = response.status or response.outcome is Outcome.FORBIDDEN_ADDRESS
+            self.intake.outcomes[Outcome.ROBOTS_UNREACHABLE if has_status else response.reason] += 1
+            return self._record_failure(host, response, now)
+        self.health.record_success(host)
+        self.slots.keep_delay(host, now)
+        self._add_sitemap([], robots.sitemaps)
+        guess = canonical_url("/sitemap.xml", self.ledger.url(response.request.page))
         if guess is not None and self.ledger.scope.contains([guess])[0]:
-            self.errands.guess_sitemap(host, guess)
+            self.host_requests.guess_sitemap(host, guess)
         return 0.0
 
-    def _try_sitemap_again(self, host: int, errand: Errand, answer: Received, now: float) -> float:
-        """How long the host must rest. An error in its sitemaps does not say that the host is in trouble."""
-        is_of_the_host = answer.outcome in HOST_FAILURES
-        back_off_s = 0.0 if errand.is_guess else self.ledger.plan.retry.back_off_s
-        rest_s = self._rest_s(host, answer, now) if is_of_the_host else back_off_s
-        if not errand.is_guess and not self._was_last_try(errand.url, host, answer.outcome):
-            self.errands.ask_again(host, errand)
-        return rest_s
+    def _retry_sitemap(self, host: int, host_request: HostRequest, response: FetchResult, now: float) -> float:
+        """Queue a failed sitemap again; return the back-off. A server error of a sitemap is not one of its host."""
+        is_host_failure = response.outcome in HOST_FAILURES
+        back_off_s = 0.0 if host_request.is_guess else self.ledger.plan.retry.back_off_s
+        if is_host_failure:
+            back_off_s = self._record_failure(host, response, now, host_request.url)
+        if not host_request.is_guess and not self.retries.was_last_attempt(host_request.url, host, response.outcome):
+            is_refused = response.outcome is Outcome.SLOW_DOWN
+            self.host_requests.requeue(
+                host, host_request, after_page=is_refused and self.crawl.frontier.has_pages(host)
+            )
+        return back_off_s
 
-    def _take_in_sitemap(self, pages: list[str], sitemaps: list[str]) -> None:
+    def _add_sitemap(self, pages: list[str], sitemaps: list[str]) -> None:
         pages = [url for url, is_inside in zip(pages, self.ledger.scope.contains(pages), strict=True) if is_inside]
         if pages:
-            self.ledger.discovered(pages)
+            self.ledger.discover(pages)
         for url in sitemaps:
             host = self.ledger.host_named(host_of(url))
             if host is not None and self.ledger.scope.contains([url])[0]:
-                self.errands.expect_sitemaps(host, [url])
+                self.host_requests.queue_sitemaps(host, [url])
 
     # -- the log ------------------------------------------------------------------------------------------------
 
@@ -480,7 +443,7 @@ class LiveCrawl:
         self.log.note(
             "start", version=__version__, seeds=plan.crawl.seeds[:_SEEDS_LOGGED], n_seeds=len(plan.crawl.seeds),
             policy=plan.crawl.policy, until=plan.crawl.until, budget=plan.crawl.budget, scope=plan.scope.kind,
-            epoch=self.ledger.number, workers=self.workers, delay_s=plan.politeness.delay_s,
+            epoch=self.ledger.epoch_number, workers=self.workers, delay_s=plan.politeness.delay_s,
             robots=plan.crawl.robots, hooks=plan.crawl.hooks, access=plan.crawl.access, n_done=len(crawl.order),
             n_known=len(self.ledger.seen),
         )  # fmt: skip
@@ -488,7 +451,7 @@ class LiveCrawl:
     def _log_end(self, why: str, elapsed_s: float) -> None:
         self.log.note(
             "end", why=why, n_done=len(self.crawl.order), n_known=len(self.ledger.seen), n_bytes=self.intake.n_bytes,
-            n_parts=self.parts.n_done, n_parts_failed=self.parts.n_failed, parts_bytes=self.parts.n_bytes,
+            n_assets=self.assets.n_done, n_assets_failed=self.assets.n_failed, assets_bytes=self.assets.n_bytes,
             elapsed_s=round(elapsed_s, 3),
         )  # fmt: skip
         self.log.close()

@@ -1,8 +1,8 @@
-"""What pages are worth to the next crawl, by the paper's rule, as far as a crawl can tell.
+"""The value of pages for the next crawl, by the rule of the paper, estimated from a crawl.
 
-A page is worth 1, spam -10, a page that was clicked 10. Each of its links to a page that is not done adds the
-probability that a newly crawled page of its site is no duplicate: the share of those that were none among the site's
-pages that are done, 1 where none is. A page that is not done has no known links, so nothing is added.
+A page is worth 1, spam -10, a clicked page 10. Each of its links to a page that is not done adds the probability that a
+newly crawled page of its site is no duplicate: the share of unique pages among the done pages of the site, 1 where none
+is done. A page that is not done has no known links, so nothing is added.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from orienteer.seeds.value import paper_value, unique_share
 
 
 class PaperValues(NamedTuple):
-    """The value of every page, and what it is made of: pages that were named, links to pages that are not done."""
+    """The value of every page, and its components: named spam and clicked pages, links to pages that are not done."""
 
     values: NDArray[np.float64]
     n_spam: int
@@ -30,7 +30,7 @@ class PaperValues(NamedTuple):
 
 
 def paper_values(web: CrawlWeb, spam: Path | None = None, clicked: Path | None = None) -> PaperValues:
-    """The values of the pages of the graph; `spam` and `clicked` are files that name pages, one a line."""
+    """Return the values of the pages of the graph; `spam` and `clicked` are files that name pages, one per line."""
     is_spam, is_clicked = (
         np.zeros(web.graph.n_pages, np.bool_) if path is None else pages_in_file(web.graph, path)
         for path in (spam, clicked)
@@ -42,7 +42,7 @@ def paper_values(web: CrawlWeb, spam: Path | None = None, clicked: Path | None =
 def paper_value_of_crawl(
     web: CrawlWeb, spam: ArrayLike | None = None, clicked: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """The values of the pages of the graph; `spam` and `clicked` are masks over them."""
+    """Return the values of the pages of the graph; `spam` and `clicked` are masks over them."""
     n_uncrawled = _uncrawled_links(web)
     share: ArrayLike = 1.0
     if web.graph.urls is not None and n_uncrawled.any():
@@ -51,14 +51,14 @@ def paper_value_of_crawl(
 
 
 def _uncrawled_links(web: CrawlWeb) -> NDArray[np.int64]:
-    """The number of links of each page to pages that are not done."""
+    """Return the number of links of each page to pages that are not done."""
     counts: NDArray[np.int64] = _links_to_others(web.graph.offsets, web.graph.targets, web.is_done)
     return counts
 
 
 @allocating_kernel
 def _links_to_others(offsets: Any, targets: Any, is_one: Any) -> Any:
-    """The number of links of each page to pages that are not among these."""
+    """Return the number of links of each page to pages outside the mask `is_one`."""
     counts = np.zeros(len(offsets) - 1, np.int64)
     for page in range(len(counts)):
         for k in range(offsets[page], offsets[page + 1]):

@@ -1,14 +1,13 @@
-"""Which pages are shown in a browser: that takes seventy times as long as to read one, so not all are.
+"""Selects the pages to render in a browser: rendering costs seventy times as much as reading, so not all are rendered.
 
-By `auto`, those are shown
+With `auto`, these are rendered:
 
-- that look as if scripts make them (`extract/script_signs`);
-- of every host a few others that have scripts, to see whether they gain links or words by it;
-- and all pages like those that did. Pages are alike if their URLs are: of the same host, with other numbers and names
-  in the path, and the same parameters.
+- pages that look as if scripts generate them (`extract/script_signs`);
+- a few other pages with scripts of every host, as a sample of whether they gain links or words by it;
+- all pages whose template gained. URLs of the same host with the same parameters have the same template if their
+  paths differ only in numbers and names.
 
-What was learned follows from the rows of the pages that were shown, in whatever order they come; so a resumed crawl
-knows what it knew.
+The choice depends only on the set of rendered pages, not on their order; so a resumed crawl decides template.
 """
 
 from __future__ import annotations
@@ -22,98 +21,103 @@ from orienteer.ledger.render_settings import RenderSettings
 from orienteer.pages.render_reason import RenderReason
 from orienteer.url import host_of
 
-_SAMPLE_OF_TEMPLATE = 1  # pages that are shown to see whether those like them gain
-_SAMPLE_OF_HOST = 2  # the same, while no page of the host has gained
+_SAMPLE_OF_TEMPLATE = 1  # rendered pages of a template, to see whether they gain
+_SAMPLE_OF_HOST = 2  # the same for a host, while none of its pages has gained
 _MORE_OF_HOST = 30  # once one has
-_GAIN = 1.2  # as many words or links as before, at least
-_FEW_LINKS, _FEW_WORDS = 3, 30  # and so many more
-_FREE = 50  # pages that may be shown before a share counts
-_MAX_NAME = 16  # characters of a part of a path that is not the name of a thing
+_GAIN = 1.2  # the factor by which words or links must grow, ...
+_FEW_LINKS, _FEW_WORDS = 3, 30  # ... and by this many at least
+_FREE = 50  # pages that may be rendered before `max_share` applies
+_MAX_NAME = 16  # longer path segments are names of items
 
 
 @dataclass(slots=True)
 class _Tally:
-    """Pages that were shown, and those that gained; `n_asked` are requested as samples and not back."""
+    """Counts of rendered pages and of those that gained; `n_pending` are samples in flight."""
 
-    n_shown: int = 0
+    n_rendered: int = 0
     n_gained: int = 0
-    n_asked: int = 0
+    n_pending: int = 0
 
 
 class RenderChoice:
-    """Decides for a URL whether its page may be shown; `n_fetched` tells how many pages the crawl has."""
+    """Decides for a URL whether its page may be rendered; `n_fetched` returns the number of pages so far."""
 
     def __init__(self, settings: RenderSettings, n_fetched: Callable[[], int]) -> None:
         self._settings = settings
         self._n_fetched = n_fetched
         self._templates: defaultdict[str, _Tally] = defaultdict(_Tally)
         self._hosts: defaultdict[str, _Tally] = defaultdict(_Tally)
-        self._n_shown = 0
-        self._samples: set[str] = set()  # URLs that are requested as samples
+        self._gained: dict[str, bool] = {}  # whether a rendered page gained, by URL
+        self._samples: set[str] = set()  # URLs in flight as samples
+
+    @property
+    def is_automatic(self) -> bool:
+        """Whether pages are selected here, and not by the user's setting."""
+        return self._settings.mode == "auto"
 
     def reason(self, url: str) -> RenderReason:
-        """For what reason the page at this URL may be shown."""
+        """Return the reason for which the page at this URL may be rendered, or NONE."""
         mode = self._settings.mode
-        if mode == "never" or self._n_shown >= self._settings.max_pages:
+        if mode == "never" or (len(self._gained) >= self._settings.max_pages and url not in self._gained):
             return RenderReason.NONE
         if "#" in url:
             return RenderReason.ROUTE
         if mode != "auto":
-            return RenderReason.ASKED if mode == "always" or fnmatch.fnmatchcase(url, mode) else RenderReason.NONE
-        if self._is_enough():
+            return RenderReason.REQUESTED if mode == "always" or fnmatch.fnmatchcase(url, mode) else RenderReason.NONE
+        if self._is_over_budget():
             return RenderReason.SUSPECT
-        alike = self._templates[template_of(url)]
-        if alike.n_shown and 2 * alike.n_gained >= alike.n_shown:
+        template = self._templates[template_of(url)]
+        if template.n_rendered and 2 * template.n_gained >= template.n_rendered:
             return RenderReason.LEARNED
-        return RenderReason.SAMPLE if self._takes_sample(url, alike) else RenderReason.SUSPECT
+        return RenderReason.SAMPLE if self._takes_sample(url, template) else RenderReason.SUSPECT
 
-    def came(self, url: str) -> None:
-        """The page is back, shown or not."""
+    def page_received(self, url: str) -> None:
+        """Count the response for a page, rendered or not."""
         if url in self._samples:
             self._samples.remove(url)
             for tally in (self._templates[template_of(url)], self._hosts[host_of(url)]):
-                tally.n_asked -= 1
+                tally.n_pending -= 1
 
     def learn(self, url: str, n_words_sent: int, n_words: int, n_links_sent: int, n_links: int) -> None:
-        """The page was shown, and this is what that found."""
-        self._n_shown += 1
-        gained = is_gain(n_words_sent, n_words, n_links_sent, n_links)
+        """Record the gain of a rendered page, in place of an earlier one."""
+        gained, before = is_gain(n_words_sent, n_words, n_links_sent, n_links), self._gained.get(url)
+        self._gained[url] = gained
         for tally in (self._templates[template_of(url)], self._hosts[host_of(url)]):
-            tally.n_shown += 1
-            tally.n_gained += gained
+            tally.n_rendered += before is None
+            tally.n_gained += gained - bool(before)
 
-    def _takes_sample(self, url: str, alike: _Tally) -> bool:
+    def _takes_sample(self, url: str, template: _Tally) -> bool:
         host = self._hosts[host_of(url)]
         most = _MORE_OF_HOST if host.n_gained else _SAMPLE_OF_HOST
-        if alike.n_shown + alike.n_asked >= _SAMPLE_OF_TEMPLATE or host.n_shown + host.n_asked >= most:
+        if template.n_rendered + template.n_pending >= _SAMPLE_OF_TEMPLATE or host.n_rendered + host.n_pending >= most:
             return False
         self._samples.add(url)
-        alike.n_asked += 1
-        host.n_asked += 1
+        template.n_pending += 1
+        host.n_pending += 1
         return True
 
-    def _is_enough(self) -> bool:
-        return self._n_shown >= max(_FREE, self._settings.max_share * self._n_fetched())
+    def _is_over_budget(self) -> bool:
+        return len(self._gained) >= max(_FREE, self._settings.max_share * self._n_fetched())
 
 
 def is_gain(n_words_sent: int, n_words: int, n_links_sent: int, n_links: int) -> bool:
-    """Whether showing a page was worth it, by its words and links as it was sent and as it was shown."""
+    """Return whether rendering a page was worth it, by its words and links as sent and as rendered."""
     more_links = n_links >= _GAIN * n_links_sent and n_links - n_links_sent >= _FEW_LINKS
     return more_links or (n_words >= _GAIN * n_words_sent and n_words - n_words_sent >= _FEW_WORDS)
 
 
 def template_of(url: str) -> str:
-    """What URLs of the same kind have in common.
+    """Return the template of a URL: its host, and its path and parameter names without numbers and names of items.
 
     >>> template_of("https://example.org/items/17/a-blue-chair?page=2&sort=up")
     'example.org/items/9/*?page&sort'
     """
     path, _, query = url.partition("#")[0].partition("?")
-    host, *parts = path.partition("://")[2].split("/")
-    kinds = ["9" if any(map(str.isdigit, part)) else "*" if _is_name(part) else part for part in parts]
+    host, *segments = path.partition("://")[2].split("/")
+    kinds = ["9" if any(map(str.isdigit, name)) else "*" if _is_name(name) else name for name in segments]
     names = sorted({pair.partition("=")[0] for pair in query.split("&")}) if query else []
     return "/".join((host, *kinds)) + ("?" + "&".join(names) if names else "")
 
 
-def _is_name(part: str) -> bool:
-    return len(part) > _MAX_NAME or "-" in part or "_" in part or "%" in part
+def _is_name(segment: str) -> bool:
+    return len(segment) > _MAX_NAME or "-" in segment or "_" in segment or "%" in segment

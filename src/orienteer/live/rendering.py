@@ -1,7 +1,7 @@
-"""Pages of a live crawl in a browser: which ones, what they need for it, and what came of it.
+"""Rendering of pages in a live crawl: selects the pages, fetches their assets, learns from the results.
 
-A worker shows them. What a page needs comes to the crawl as a wish, and is fetched as a part of pages (`parts`): as
-robots.txt allows, in its host's turn, from no private address. While a page is shown, its own host is free for others.
+A worker renders a page. The requests of its browser come to the crawl and are fetched as assets (`assets`): within
+robots.txt, in the slot of their host, from no private address. While a page is rendered, the slot of its host is free.
 """
 
 from __future__ import annotations
@@ -9,24 +9,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from orienteer.answers.answer import Fetched
-from orienteer.browser.finding import find_browser
+from orienteer.browser.executable import find_browser
 from orienteer.browser.settings import BrowserSettings
 from orienteer.errors import InputError
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.live.parts import Parts
+from orienteer.live.asset_queues import AssetKey
+from orienteer.live.assets import AssetFetcher
 from orienteer.live.render_choice import RenderChoice
 from orienteer.pages.render_reason import RenderReason
-from orienteer.workers.crew import Crew
-from orienteer.workers.received import Received
-from orienteer.workers.showing import ShowSettings, Supply, Wish
+from orienteer.responses.response import Response
+from orienteer.workers.fetch_result import FetchResult
+from orienteer.workers.rendering import AssetRequest, AssetResponse, RenderLimits
+from orienteer.workers.worker_pool import WorkerPool
 
 
-def show_settings(plan: CrawlPlan, browser: str = "") -> ShowSettings | None:
-    """How pages of a crawl are shown; None where none is to be, or `auto` finds no browser.
+def render_limits_of(plan: CrawlPlan, browser: str = "") -> RenderLimits | None:
+    """Return the limits of rendering; None if it is switched off, or `auto` finds no browser.
 
-    `browser` is the program, found by itself where it is not named.
+    `browser` is the program; "": the first one found.
     """
     render = plan.render
     if render.mode == "never":
@@ -37,13 +38,13 @@ def show_settings(plan: CrawlPlan, browser: str = "") -> ShowSettings | None:
         if browser or render.mode != "auto":
             raise
         return None
-    return ShowSettings(
+    return RenderLimits(
         BrowserSettings(browser),
         user_agent=plan.fetch.user_agent,
         scrolls=render.scrolls,
         screenshots=render.screenshots,
-        pictures=render.screenshots or plan.crawl.requisites,
-        max_requests=render.max_parts,
+        pictures=render.screenshots or plan.crawl.assets,
+        max_requests=render.max_requests,
         max_bytes=render.max_bytes,
         time_s=render.time_s,
         cpu_s=render.cpu_s,
@@ -51,43 +52,47 @@ def show_settings(plan: CrawlPlan, browser: str = "") -> ShowSettings | None:
 
 
 class Rendering:
-    """For one live crawl; without a browser it chooses no page."""
+    """The rendering of one live crawl; without a browser it selects no page."""
 
-    def __init__(self, ledger: Ledger, crew: Crew, parts: Parts, has_browser: bool) -> None:
+    def __init__(self, ledger: Ledger, pool: WorkerPool, assets: AssetFetcher, has_browser: bool) -> None:
         self._ledger = ledger
-        self._crew = crew
-        self._parts = parts
+        self._pool = pool
+        self._assets = assets
         self._has_browser = has_browser
         self._choice = RenderChoice(ledger.plan.render, lambda: len(ledger.crawl.order))
         for row in ledger.database.rendered():
             numbers = row.n_words_sent, row.n_words, row.n_links_sent, row.n_links
             self._choice.learn(ledger.url(row.page), *numbers)
 
-    def reason(self, url: str) -> RenderReason:
-        """For what reason the page at this URL may be shown."""
-        return self._choice.reason(url) if self._has_browser else RenderReason.NONE
+    def reason(self, page: int, url: str) -> RenderReason:
+        """Return the reason for rendering a page; a refresh renders the same pages again."""
+        if not self._has_browser:
+            return RenderReason.NONE
+        again = self._ledger.page_store.render_reason(page)
+        return again if again and self._choice.is_automatic else self._choice.reason(url)
 
     def relay(self) -> None:
-        """Pass on what pages need by now."""
-        for wish in self._crew.wishes():
-            if wish.url:
-                self._parts.want(wish.url, wish.kind, self._supplying(wish))
-            else:  # others of its host may be asked for, also parts of this one
-                self._ledger.crawl.answered(wish.page, time.monotonic())
+        """Start the requests of browsers that workers have passed on."""
+        for request in self._pool.asset_requests():
+            if request.url:
+                key = AssetKey(request.url, request.with_credentials, request.method, request.headers)
+                self._assets.fetch_for_browser(key, request.kind, self._responder(request))
+            else:  # the page itself has been fetched: its host slot is free
+                self._ledger.crawl.free_host(request.page, time.monotonic())
 
-    def came(self, answer: Received) -> None:
-        """A page is back, shown or not."""
-        self._choice.came(answer.request.url)
-        if (shown := answer.shown) is not None:
+    def page_received(self, response: FetchResult) -> None:
+        """Count the response for a page, rendered or not."""
+        self._choice.page_received(response.request.url)
+        if (page := response.rendered) is not None:
             self._choice.learn(
-                answer.request.url, shown.n_words_sent, shown.n_words, shown.n_links_sent, shown.n_links
+                response.request.url, page.n_words_sent, page.n_words, page.n_links_sent, page.n_links
             )  # fmt: skip
 
-    def _supplying(self, wish: Wish) -> Callable[[Fetched | str], None]:
-        def supply(found: Fetched | str) -> None:
-            if isinstance(found, str):
-                self._crew.supply(Supply(wish.page, wish.number, None, found))
+    def _responder(self, request: AssetRequest) -> Callable[[Response | str], None]:
+        def respond(result: Response | str) -> None:
+            if isinstance(result, str):
+                self._pool.fulfill(AssetResponse(request.page, request.number, None, result))
             else:
-                self._crew.supply(Supply(wish.page, wish.number, found))
+                self._pool.fulfill(AssetResponse(request.page, request.number, result))
 
-        return supply
+        return respond

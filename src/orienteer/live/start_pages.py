@@ -1,7 +1,7 @@
-"""Where a crawl starts when its pages are not named: seeds chosen on what an earlier crawl has found, or on any graph.
+"""Start pages for a crawl without named seeds, selected on the pages of an earlier crawl, or on any graph.
 
-What the seeds cover is told of the web as it was known then, links of every kind alike. A crawl from them covers it
-where its scope is as wide, the web has not changed, and it goes as deep as the hops that were counted.
+The reported coverage of the seeds refers to the web as it was known then, with all kinds of links. A crawl from them
+reaches it if its scope is as wide, the web has not changed, and its maximum depth is at least `hops`.
 """
 
 from __future__ import annotations
@@ -26,11 +26,10 @@ TRUST_BY = ("uniform", "value")
 
 @dataclass(frozen=True)
 class StartSettings:
-    """How to choose seeds.
+    """Settings of the seed selection.
 
-    `value` is a file of values, or the word "paper"; without, pages of a crawl folder are worth what the paper says,
-    those of a graph 1 each. `trust_by` "value": seeds are trusted in proportion to the value they add; one that adds
-    nothing is left out then.
+    `value` is a file of values, or the word "paper", the default for a crawl folder; pages of a graph default to 1.
+    With `trust_by` "value" the trust of a seed is proportional to the value that it adds; seeds without are dropped.
     """
 
     n_seeds: int = 10
@@ -57,7 +56,7 @@ class StartPages(NamedTuple):
     selection: SeedSelection
 
     def behind(self, named: Sequence[str]) -> StartPages:
-        """These pages behind others that are named besides, which get the mean trust unless they are among these."""
+        """Put other named seeds in front of these pages; a named seed that is not among them gets the mean trust."""
         seeds = tuple(dict.fromkeys((*named, *self.seeds)))
         trust = dict(zip(self.seeds, self.trust, strict=False))
         mean = sum(self.trust) / len(self.seeds)
@@ -65,20 +64,20 @@ class StartPages(NamedTuple):
 
 
 def start_pages(path: Path, settings: StartSettings | None = None, progress: Progress = silent) -> StartPages:
-    """Choose seeds on a crawl folder, or on a graph with URLs; fewer where no more would add anything."""
-    wanted = settings or StartSettings()
-    graph, value = _valued(path, wanted.value, progress)
+    """Select seeds on a crawl folder, or on a graph with URLs; fewer if more would add nothing."""
+    settings = settings or StartSettings()
+    graph, value = _valued(path, settings.value, progress)
     if graph.urls is None:
         raise InputError(f"{path}: the graph has no URLs, so no crawl can start from its pages")
     if graph.n_pages == 0:
         raise InputError(f"{path}: there is no page in it that a crawl could start from")
-    n_seeds = min(wanted.n_seeds, graph.n_pages)
-    selection = seed_selection(graph, n_seeds, wanted.hops, wanted.method, value, progress=progress)
-    by_value = wanted.trust_by == "value"
+    n_seeds = min(settings.n_seeds, graph.n_pages)
+    selection = seed_selection(graph, n_seeds, settings.hops, settings.method, value, progress=progress)
+    by_value = settings.trust_by == "value"
     if by_value:
         selection = replace(selection, seeds=tuple(seed for seed in selection.seeds if seed.value > 0))
     if not selection.seeds:
-        raise InputError(f"{path}: no page that {wanted.method} names would add anything of value as a seed")
+        raise InputError(f"{path}: no page that {settings.method} names would add anything of value as a seed")
     worth: dict[str, float] = {}  # two pages of a graph may be one to a crawler
     for seed in selection.seeds:
         url = _canonical(path, graph.urls[seed.page])
@@ -87,7 +86,7 @@ def start_pages(path: Path, settings: StartSettings | None = None, progress: Pro
 
 
 def _valued(path: Path, value: str | None, progress: Progress) -> tuple[LinkGraph, Value]:
-    """The graph, and what its pages are worth."""
+    """Return the graph, and the values of its pages."""
     if value is None and is_crawl_folder(path):
         value = PAPER
     web = web_at(path, progress=progress)

@@ -1,48 +1,55 @@
-"""How long a crawl will take, as far as anybody can tell. Time is an argument.
+"""Estimate the remaining time of a crawl. Time is an argument.
 
-A budget is a matter of counting. For the rest there are rules that hold for crawls of all kinds, more or less; the
-rates in them are those of the last fifth of the time:
+An estimate uses the last fifth of the elapsed time and the fifth before it:
 
-    a coverage      What is missing has shrunk by a factor lately; it will go on shrinking by that factor in as much
-                    time. So the time to go is in proportion to the logarithm of what is missing over what may be.
-    measured        Random walks are sure when the true coverage is well above the goal: a little more than half of
-                    what may be missing is. Truly missing is a fifth of what is not proved, as a rule, and what the
-                    walks say as they come in. Past that point the evidence that they have gathered tells how much
-                    longer.
-    everything      The pages that wait, at the rate of all hosts or at that of the host with the longest queue, if that
-                    takes longer; more, while pages are still being found: by the root of the factor by which the known
-                    pages outgrow those done. No goal takes longer than that.
+    a coverage      The missing share m shrinks like dm/dt = -c m^(1 - a), with a between 0 (exponentially) and 1
+                    (at a constant pace, as in a densely linked site); the rates of the two periods determine a.
+    measured        The walks are conclusive when the true coverage is well above the goal: when the truly missing share
+                    is about half of the allowed one. The missing share is estimated from the walks, with a prior
+                    of a fifth of what is not proved. Past that point the time follows from the gain of evidence.
+    everything      The time to fetch the waiting pages at the present rate, or to empty the longest queue of a host,
+                    whichever is longer. While the known pages grow faster than the pages done, it is multiplied by the
+                    square root of the expected growth. It is an upper bound for all goals.
+    a limit         The time to fetch the pages that it still allows, at the present rate. It is an upper bound of the
+                    other estimates, and an estimate of its own only if at least that many pages wait: the site may
+                    have fewer pages than the limit.
 
-On 69 simulated crawls with politeness, of nine webs, what is said is within a factor of two of the truth in 86 % of the
-moments from a tenth of the crawl on: 90 % where everything or 95 % proved is the goal, 86 % for 98 % proved, 76 % for
-98 % measured (`python -m benchmarks time_left`, two minutes). The numbers below were chosen on these crawls, too. On 23
-crawls of webs that were held out, most of them generated with unusual links, it is 60 %. Nothing is said until there is
-something to judge by.
+There is no estimate before enough pages are done, nor while the estimates made in the last fifth of the time disagree
+by more than a factor of two in the remaining time. Simulated crawls with politeness
+(`python -m benchmarks time_left`, two minutes) count how often an estimate is within a factor of two of the truth, and
+at how many moments there is one; RESULTS has the figures, also for held-out webs.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import deque
 from typing import NamedTuple
 
 from orienteer.crawl.goal import Goal
 
 _RATE_OVER_S = 20.0
-_LATELY = 0.2  # of the time so far
-_LOOK_FIRST_S = 10.0  # before any estimate
+_RECENT = 0.2  # of the elapsed time
+_MIN_ELAPSED_S = 10.0  # before any estimate
 _MIN_PAGES = 20
-_THINNED = 1.01  # moments that are kept lie this far apart
-_WELL_ABOVE = 0.55  # of what may be missing truly is, when walks are sure
-_TRULY_MISSING = 0.2  # of what is not proved, as a rule
-_RULE_COUNTS = 10  # as many walks
-_MOST_GROWTH = 4.0
+_MIN_SPACING = 1.01  # the least factor between the elapsed times of stored points
+_CONCLUSIVE_SHARE = 0.55  # of the allowed missing share: with no more missing, the walks are conclusive
+_PRIOR_MISSING_SHARE = 0.2  # of what is not proved
+_PRIOR_WALKS = 10  # the weight of the prior, in walks
+_MAX_GROWTH = 4.0  # of the waiting pages, by those that they will lead to
+_AGREEMENT_SHARE = 0.2  # of the elapsed time: estimates made in this period must agree
+_AGREEMENT_MIN_S = 5.0  # the least length of that period
+_AGREEMENT_FACTOR = 2.0  # between the longest and the shortest remaining time
+_N_COMPARED = 12  # estimates of that period
 
 
 class Point(NamedTuple):
-    """A moment of a crawl: pages done, coverage proved, pages in the frontier, and the seconds that the longest queue
-    of a host takes. `measured` is what `n_walks` walks say, `evidence` how far they are."""
+    """The progress of a crawl at one time.
+
+    `lower` is the proved coverage, `queue_s` the time for the longest queue of a host, `measured` the coverage by
+    `n_walks` random walks, `evidence` their progress.
+    """
 
     time: float
     n_done: int
@@ -53,86 +60,133 @@ class Point(NamedTuple):
     measured: float = 0.0
     evidence: float = 0.0
 
-    @property
-    def proof(self) -> float:
-        """Grows in a straight line while what is missing shrinks by a factor."""
-        return -math.log(max(1.0 - self.lower, 1e-12))
 
-
-class Outlook:
-    """Watches a crawl, and knows its rate and how long it will take."""
+class TimeForecast:
+    """The fetch rate of a crawl, and its estimated time to the end."""
 
     def __init__(self) -> None:
-        self._lately: deque[Point] = deque()
-        self._course: list[Point] = []  # of the whole run, thinned
+        self._recent: deque[Point] = deque()
+        self._history: list[Point] = []  # thinned, of the whole run
 
-    def see(self, point: Point) -> None:
-        self._lately.append(point)
-        while len(self._lately) > 2 and self._lately[1].time <= point.time - _RATE_OVER_S:
-            self._lately.popleft()  # two are kept, however long ago the first was
-        start = self._course[0].time if self._course else point.time
-        if not self._course or point.time - start >= _THINNED * (self._course[-1].time - start):
-            self._course.append(point)
+    def add(self, point: Point) -> None:
+        self._recent.append(point)
+        while len(self._recent) > 2 and self._recent[1].time <= point.time - _RATE_OVER_S:
+            self._recent.popleft()  # at least two points remain, for a rate
+        start = self._history[0].time if self._history else point.time
+        if not self._history or point.time - start >= _MIN_SPACING * (self._history[-1].time - start):
+            self._history.append(point)
 
     @property
     def pages_per_s(self) -> float:
-        """Lately."""
-        first, last = self._lately[0], self._lately[-1]
+        """The rate of the last seconds."""
+        first, last = self._recent[0], self._recent[-1]
         return (last.n_done - first.n_done) / (last.time - first.time) if last.time > first.time else 0.0
 
-    def left(self, goal: Goal) -> float | None:
-        """Seconds to the goal; None while nobody can tell."""
-        rate, first, now = self.pages_per_s, self._course[0], self._lately[-1]
-        if rate <= 0:
+    def eta_s(self, goal: Goal) -> float | None:
+        """Return the seconds to the end; None while there are no estimates, or they disagree."""
+        now, start = self._recent[-1], self._history[0].time
+        likely = self._estimate(now, goal)
+        if likely is None or self.pages_per_s <= 0:
             return None
-        budget = None if goal.budget is None else max(goal.budget - now.n_done, 0) / rate
-        if now.time - first.time < _LOOK_FIRST_S or now.n_done - first.n_done < _MIN_PAGES:
-            return budget
-        before = self._before(now.time - _LATELY * (now.time - first.time))
-        everything = _everything(before, now)
-        if goal.until is None:
-            return _least(everything, budget)
-        covered = (_covered if goal.confidence is None else _measured)(before, now, goal.until)
-        return _least(_least(covered, everything if covered is not None else None), budget)
+        since = now.time - max(_AGREEMENT_SHARE * (now.time - start), _AGREEMENT_MIN_S)
+        ends = [likely]  # the estimated ends, in seconds from now
+        for point in self._compared(since, now.time):
+            eta_s = self._estimate(point, goal)
+            if eta_s is None:
+                return None
+            ends.append(point.time + eta_s - now.time)
+        agree = since >= start and 0 <= max(ends) <= _AGREEMENT_FACTOR * min(ends)
+        return likely if agree else None
 
-    def _before(self, wanted: float) -> Point:
-        """The last point that is kept and not after this."""
-        place = bisect_left(self._course, wanted, key=lambda point: point.time)
-        return self._course[max(min(place, len(self._course) - 1) - 1, 0)]
+    def _compared(self, since: float, until: float) -> list[Point]:
+        """Return some of the points between these times, evenly spaced."""
+        first = bisect_left(self._history, since, key=lambda point: point.time)
+        end = bisect_right(self._history, until, key=lambda point: point.time)
+        step = max((end - first) / _N_COMPARED, 1.0)
+        return [self._history[first + int(k * step)] for k in range(min(_N_COMPARED, end - first))]
+
+    def _estimate(self, now: Point, goal: Goal) -> float | None:
+        """Return the seconds from this point to the end, from the points up to it."""
+        first = self._history[0]
+        elapsed = now.time - first.time
+        if elapsed < _MIN_ELAPSED_S or now.n_done - first.n_done < _MIN_PAGES:
+            return None
+        recent_s = _RECENT * elapsed
+        recent = self._before(now.time - recent_s), now
+        estimate = everything = _everything(*recent)
+        if goal.until is not None:
+            earlier = self._before(now.time - 2 * recent_s)
+            covered = (_covered if goal.confidence is None else _measured)(earlier, *recent, goal.until)
+            estimate = None if covered is None else _least(covered, everything)
+        if goal.budget is None:
+            return estimate
+        n_allowed = max(goal.budget - now.n_done, 0)
+        is_certain = now.n_frontier >= n_allowed
+        return _least(estimate, _at_pace(n_allowed, *recent)) if is_certain or estimate is not None else None
+
+    def _before(self, time: float) -> Point:
+        """Return the last stored point before this time, or the first one."""
+        k = bisect_left(self._history, time, key=lambda point: point.time)
+        return self._history[max(min(k, len(self._history) - 1) - 1, 0)]
 
 
-def _covered(before: Point, now: Point, until: float) -> float | None:
-    """Seconds until so much is proved; None while nothing is gained."""
+def _covered(earlier: Point, before: Point, now: Point, until: float) -> float | None:
+    """Return the seconds until this coverage is proved; None while it does not grow."""
     if now.lower >= until:
         return 0.0
-    gained = now.proof - before.proof
-    missing = math.log((1.0 - now.lower) / max(1.0 - until, 1e-12))
-    return missing * (now.time - before.time) / gained if gained > 0 else None
+    missing = [max(1.0 - point.lower, 1e-12) for point in (earlier, before, now)]
+    target, recent_s = max(1.0 - until, 1e-12), now.time - before.time
+    if missing[2] >= missing[1]:
+        return None
+    power = _power(missing, before.time - earlier.time, recent_s)
+    if power < 1e-3:
+        return math.log(missing[2] / target) * recent_s / math.log(missing[1] / missing[2])
+    shrunk = missing[1] ** power - missing[2] ** power
+    return float((missing[2] ** power - target**power) * recent_s / shrunk)
 
 
-def _measured(before: Point, now: Point, until: float) -> float | None:
-    """Seconds until walks are sure that so much is covered, or it is proved."""
-    proved = _covered(before, now, until)
-    if proved is None or proved == 0:
-        return proved
+def _power(missing: list[float], earlier_s: float, recent_s: float) -> float:
+    """Return the exponent a for which missing^a shrinks at a constant pace, from 0 (then its logarithm does) to 1.
+
+    `missing` has the shares at the start, the middle and the end of two successive periods.
+    """
+    gains = missing[0] - missing[1], missing[1] - missing[2]
+    if min(*gains, earlier_s, recent_s) <= 0:
+        return 0.0
+    faster = math.log(gains[1] / recent_s) - math.log(gains[0] / earlier_s)
+    less = 0.5 * (math.log(missing[2]) - math.log(missing[0]))  # between the midpoints of the periods
+    return min(max(1.0 - faster / less, 0.0), 1.0)
+
+
+def _measured(earlier: Point, before: Point, now: Point, until: float) -> float | None:
+    """Return the seconds until walks measure this coverage with confidence, or it is proved."""
+    proved_s = _covered(earlier, before, now, until)
+    if proved_s is None or proved_s == 0:
+        return proved_s
     unproved = 1.0 - now.lower
-    walked = now.n_walks * (1.0 - now.measured) / unproved
-    truly = max((walked + _RULE_COUNTS * _TRULY_MISSING) / (now.n_walks + _RULE_COUNTS), 1e-3)
-    sure = _covered(before, now, 1.0 - min(_WELL_ABOVE * (1.0 - until) / truly, 0.99))
-    if not sure:
+    n_missing = now.n_walks * (1.0 - now.measured) / unproved
+    missing_share = max((n_missing + _PRIOR_WALKS * _PRIOR_MISSING_SHARE) / (now.n_walks + _PRIOR_WALKS), 1e-3)
+    measured_s = _covered(earlier, before, now, 1.0 - min(_CONCLUSIVE_SHARE * (1.0 - until) / missing_share, 0.99))
+    if not measured_s:
         gained = now.evidence - before.evidence
-        sure = (1.0 - now.evidence) * (now.time - before.time) / gained if gained > 0 else proved / 2
-    return min(proved, sure)
+        measured_s = (1.0 - now.evidence) * (now.time - before.time) / gained if gained > 0 else proved_s / 2
+    return min(proved_s, measured_s)
 
 
 def _everything(before: Point, now: Point) -> float | None:
-    """Seconds until nothing is left to fetch."""
+    """Return the seconds until nothing is left to fetch."""
     n_done, n_found = now.n_done - before.n_done, now.n_done + now.n_frontier - before.n_done - before.n_frontier
-    if n_done <= 0:
+    waiting_s = _at_pace(now.n_frontier, before, now)
+    if waiting_s is None:
         return None
-    at_once = max(now.n_frontier * (now.time - before.time) / n_done, now.queue_s)
-    growth = n_done / (n_done - n_found) if n_done > n_found else _MOST_GROWTH
-    return at_once * math.sqrt(min(max(growth, 1.0), _MOST_GROWTH))
+    growth = n_done / (n_done - n_found) if n_done > n_found else _MAX_GROWTH
+    return max(waiting_s, now.queue_s) * math.sqrt(min(max(growth, 1.0), _MAX_GROWTH))
+
+
+def _at_pace(n_pages: int, before: Point, now: Point) -> float | None:
+    """Return the seconds for `n_pages` at the pace between two points; None if no page was done."""
+    n_done = now.n_done - before.n_done
+    return n_pages * (now.time - before.time) / n_done if n_done > 0 else None
 
 
 def _least(a: float | None, b: float | None) -> float | None:

@@ -1,4 +1,4 @@
-"""Uploads what an archive has complete, without crawling."""
+"""Uploads the archive of a crawl folder to object storage, without crawling."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from orienteer.store.folder import CrawlFolder
 
 @dataclass(frozen=True)
 class UploadReport:
-    """What came of it: `n_files` has the archive, `n_stored` of them are in object storage, `n_uploaded` since now.
+    """The result of an upload: of `n_files` archive files `n_stored` are in object storage, `n_uploaded` by this call.
 
-    `trouble` says in one line why `n_waiting` are not there.
+    `problem` says in one line why `n_waiting` files are not.
     """
 
     folder: Path
@@ -26,7 +26,7 @@ class UploadReport:
     n_stored: int
     n_uploaded: int
     n_waiting: int
-    trouble: str
+    problem: str
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self) | {"folder": str(self.folder)}
@@ -38,26 +38,26 @@ def upload(
     archive_to: str | None = None,
     drop_local: bool | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
-    tell: Callable[[str], None] | None = None,
+    notify: Callable[[str], None] | None = None,
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> UploadReport:
-    """Send the archive of a crawl folder, all of it, to the object store that its settings name, or that is named here.
+    """Upload the whole archive of a crawl folder to the object store of its settings, or to `archive_to`.
 
-    What is named is kept in crawl.toml. Files that are there already are not sent again.
+    The arguments are stored in crawl.toml. Files that are uploaded already are skipped. `notify` receives messages.
     """
     path = Path(folder)
     named = {"store": {"archive_to": archive_to, "drop_local": drop_local}}
     plan = plan_of_folder(path, settings or {}, named)
     if plan.store.archive_to is None:
-        raise InputError(f"{path}: where to? Its settings name no object store; say --archive-to s3://bucket/prefix")
+        raise InputError(f"{path}: its settings name no object store; pass --archive-to s3://bucket/prefix")
     plan.store.expect_usable()
     with CrawlFolder.open(path) as crawl:
         crawl.write_settings(plan.to_toml())
         remember_allowed(path, plan)
         crawl.archive.seal()
-        crawl.keep_archive(plan.store)
+        crawl.configure_archive(plan.store)
         assert crawl.uploads is not None
-        crawl.uploads.tell = tell or crawl.uploads.tell
+        crawl.uploads.report = notify or crawl.uploads.report
         crawl.uploads.finish(is_stopped)
         stored = crawl.archive.stored
         return UploadReport(
@@ -67,5 +67,5 @@ def upload(
             n_stored=len(stored.files),
             n_uploaded=crawl.uploads.n_uploaded,
             n_waiting=crawl.uploads.n_waiting,
-            trouble=stored.trouble if crawl.uploads.n_waiting else "",
+            problem=stored.problem if crawl.uploads.n_waiting else "",
         )

@@ -1,1 +1,1 @@
-"""What can become of a page: states, outcomes, reasons."""
+"""The states, outcomes and reasons of pages."""

@@ -1,7 +1,7 @@
 """What page hooks add to a page: links to follow, fields with values, tags.
 
-`Added` is what one hook returns. `Additions` is what all hooks of a crawl made of a page, checked and put together;
-fields and tags are kept with the page.
+`Added` is what one hook returns. `Additions` is the checked union of what all hooks of a crawl returned for a page;
+fields and tags are stored with the page.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ class Added:
 class Additions:
     """What the hooks of a crawl added to a page, one after the other.
 
-    `links` are canonical URLs. `is_whole`: no hook failed, so nothing is missing.
+    `links` are canonical URLs. `is_complete`: no hook failed, so nothing is missing.
     """
 
     links: tuple[str, ...] = ()
     fields: dict[str, Any] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
-    is_whole: bool = True
+    is_complete: bool = True
 
     def __bool__(self) -> bool:
-        """Whether there is anything to keep besides the links, which are kept with the page's own."""
+        """Whether there are fields or tags to store; links are stored with the page's own."""
         return bool(self.fields or self.tags)
 
     def to_json(self) -> str:
-        """Fields and tags as they are kept: the same text for the same additions."""
+        """Return fields and tags as they are stored: the same text for the same additions."""
         return json.dumps({"fields": self.fields, "tags": self.tags}, separators=(",", ":"))
 
     @classmethod
     def of_json(cls, text: str) -> Additions:
-        """ValueError, KeyError or TypeError where it is something else."""
-        kept = json.loads(text)
-        return cls(fields=dict(kept["fields"]), tags=tuple(map(str, kept["tags"])))
+        """Parse stored fields and tags; a ValueError, KeyError or TypeError if they are invalid."""
+        stored = json.loads(text)
+        return cls(fields=dict(stored["fields"]), tags=tuple(map(str, stored["tags"])))

@@ -1,7 +1,7 @@
-"""How the attempt to get a page ended. All outcomes there are stand here.
+"""The outcomes of pages, all of them. Their values are stored in databases and archives, and never change.
 
-The first ones are those of a fetch: whatever a server sends, or does not send, is one of them. The last ones are
-decisions of the crawl, which may be made without asking.
+The first ones are outcomes of a fetch: any response, or the lack of one, is one of them. The last ones are decisions of
+the crawl, which may be made without a request.
 """
 
 from __future__ import annotations
@@ -14,37 +14,37 @@ class Outcome(StrEnum):
     REDIRECT = "redirect"
     NOT_MODIFIED = "not modified"
     CLIENT_ERROR = "client error"  # 4xx
-    SERVER_ERROR = "server error"  # 5xx, and any status that is none
-    SLOW_DOWN = "slow down"  # 429, and 503 that says when to come again
+    SERVER_ERROR = "server error"  # 5xx, and any invalid status
+    SLOW_DOWN = "slow down"  # 429, and 503 with Retry-After
     TIMED_OUT = "timed out"
-    NO_ADDRESS = "no address"  # the name is not known, or can be no name
+    NO_ADDRESS = "no address"  # the name does not resolve, or is invalid
     NO_CONNECTION = "no connection"
     TLS_FAILED = "tls failed"
-    BROKEN = "broken answer"  # cut off, against the protocol, packed in a way that cannot be unpacked
+    BROKEN = "broken answer"  # truncated, a protocol error, or an unknown or corrupt encoding
     TOO_LARGE = "too large"  # the headers, the body, or the body when unpacked
     UNWANTED_TYPE = "unwanted type"
     FORBIDDEN_ADDRESS = "forbidden address"
-    NO_ANSWER = "no answer"  # an archive that is asked instead of the web has none
+    NO_RESPONSE = "no answer"  # of an archive that replaces the web
     UNREADABLE = "unreadable"  # workers die of it
-    LOST = "lost"  # the worker that had it in hand died; it is asked for again
+    LOST = "lost"  # the worker that fetched it died; it is requested again
     CANCELLED = "cancelled"
-    LOGGED_OUT = "logged out"  # it came without the session that was to go with it; it is asked for again
+    LOGGED_OUT = "logged out"  # the request lost its session; it is sent again
 
     ROBOTS = "robots.txt"
-    ROBOTS_OUT_OF_REACH = "robots.txt out of reach"
+    ROBOTS_UNREACHABLE = "robots.txt out of reach"
     TOO_DEEP = "too deep"
-    WOULD_LOG_OUT = "would log out"  # whoever goes there is logged out
+    WOULD_LOG_OUT = "would log out"  # a request would end the session
     ASKS_FOR_LOGIN = "asks for a login"  # though the crawl is logged in
-    HOST_GIVEN_UP = "host given up"
+    HOST_ABANDONED = "host given up"
     LEAVES_SCOPE = "redirect leaves the scope"
-    LEADS_NOWHERE = "redirect leads nowhere"  # to no address of a page, or to one that is too long
+    LEADS_NOWHERE = "redirect leads nowhere"  # to an invalid URL, or to one that is too long
     REDIRECT_LOOP = "redirect loop"
     TOO_MANY_REDIRECTS = "too many redirects"
 
-    def in_words(self, status: int) -> str:
-        """As databases, logs and reports have it; with the HTTP status where that says more.
+    def describe(self, status: int) -> str:
+        """Return the text in databases, logs and reports; with the HTTP status where that says more.
 
-        >>> Outcome.CLIENT_ERROR.in_words(404), Outcome.TIMED_OUT.in_words(0)
+        >>> Outcome.CLIENT_ERROR.describe(404), Outcome.TIMED_OUT.describe(0)
         ('http 404', 'timed out')
         """
         return f"http {status}" if self in _KNOWN_BY_STATUS else str(self)

@@ -1,4 +1,4 @@
-"""Why a page is shown in a browser."""
+"""Why a page is rendered in a browser."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from enum import StrEnum
 
 
 class RenderReason(StrEnum):
-    """With a request goes the widest reason for which its page may be rendered; what it says decides."""
+    """The widest reason for which the page of a request may be rendered; its content decides."""
 
     NONE = ""
-    SUSPECT = "suspect"  # if it looks as if scripts make it
-    SAMPLE = "sample"  # if it has scripts at all: to see whether pages like this one gain by it
+    SUSPECT = "suspect"  # if scripts seem to build it
+    SAMPLE = "sample"  # if it has scripts at all: to measure whether pages like this one gain by it
     LEARNED = "learned"  # pages like this one have gained by it
-    ASKED = "asked"  # the user wants it
-    ROUTE = "route"  # nothing but a browser tells this URL from others: it differs in its fragment
+    REQUESTED = "asked"  # by the settings
+    ROUTE = "route"  # the URL differs from others only in its fragment, which only a browser sees

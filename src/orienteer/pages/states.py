@@ -2,12 +2,12 @@
 
     known ──> in flight ──> fetched
       │           ├──────> failed      (there is no page: 404, 410)
-      │           ├──────> skipped     (a picture, a file: not of a type that was asked for)
+      │           ├──────> skipped     (an image, a file: not of a type in the settings)
       │           ├──────> blocked     (robots, a dead host: there may be a page)
       │           └──────> known       (to be tried again)
       └──────────────────> blocked
 
-The numbers are those that databases hold.
+The numbers are stored in databases.
 """
 
 from __future__ import annotations
@@ -35,5 +35,5 @@ TRANSITIONS: dict[PageState, frozenset[PageState]] = {
     PageState.BLOCKED: frozenset(),
 }
 
-# What counts as fetched in the certificate: it is known what there is.
+# The states that count as fetched in the certificate, since the content is known.
 COUNTS_AS_FETCHED = (PageState.FETCHED, PageState.FAILED, PageState.SKIPPED)

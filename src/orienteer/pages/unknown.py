@@ -1,14 +1,14 @@
-"""Links of a page that are there, but not known: left out, cut off, or never read."""
+"""Links of a page that exist, but are not known: left out, cut off, or never read."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-NOBODY_KNOWS = -1  # not even how many there are
+UNKNOWN_COUNT = -1  # the number is not known either
 
 
 class UnknownLinks(NamedTuple):
-    """How many links of a page are not known (NOBODY_KNOWS), and why."""
+    """How many links of a page are not known (UNKNOWN_COUNT), and why."""
 
     n: int
     why: str = ""

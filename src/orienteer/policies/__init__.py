@@ -1,6 +1,6 @@
-"""What to fetch next: one file is one policy, found by its name.
+"""Crawl policies, which decide what to fetch next: one file per policy, registered by name.
 
-A new policy is a new file with a class that is marked `@policy`; it then appears in the commands, the contract tests
+A new policy is a new file with a class decorated with `@policy`; it then appears in the commands, the contract tests
 and the comparison.
 """
 
@@ -16,18 +16,18 @@ __all__ = ["all_policies", "make_policy", "settings_of"]
 
 
 def all_policies() -> dict[str, type[Policy]]:
-    """Every policy by its name, those of other packages too."""
+    """Return every policy by its name, including plug-ins."""
     return POLICIES.all()
 
 
 def make_policy(name: str, **settings: Any) -> Policy:
-    """The policy of this name; a wrong name or setting is one clear line. It knows what the file `model` holds, if any.
+    """Create the policy of this name, with the content of the file `model`, if any; invalid settings are an InputError.
 
     >>> make_policy("fractional", inter_host_weight=20).name
     'fractional'
     """
     policy = POLICIES.make(name, settings)
-    if not settings.get("model"):  # which only those have that are trained
+    if not settings.get("model"):  # only trained policies have this setting
         return policy
     from orienteer.policies.model_file import trained_policy
 

@@ -1,4 +1,4 @@
-"""The apprentice (Rennie & McCallum, ICML 1999): what following a link like this was worth on other sites."""
+"""The apprentice (Rennie & McCallum, ICML 1999): predict the worth of a link from similar links on training sites."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _BINS = np.array([0.0, 0.1, 0.4, 0.9])  # the least worth in each class of links
 
 @policy
 class Apprentice(TrainedPolicy):
-    """Reinforcement learning: the worth of a link is foretold from its words, as learned on training sites (`train`).
+    """Reinforcement learning: the worth of a link is predicted from its words, as learned on training sites (`train`).
 
-    On a training site each target gives 1 to itself and `discount` to the power of the distance to the pages on the
-    shortest path to it from the site's start; a page's worth is the sum. Links fall into classes by the worth of what
-    they lead to; naive Bayes tells the class from the words of anchor and URL, and the expected worth is the priority,
-    of several links to a page the best. Without training, and where links have no words, it is breadth-first.
+    On a training site each target gives credit 1 to itself and `discount` to the power of the distance to the pages on
+    the shortest path to it from the site's start; a page's worth is the sum. Links are classified by the worth of their
+    targets. Naive Bayes predicts the class from the words of anchor and URL; the priority of a page is the highest
+    expected worth of the links to it. Without training, or without words, it is breadth-first.
     """
 
     name: ClassVar[str] = "apprentice"
@@ -67,9 +67,9 @@ class Apprentice(TrainedPolicy):
     def learned(self) -> Arrays:
         return {_WORTHS: self._worths, **super().learned()}
 
-    def take_over(self, learned: Arrays) -> None:
+    def load_learned(self, learned: Arrays) -> None:
         worths = checked_array(learned, _WORTHS, (len(_BINS),))
-        super().take_over(learned)
+        super().load_learned(learned)
         self._worths = worths.astype(np.float64)
 
     def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
@@ -84,8 +84,8 @@ class Apprentice(TrainedPolicy):
         if self._classes.is_trained and len(words):
             self._has_words = True
             expected = (self._classes.chances(offsets, words) * self._worths).sum(axis=1)
-            foretold = np.where(np.diff(offsets) > 0, expected, 0.0)
-            np.maximum.at(self._worth, targets, foretold)
+            expected_worth = np.where(np.diff(offsets) > 0, expected, 0.0)
+            np.maximum.at(self._worth, targets, expected_worth)
 
     def scores(self, web: GrowingGraph) -> NDArray[np.float64] | None:
         self._worth = grown(self._worth, web.n_pages)
@@ -93,11 +93,11 @@ class Apprentice(TrainedPolicy):
 
 
 def path_credit(graph: LinkGraph, targets: NDArray[np.bool_], start: ArrayLike, discount: float) -> NDArray[np.float64]:
-    """For each page the sum of discount^distance over the targets whose shortest path it is on.
+    """Return for each page the sum of discount^distance over the targets whose shortest path it is on.
 
     Paths are from the start, a page or several of them, to the targets.
     """
-    source = np.full(graph.n_pages, -1)  # the page that each was found from, breadth-first
+    source = np.full(graph.n_pages, -1)  # the parent of each page in the breadth-first tree
     order = np.atleast_1d(np.asarray(start, np.int64)).tolist()
     source[order] = order
     n_starts = len(order)

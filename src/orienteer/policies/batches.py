@@ -1,8 +1,8 @@
-"""Focused policies that score all known pages now and then: what they share.
+"""The base of focused policies that score all known pages after each batch.
 
-Pages are numbered in the order they are found. After every batch the frontier is put in order of the scores, ties by
-these numbers; what is found in between waits behind it. Priorities are places in that order, so that equal scores are
-fetched in the order of discovery, whatever the ids of the pages.
+Pages are numbered in the order of discovery. After every batch the frontier is sorted by score, ties by these numbers;
+pages discovered in between are queued behind it. Priorities are positions in that order, so equal scores are fetched in
+the order of discovery, whatever the ids of the pages.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ BATCH, GROWTH = 20, 0.02
 
 
 class BatchedPolicy(FocusedPolicy):
-    """Scores anew after `batch` pages, or when the number of fetched pages has grown by `growth`, if that is more."""
+    """Scores again after `batch` pages, or when the number of fetched pages has grown by `growth`, if that is more."""
 
     def __init__(self, batch: int = BATCH, growth: float = GROWTH) -> None:
         if not 1 <= batch < 1e9:
             raise InputError(f"batch is {batch}; it must be at least one page")
         if not 0 <= growth <= 10:
-            raise InputError(f"growth is {growth}; it must be from 0 to 10 (0.02: score anew after 2 % more pages)")
+            raise InputError(f"growth is {growth}; it must be from 0 to 10 (0.02: score again after 2 % more pages)")
         self.batch = int(batch)
         self.growth = float(growth)
 
     @abstractmethod
     def scores(self, web: GrowingGraph) -> NDArray[np.float64] | None:
-        """A score for every known page, that of fetched ones does not matter; None while nothing is known."""
+        """Return a score for every known page (of fetched ones it is ignored), or None without any information."""
 
     def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
         n = max(web.n_pages, 1024)
-        self._found = np.zeros(n, np.int64)  # the number of a page, from 1 on; 0: nobody links to it yet
+        self._found = np.zeros(n, np.int64)  # discovery number of a page, from 1 on; 0: not linked to yet
         self._is_done = np.zeros(n, np.bool_)
         self._relevance = np.zeros(n)
         self._is_judged = np.zeros(n, np.bool_)  # its relevance is known
@@ -52,60 +52,60 @@ class BatchedPolicy(FocusedPolicy):
         self._n_fetched = 0
         self._n_in_batch = 0
         self._last_place = 0
-        self.has_reordered = False  # whether the last change put the whole frontier in order
-        return self._appended(trusted.pages)
+        self.has_reordered = False  # whether the last change sorted the whole frontier
+        return self._append(trusted.pages)
 
     def learn(self, page: int, about: AboutPage, web: GrowingGraph) -> None:
-        self._make_room(web.n_pages)
+        self._grow_to(web.n_pages)
         self._n_judged += not self._is_judged[page]
         self._total_relevance += about.relevance - float(self._relevance[page])
         self._is_judged[page] = True
         self._relevance[page] = about.relevance
 
     def fetched(self, page: int, web: GrowingGraph) -> Priorities:
-        self._make_room(web.n_pages)
+        self._grow_to(web.n_pages)
         links = web.links(page)
         self._in_degree[links] += 1
         self._is_done[page] = True
         self._n_fetched += 1
         self._n_in_batch += 1
-        new = self._appended(links)
+        new = self._append(links)
         self.has_reordered = False
         if self._n_in_batch < max(self.batch, int(self.growth * self._n_fetched)):
             return new
         self._n_in_batch = 0
         scores = self.scores(web)
-        return new if scores is None else self._reordered(scores)
+        return new if scores is None else self._reorder(scores)
 
     def lost(self, page: int, web: GrowingGraph) -> Priorities:
-        self._make_room(web.n_pages)
+        self._grow_to(web.n_pages)
         self._is_done[page] = True
         return super().lost(page, web)
 
     def known_links(self, web: GrowingGraph) -> KnownLinks:
         return KnownLinks(web.starts, web.ends, web.targets, self._in_degree[: web.n_pages])
 
-    def _make_room(self, n_pages: int) -> None:
+    def _grow_to(self, n_pages: int) -> None:
         self._found, self._is_done = grown(self._found, n_pages), grown(self._is_done, n_pages)
         self._relevance, self._is_judged = grown(self._relevance, n_pages), grown(self._is_judged, n_pages)
         self._in_degree = grown(self._in_degree, n_pages)
 
-    def _appended(self, pages: NDArray[np.uint32]) -> Priorities:
-        """Pages not found before come last."""
+    def _append(self, pages: NDArray[np.uint32]) -> Priorities:
+        """Queue newly discovered pages behind all others."""
         new = pages[self._found[pages] == 0]
         self._found[new] = np.arange(self._n_found + 1, self._n_found + len(new) + 1)
         self._n_found += len(new)
-        return self._placed(new)
+        return self._positioned(new)
 
-    def _reordered(self, scores: NDArray[np.float64]) -> Priorities:
+    def _reorder(self, scores: NDArray[np.float64]) -> Priorities:
         n = len(scores)
         frontier = np.flatnonzero((self._found[:n] > 0) & ~self._is_done[:n])
         best_first = frontier[np.lexsort((self._found[frontier], -scores[frontier]))]
         self._last_place = 0
         self.has_reordered = True
-        return self._placed(best_first.astype(np.uint32))
+        return self._positioned(best_first.astype(np.uint32))
 
-    def _placed(self, pages: NDArray[np.uint32]) -> Priorities:
+    def _positioned(self, pages: NDArray[np.uint32]) -> Priorities:
         first = self._last_place
         self._last_place += len(pages)
         return Priorities(pages, -np.arange(first, self._last_place, dtype=np.float64))
@@ -115,14 +115,14 @@ class BatchedPolicy(FocusedPolicy):
 
 
 class _BatchedRun(Run):
-    """The steps of the policy, one after the other; priorities only ever fall, so that a plain queue will do."""
+    """The steps of the policy, one after the other; priorities only fall, so a FIFO queue suffices."""
 
     def __init__(self, web: LabelledWeb, trusted: TrustedPages, policy: BatchedPolicy) -> None:
         super().__init__(web.graph)
         self._labelled = web
         self._policy = policy
         self._web = GrowingGraph()
-        self._web.know(int(trusted.pages.max()) + 1)
+        self._web.grow_to(int(trusted.pages.max()) + 1)
         self._queue = deque(policy.begin(self._web, trusted).pages.tolist())
 
     def advance(self, limit: int, until: float) -> None:

@@ -1,4 +1,4 @@
-"""Breadth-first: first found, first fetched."""
+"""Breadth-first: pages are fetched in the order of discovery."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orienteer.policies.policy import Policy, Priorities, Run, TrustedPages, pol
 
 @policy
 class BreadthFirst(Policy):
-    """Fetch pages in the order they were found; links of one page are found in the order of their ids."""
+    """Fetch pages in the order of discovery; the targets of one page are discovered in the order of their ids."""
 
     name: ClassVar[str] = "breadth-first"
 

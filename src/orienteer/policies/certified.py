@@ -1,4 +1,4 @@
-"""Ours: the fewest fetches to a certified coverage, at the least work."""
+"""The default policy: the fewest fetches to a certified coverage, with the least work."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from orienteer.policies.pushing import PushingPolicy
 class Certified(PushingPolicy):
     """RankMass's order with dangling pages in closed form, stopped by the tight certificate (graph/coverage.py).
 
-    The certificate proves the best that the known links allow, and is refreshed only while it could reach the target,
-    so the crawl ends at the first page that suffices: about a fifth to a third fewer fetches than RankMass's own
-    guarantee needs. `eagerness` below 1 pushes fetched pages earlier (towards 0: the tight greedy); it costs work and
-    hardly saves fetches.
+    The certificate proves the best bound that the known links allow, and is updated only when it could reach the
+    target, so the crawl ends at the first page that suffices: about a fifth to a third fewer fetches than RankMass's
+    own guarantee needs. With `eagerness` below 1, mass on fetched pages is pushed earlier (near 0: all of it
+    before each fetch); this costs work and hardly saves fetches.
     """
 
     name: ClassVar[str] = "certified"

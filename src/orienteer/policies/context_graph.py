@@ -1,4 +1,4 @@
-"""Context graphs (Diligenti and others, VLDB 2000): how many links is this page away from a target?"""
+"""Context graphs (Diligenti and others, VLDB 2000): estimate how many links a page is away from a target."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from orienteer.policies.trained import RELEVANT, TrainedPolicy
 
 @policy
 class ContextGraph(TrainedPolicy):
-    """Fetch what pages of the lowest layer link to: layer k has pages that are k links away from a target.
+    """Fetch the targets of pages in the lowest layer: layer k has the pages that are k links away from a target.
 
-    A classifier over the words of pages, learned on training sites (`train`), says how likely a page is in each of the
-    layers 0 to `layers`, or further away. A page waits in the queue of the best page that links to it. Without
-    training, and where nothing is known of the words of pages, it is breadth-first.
+    A classifier over the words of pages, trained on other sites (`train`), estimates the probability that a page is in
+    each of the layers 0 to `layers`, or further away. A page is queued by the lowest layer of a page that links to it.
+    Without training, or without words, it is breadth-first.
     """
 
     name: ClassVar[str] = "context-graph"
@@ -40,7 +40,7 @@ class ContextGraph(TrainedPolicy):
     def train(
         self, sites: Sequence[LabelledWeb], starts: Sequence[ArrayLike] = (), threshold: float = RELEVANT
     ) -> None:
-        """Learn the layers; where a site starts does not matter."""
+        """Train the classifier of layers; start pages are ignored."""
         self._begin_training(threshold)
         for site in sites:
             to_target = distances(site.graph.reverse(), np.flatnonzero(self._targets(site)))

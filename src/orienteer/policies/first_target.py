@@ -1,13 +1,14 @@
-"""Where to look while nothing relevant has been found: breadth-first, with excursions.
+"""The search for the first relevant page: breadth-first, with excursions.
 
-Breadth-first finds what is near, but reads a long list to its end before it looks behind the next. An excursion goes to
-a page whose sources have been tried least: with n(i) judged pages among the links of i, the mean over its sources of
+Breadth-first finds near pages, but fetches all targets of a long list before those of the next page. An excursion
+fetches a page whose sources have been tried least: with n(i) judged pages among the links of i, the highest mean over
+its sources i of
 
     w / (n(i) + w)      times 0.9 for every link from the start
 
-Of the first t pages about (e/2) ln(1 + t/e) are excursions: every second one at first, ever fewer as the search goes
-on. So whatever breadth-first finds as its b-th page is found as page b + (e/2) ln(1 + t/e) at the latest, up to a
-batch: how much longer a search can take grows with the logarithm of its length.
+Bound: of the first t pages about (e/2) ln(1 + t/e) are excursions: every second page at first, then ever fewer. So the
+b-th page of breadth-first is fetched as page b + (e/2) ln(1 + t/e) at the latest, up to a batch: the delay grows with
+the logarithm of the length of the search.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def search_scores(
     n_fetched: int,
     excursions: float,
 ) -> NDArray[np.float64]:
-    """A score for every known page that is not done, so that their order is that of the search, from now on."""
+    """Return a score for every known page that is not done; their order is the order of the search from now on."""
     depth, near_first = breadth_first(links.starts, links.ends, links.targets, seeds, len(is_done))
     near_first = near_first[~is_done[near_first]]
     value = _untried(links, is_judged) * _DEPTH_DECAY**depth
@@ -46,12 +47,12 @@ def search_scores(
 
 
 def n_excursions(n_fetched: NDArray[np.int64], excursions: float) -> NDArray[np.float64]:
-    """How many of the first pages are excursions, where `excursions` is e; 0 is breadth-first."""
+    """Return how many of the first pages are excursions, where `excursions` is e; 0 is breadth-first."""
     return np.asarray(excursions / 2 * np.log1p(n_fetched / excursions)) if excursions else np.zeros(len(n_fetched))
 
 
 def _untried(links: KnownLinks, is_judged: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Hub values as they would be if the average page were relevant, and none of those that were tried."""
+    """Return hub values under the assumption that the average page is relevant, and no tried page is."""
     value = np.zeros(len(is_judged))
     settle_hub_values(links, np.zeros(len(is_judged)), is_judged, 1.0, value, hub_share=0.0)
     return mean_over_sources(links, value)
@@ -59,7 +60,7 @@ def _untried(links: KnownLinks, is_judged: NDArray[np.bool_]) -> NDArray[np.floa
 
 @kernel
 def _merge(near_first: Any, untried_first: Any, is_excursion: Any, scores: Any) -> None:
-    """Both orders in one, each page where it comes first: scores fall from 0 on."""
+    """Merge both orders, each page at its first occurrence; scores decrease from 0."""
     near, untried = 0, 0
     for k in range(len(near_first)):
         if is_excursion[k]:

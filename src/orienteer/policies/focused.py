@@ -1,7 +1,7 @@
-"""What a focused policy is: one that hears how relevant each fetched page is to the topic.
+"""The interface of focused policies, which receive the relevance of each fetched page to the topic.
 
-The Crawl calls `learn` for a page just before `fetched`. What it says of the text may be empty; relevance is enough. A
-policy that has never heard of any relevance fetches breadth-first.
+The Crawl calls `learn` for a page immediately before `fetched`. Its words may be empty; the relevance suffices. A
+policy that has not received any relevance fetches breadth-first.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NO_LINK_WORDS = LinkWords(NO_WORDS, np.zeros(1, np.int64), NO_WORDS)
 
 
 class AboutPage(NamedTuple):
-    """What is known of a fetched page beside its links."""
+    """The information about a fetched page in addition to its links."""
 
     relevance: float  # the probability that it is on topic
     link_words: LinkWords = NO_LINK_WORDS
@@ -40,18 +40,18 @@ class AboutPage(NamedTuple):
 
 
 class FocusedPolicy(Policy):
-    """Base of all policies that look for the pages of a topic. One that does not read words need not be told of any."""
+    """Base of all policies that search for the pages of a topic; the flags say which words a policy needs."""
 
     reads_links: ClassVar[bool] = False
     reads_pages: ClassVar[bool] = False
 
     @abstractmethod
     def learn(self, page: int, about: AboutPage, web: GrowingGraph) -> None:
-        """The page was fetched, and this is what it is about; its links are in `web`, `fetched` comes next."""
+        """Receive the relevance and the words of a fetched page; its links are in `web`, and `fetched` follows."""
 
     @abstractmethod
     def run_on(self, web: LabelledWeb, trusted: TrustedPages) -> Run:
-        """The whole crawl of a known web whose relevance is known, to be driven by `advance`."""
+        """Return the simulated crawl of a web with known relevance, driven by `advance`."""
 
     def run(self, graph: LinkGraph, trusted: TrustedPages) -> Run:
         return self.run_on(LabelledWeb(graph), trusted)
@@ -69,9 +69,9 @@ class WebText(NamedTuple):
 
 
 class LabelledWeb(NamedTuple):
-    """A web to simulate on, or to learn from: who links to whom, what is relevant, and perhaps what it all says.
+    """A web to simulate on or to train with: its links, the relevance of its pages, and optionally its words.
 
-    Relevance is NaN for what has none, and of which a crawl hears nothing: redirects, pages that are not there.
+    Relevance is NaN for pages of which a crawl receives none: redirects, pages that do not exist.
     """
 
     graph: LinkGraph
@@ -79,7 +79,7 @@ class LabelledWeb(NamedTuple):
     text: WebText | None = None
 
     def about(self, page: int) -> AboutPage | None:
-        """What a crawl hears of this page when it fetches it; None where no relevance is known."""
+        """Return what a crawl receives about this page when it is fetched; None if its relevance is unknown."""
         if self.relevance is None or np.isnan(self.relevance[page]):
             return None
         relevance = float(self.relevance[page])
@@ -96,8 +96,8 @@ class LabelledWeb(NamedTuple):
         )
 
 
-def heard_relevance(n_pages: int, relevance: ArrayLike) -> NDArray[np.float64]:
-    """One number in [0, 1] for each page, or NaN for a page that has none; else one clear line."""
+def checked_partial_relevance(n_pages: int, relevance: ArrayLike) -> NDArray[np.float64]:
+    """Return one number in [0, 1] for each page, or NaN for a page without relevance, or raise an InputError."""
     try:
         values = np.asarray(relevance, np.float64)
     except (ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""Fractional PageRank: RankMass's order at a fraction of its price."""
+"""Fractional PageRank: an approximation of RankMass's order at a fraction of its cost."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from orienteer.policies.spreading import SpreadingPolicy
 
 @policy
 class Fractional(SpreadingPolicy):
-    """Fetch the page with the largest fraction of PageRank seen so far; it passes its fraction on once.
+    """Fetch the page with the largest fraction of PageRank received so far; it passes its fraction on once.
 
     `inter_host_weight` is the paper's M: a link to another host gets M times the share of a link inside the host.
-    The default 1 is plain FPR, best by personalized rank on every graph we measured; M = 20 to 100 can gain by uniform
-    rank. One pass over every link, no guarantee of its own.
+    The default 1 is plain FPR, best by personalized rank on every graph we measured; M = 20 to 100 can be better by
+    uniform rank. Each link is read once; the policy has no guarantee of its own.
     """
 
     name: ClassVar[str] = "fractional"

@@ -16,10 +16,10 @@ from orienteer.policies.policy import NO_CHANGE, Policy, Priorities, Run, Truste
 
 @policy
 class LNeighbor(Policy):
-    """Fetch the trusted pages, then what they link to, and so on; within a level the lowest id first.
+    """Fetch the trusted pages, then their targets, and so on; within a level the lowest id first.
 
-    Once level L is complete, coverage is at least 1 - d^(L+1): a surfer who jumps with chance 1 - d at every step is
-    seldom further away. (The paper's pseudo-code stops one level earlier than its Theorem 2 allows.)
+    Bound: once level L is complete, coverage is at least 1 - d^(L+1), because a surfer who jumps with probability 1 - d
+    at every step is rarely further away. (The paper's pseudo-code stops one level earlier than its Theorem 2 allows.)
     """
 
     name: ClassVar[str] = "l-neighbor"
@@ -29,7 +29,7 @@ class LNeighbor(Policy):
         self.damping = checked_damping(damping)
 
     def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
-        self._levels = np.zeros(max(web.n_pages, 1024), np.int32)  # 1 + the level; 0 where it is not known
+        self._levels = np.zeros(max(web.n_pages, 1024), np.int32)  # 1 + the level; 0 if unknown
         self._levels[trusted.pages] = 1
         self._unfetched = np.zeros(64, np.int64)  # by level
         self._unfetched[0] = len(trusted.pages)
@@ -39,7 +39,7 @@ class LNeighbor(Policy):
     def fetched(self, page: int, web: GrowingGraph) -> Priorities:
         self._levels = grown(self._levels, web.n_pages)
         level = int(self._levels[page]) - 1
-        if level < 0:  # no fetched page links here: it is on no level, and proves nothing
+        if level < 0:  # no fetched page links here: it has no level and does not affect the guarantee
             return NO_CHANGE
         links = web.links(page)
         new = links[self._levels[links] == 0]
@@ -48,7 +48,7 @@ class LNeighbor(Policy):
         self._unfetched[level + 1] += len(new)
         self._unfetched[level] -= 1
         incomplete = np.flatnonzero(self._unfetched)
-        # With nothing unfetched anywhere the surfer has nowhere else to be.
+        # Without unfetched pages, the surfer is always on fetched pages.
         self.guarantee = 1 - self.damping ** int(incomplete[0]) if len(incomplete) else 1.0
         return Priorities(new, np.full(len(new), -(level + 1.0)))
 
@@ -57,7 +57,7 @@ class LNeighbor(Policy):
         reached = np.flatnonzero(level != UNREACHED)
         order = reached[np.argsort(level[reached], kind="stable")].astype(np.uint32)
         levels = level[order]
-        # With k + 1 pages the levels below that of the next page are complete.
+        # After k + 1 pages the levels below that of the next page are complete.
         complete = np.append(levels[1:], 0).astype(np.float64)
         guarantees = 1 - self.damping**complete
         guarantees[-1:] = 1.0

@@ -1,4 +1,4 @@
-"""What a policy has learned on other sites, as a file (see `orienteer.model_file`)."""
+"""Model files of policies that are trained on other sites (see `orienteer.model_file`)."""
 
 from __future__ import annotations
 
@@ -19,21 +19,20 @@ _MOST_BYTES = 8 * _MOST_CLASSES * N_BUCKETS
 
 
 def trained_policies() -> dict[str, type[TrainedPolicy]]:
-    """The policies that learn on other sites, by name."""
+    """Return the policies that are trained on other sites, by name."""
     return {name: kind for name, kind in all_policies().items() if issubclass(kind, TrainedPolicy)}
 
 
 def write_model(path: Path, policy: TrainedPolicy) -> None:
-    """Keep what the policy has learned; the same knowledge gives the same bytes."""
+    """Write the model of a policy; equal models give equal bytes."""
     settings = {name: getattr(policy, name) for name in policy.learns_with}
     write_arrays(path, FORMAT, policy.name, settings, policy.learned())
 
 
 def trained_policy(path: Path, name: str | None = None, settings: Mapping[str, Any] | None = None) -> TrainedPolicy:
-    """The policy that knows what is in a model file; whatever is wrong with the file is one line.
+    """Read a trained policy from a model file; every fault of the file is an InputError of one line.
 
-    It must be the one of this name, if one is named. Settings that training depends on are those it was trained with:
-    others are an error.
+    If a name is given, the policy must have it. Settings that affect training must be those of the training.
     """
     model = read_arrays(path, FORMAT, "policy", _MOST_BYTES)
     kinds = trained_policies()
@@ -48,7 +47,7 @@ def trained_policy(path: Path, name: str | None = None, settings: Mapping[str, A
         known = {key: model.settings[key] for key in kind.learns_with if key in model.settings}
         policy = POLICIES.make(kind.name, known | given)
         assert isinstance(policy, TrainedPolicy)
-        policy.take_over(model.arrays)
+        policy.load_learned(model.arrays)
     except InputError as error:
         raise InputError(f"{path}: the model is corrupt ({error})") from None
     if not policy.is_trained:

@@ -1,4 +1,4 @@
-"""Navigational Rank: pages that the hubs of the topic link to."""
+"""Navigational Rank: prefer pages that the hubs of the topic link to."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ _ERROR = 1e-10  # of any value; the largest is own_share
 
 @policy
 class Navigational(BatchedPolicy):
-    """Credit goes from relevant pages up to what links to them, then down to what those link to (`graph/navigational`).
+    """Credit flows from relevant pages to their sources, then from these to their targets (`graph/navigational`).
 
-    The default is the paper's: means in both steps. `gather=sum` adds up in step 1, which found more on most real sites
-    we tried. Each recomputation starts from the values before. The paper fetched and recomputed 2000 pages at a time.
+    The default is the paper's: means in both steps. `gather=sum` takes the sum in step 1, which found more relevant
+    pages on most real sites in our tests. Each recomputation starts from the previous values. The paper recomputed
+    after 2000 pages.
     """
 
     name: ClassVar[str] = "navigational"

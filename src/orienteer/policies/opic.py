@@ -11,9 +11,9 @@ from orienteer.policies.spreading import SpreadingPolicy
 
 @policy
 class Opic(SpreadingPolicy):
-    """Fetch the page with the most cash; it hands all of it on to its links in equal parts.
+    """Fetch the page with the most cash; it distributes all of it evenly over its links.
 
-    Pages are fetched once here, so cash that goes to a fetched page is gone. It is Fractional PageRank without damping.
+    Pages are fetched once here, so cash for a fetched page is lost. It is Fractional PageRank without damping.
     """
 
     name: ClassVar[str] = "opic"

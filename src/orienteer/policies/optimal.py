@@ -1,4 +1,4 @@
-"""The order of one who knows the answer."""
+"""The order by true rank, an upper bound for all policies in simulations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orienteer.policies.policy import NO_CHANGE, Policy, Priorities, Run, Truste
 
 @policy
 class Optimal(Policy):
-    """Fetch by true rank, known or not: no crawl can cover more with as many pages. For simulation only."""
+    """Fetch by true rank, whether linked to or not: no crawl covers more with as many pages. For simulation only."""
 
     name: ClassVar[str] = "optimal"
     knows_truth: ClassVar[bool] = True
@@ -25,14 +25,14 @@ class Optimal(Policy):
         self.damping = checked_damping(damping)
         self._rank: np.ndarray | None = None
 
-    def see(self, graph: LinkGraph, trusted: TrustedPages) -> None:
-        """Learn the truth."""
+    def learn_truth(self, graph: LinkGraph, trusted: TrustedPages) -> None:
+        """Compute the true rank."""
         self._rank = pagerank(graph, trusted.vector(graph.n_pages), self.damping, 1e-12)
 
     def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
         if self._rank is None:
-            raise InputError("the policy 'optimal' knows the truth, so it works in simulations only")
-        web.know(len(self._rank))
+            raise InputError("the policy 'optimal' needs the true rank, so it works in simulations only")
+        web.grow_to(len(self._rank))
         pages = np.flatnonzero(self._rank).astype(np.uint32)
         return Priorities(pages, self._rank[pages])
 
@@ -40,7 +40,7 @@ class Optimal(Policy):
         return NO_CHANGE
 
     def run(self, graph: LinkGraph, trusted: TrustedPages) -> Run:
-        self.see(graph, trusted)
+        self.learn_truth(graph, trusted)
         assert self._rank is not None
         order = np.argsort(-self._rank, kind="stable").astype(np.uint32)
         return PlannedRun(graph, order[: np.count_nonzero(self._rank)])

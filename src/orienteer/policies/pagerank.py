@@ -1,4 +1,4 @@
-"""PageRank of what is known (Cho, Garcia-Molina & Page, WWW 1998), recomputed now and then."""
+"""PageRank of the known graph (Cho, Garcia-Molina & Page, WWW 1998), recomputed periodically."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ _TOLERANCE = 1e-6
 class PageRank(Policy):
     """Fetch by PageRank in the known graph, with jumps to any known page.
 
-    It is recomputed when the number of fetched pages has grown by `growth`, but not before 100 more. Pages found in the
-    meantime have no rank yet: they come after those that have one, the lowest id first. A page not fetched yet counts
-    as dangling.
+    It is recomputed when the number of fetched pages has grown by `growth`, but by at least 100. Pages discovered since
+    then have no rank: they come after those that have one, the lowest id first. An unfetched page counts as dangling.
     """
 
     name: ClassVar[str] = "pagerank"
@@ -39,7 +38,7 @@ class PageRank(Policy):
         return max(100, int(self.growth * n_fetched))
 
     def ranked(self, known: LinkGraph, is_known: NDArray[np.bool_], start: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Ranks of the known pages, 0 for others. `start` are the ranks before."""
+        """Return the ranks of the known pages, 0 for others; `start` are the previous ranks."""
         first = np.where(is_known & (start == 0), 1.0 / max(int(is_known.sum()), 1), start)
         return pagerank(known, is_known, self.damping, _TOLERANCE, start=first)
 
@@ -49,23 +48,23 @@ class PageRank(Policy):
         self._rank = np.zeros(web.n_pages)
         self._n_fetched = 0
         self._done = np.zeros(web.n_pages, np.bool_)
-        return self._recomputed(web)
+        return self._recompute(web)
 
     def fetched(self, page: int, web: GrowingGraph) -> Priorities:
         self._n_fetched += 1
-        return self._counted(page, web)
+        return self._mark_done(page, web)
 
     def lost(self, page: int, web: GrowingGraph) -> Priorities:
-        return self._counted(page, web)
+        return self._mark_done(page, web)
 
-    def _counted(self, page: int, web: GrowingGraph) -> Priorities:
+    def _mark_done(self, page: int, web: GrowingGraph) -> Priorities:
         self._is_known, self._done = grown(self._is_known, web.n_pages), grown(self._done, web.n_pages)
         self._is_known[web.links(page)] = True
         self._done[page] = True
         self._left_in_batch -= 1
-        return self._recomputed(web) if self._left_in_batch <= 0 else NO_CHANGE
+        return self._recompute(web) if self._left_in_batch <= 0 else NO_CHANGE
 
-    def _recomputed(self, web: GrowingGraph) -> Priorities:
+    def _recompute(self, web: GrowingGraph) -> Priorities:
         n = web.n_pages
         self._rank = grown(self._rank, n)
         self._rank[:n] = self.ranked(web.freeze(), self._is_known[:n], self._rank[:n])
@@ -87,13 +86,13 @@ class _PageRankRun(Run):
         self._is_fetched = np.zeros(graph.n_pages, np.bool_)
         self._rank = np.zeros(graph.n_pages)
         self._ranked: NDArray[np.uint32] = np.empty(0, np.uint32)  # best first
-        self._unranked: list[int] = []  # found since the last ranking, a heap
+        self._unranked: list[int] = []  # a heap of pages discovered since the last ranking
         self._left_in_batch = 0
 
     def advance(self, limit: int, until: float) -> None:
         while self.n_fetched < limit and not self.is_empty:
             if self._left_in_batch == 0:
-                self._rank_anew()
+                self._rank_again()
             n_now = min(limit - self.n_fetched, self._left_in_batch)
             now = self._ranked[:n_now]
             self._ranked = self._ranked[len(now) :]
@@ -105,7 +104,7 @@ class _PageRankRun(Run):
                 self._take(np.array([heapq.heappop(self._unranked)], np.uint32))
 
     def _take(self, pages: NDArray[np.uint32]) -> None:
-        """Fetch these pages; what they link to for the first time waits without a rank."""
+        """Fetch these pages; their newly discovered targets are queued without a rank."""
         self.order[self.n_fetched : self.n_fetched + len(pages)] = pages
         self.n_fetched += len(pages)
         self._left_in_batch -= len(pages)
@@ -117,7 +116,7 @@ class _PageRankRun(Run):
             for target in new.tolist():
                 heapq.heappush(self._unranked, target)
 
-    def _rank_anew(self) -> None:
+    def _rank_again(self) -> None:
         frontier = np.flatnonzero(self._is_known & ~self._is_fetched).astype(np.uint32)
         self._unranked = []
         self._left_in_batch = self._owner.batch_size(self.n_fetched)

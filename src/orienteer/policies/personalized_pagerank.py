@@ -1,4 +1,4 @@
-"""Dynamic Personalized PageRank (DPPR): pages that a surfer who starts at relevant pages comes to."""
+"""Dynamic Personalized PageRank (DPPR): prefer pages that a surfer who starts at relevant pages visits often."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _ERROR = 1e-9  # summed over all pages
 
 @policy
 class PersonalizedPageRank(BatchedPolicy):
-    """Fetch by PageRank in the known graph with jumps to its relevant pages; recomputed from the values before.
+    """Fetch by PageRank in the known graph with jumps to its relevant pages; recomputed from the previous values.
 
-    Credit goes along the links only: a page that leads to relevant ones gains nothing by that. What a page without
-    known links holds is dropped; to jump from there would scale all values alike.
+    Credit follows links forward only: a page that links to relevant ones gains nothing from them. The rank of a page
+    without known links is dropped; a jump from there would only scale all values alike.
     """
 
     name: ClassVar[str] = "personalized-pagerank"

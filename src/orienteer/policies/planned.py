@@ -10,7 +10,7 @@ from orienteer.policies.policy import Run
 
 
 class PlannedRun(Run):
-    """Fetches in the given order; `guarantees`, if any, never fall."""
+    """Fetches in the given order; `guarantees`, if any, never decrease."""
 
     def __init__(
         self, graph: LinkGraph, order: NDArray[np.uint32], guarantees: NDArray[np.float64] | None = None

@@ -1,25 +1,25 @@
-"""What a policy is.
+"""The interface of policies.
 
-A policy orders the pages that are known and not fetched. It is pure: arrays in, changed priorities out; it opens no
-file, asks no clock, and reads no link of a page that has not been fetched. Higher priority is sooner, ties go to the
-lowest page id. It works in two ways that give the same order:
+A policy orders the pages that are known and not fetched. It is pure: arrays in, changed priorities out; it does no I/O,
+reads no clock, and reads no links of unfetched pages. Higher priority is sooner, ties go to the lowest page id. It has
+two modes with the same order:
 
-- *Step by step*, for a crawl that fetches for real: `begin` with the trusted pages, then `fetched` (or `lost`) for each
-  page; both return the priorities that changed.
-- *As one run* on a whole graph, for simulation: `run` returns a Run that fetches in bulk. A policy that has none of
-  its own takes its steps one after the other.
+- *Step by step*, for a live crawl: `begin` with the trusted pages, then `fetched` (or `failed`, `lost`) for each page;
+  each returns the priorities that changed.
+- *As one run* on a whole graph, for simulation: `run` returns a Run that fetches in bulk; by default it runs the steps
+  one after the other.
 
-What it knows from page to page is its *state*: its attributes. A live crawl may be killed at any moment. When it is
-resumed, a new policy is told everything again from `begin` on, or it gets the state that was saved in a checkpoint and
-is told the rest. Both must lead to the same order. So a policy promises:
+The *state* of a policy is its attributes. A live crawl may be killed at any moment. On resume, all events are replayed
+to a new policy, or it gets the state from a checkpoint and only later events are replayed. Both must give the same
+order. Invariants:
 
-- Its attributes hold ordinary Python and NumPy: numbers, texts, arrays, lists, dicts, sets, dataclasses, enums, random
-  generators, nested at will (`policy_state.py` has the whole list). No function, no open file, no object of a class
-  that is none of these. This is checked after `begin`, before the first fetch. Where it breaks the promise later, its
-  crawl goes on, but no checkpoint can be made, and a resume tells everything again.
-- It keeps nothing anywhere else: not in a global variable, not in an attribute of the class.
-- The same events give the same priorities, also in another process. The order of a set must not matter, nor `hash` of a
-  text, nor the time. Random numbers come from a generator among its attributes that was made with a fixed number.
+- The attributes are ordinary Python and NumPy values: numbers, texts, arrays, lists, dicts, sets, dataclasses, enums,
+  random generators, in any nesting (`policy_state.py` has the full list); no functions, open files or other objects.
+  This is checked after `begin`, before the first fetch. If a policy violates it later, its crawl continues without
+  checkpoints, and a resume replays all events.
+- There is no state elsewhere: neither in global variables nor in class attributes.
+- The same events give the same priorities, also in another process, independently of the order of a set, of `hash` of a
+  text, and of the time. Random numbers come from a generator among its attributes with a fixed seed.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError
+from orienteer.graph.defaults import DAMPING
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.registry import ClassRegistry
 
 
 class Priorities(NamedTuple):
-    """New priorities of some pages; the last one counts where a page is named twice."""
+    """New priorities of some pages; of repeated pages the last one counts."""
 
     pages: NDArray[np.uint32]
     values: NDArray[np.float64]
@@ -49,7 +50,7 @@ NO_CHANGE = Priorities(np.empty(0, np.uint32), np.empty(0))
 
 
 class TrustedPages(NamedTuple):
-    """Where the crawl starts: pages in increasing order, and their trust, above 0, summing to 1."""
+    """The start of the crawl: pages in increasing order, and their trust, above 0, summing to 1."""
 
     pages: NDArray[np.uint32]
     trust: NDArray[np.float64]
@@ -60,16 +61,16 @@ class TrustedPages(NamedTuple):
         return cls(pages, trust[pages])
 
     def vector(self, n_pages: int) -> NDArray[np.float64]:
-        """The trust of every page."""
+        """Return the trust of every page."""
         trust = np.zeros(n_pages)
         trust[self.pages] = self.trust
         return trust
 
 
 class Run(ABC):
-    """A policy at work on a whole graph. `order[:n_fetched]` is what it has fetched, in this order.
+    """A simulated crawl of a whole graph. `order[:n_fetched]` are the pages fetched, in this order.
 
-    `guarantees[k]` is the coverage the policy itself has proved with k + 1 pages, where it proves any.
+    `guarantees[k]` is the coverage that the policy itself has proved with k + 1 pages, if it proves any.
     """
 
     def __init__(self, graph: LinkGraph) -> None:
@@ -80,11 +81,11 @@ class Run(ABC):
 
     @abstractmethod
     def advance(self, limit: int, until: float) -> None:
-        """Go on until `limit` pages are fetched, nothing is left, or the policy itself has proved `until`."""
+        """Continue until `limit` pages are fetched, nothing is left, or the policy itself has proved `until`."""
 
     @property
     def guarantee(self) -> float:
-        """What the policy itself has proved so far."""
+        """The coverage that the policy itself has proved so far."""
         if self.guarantees is None or self.n_fetched == 0:
             return 0.0
         return float(self.guarantees[self.n_fetched - 1])
@@ -94,56 +95,56 @@ class Policy(ABC):
     """Base of all policies; keyword arguments of `__init__` are the settings."""
 
     name: ClassVar[str]
-    proves: ClassVar[bool] = False  # has a guarantee of its own
+    proves: ClassVar[bool] = False  # computes a guarantee itself, apart from the certificate
     knows_truth: ClassVar[bool] = False  # needs the true rank: for simulation only
-    follows_links: ClassVar[bool] = True  # pages that are linked to wait to be fetched, priority or not
+    follows_links: ClassVar[bool] = True  # pages that are linked to are queued, with or without a priority
 
-    damping: float = 0.85
-    guarantee: float = 0.0  # coverage proved so far, step by step
+    damping: float = DAMPING
+    guarantee: float = 0.0  # coverage proved so far, in a step by step crawl
 
     @abstractmethod
     def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
-        """The crawl starts; the trusted pages are known."""
+        """Start a crawl from the trusted pages and return their priorities."""
 
     @abstractmethod
     def fetched(self, page: int, web: GrowingGraph) -> Priorities:
-        """The page was fetched and its links are in `web`."""
+        """Receive a fetched page, whose links are in `web`, and return the changed priorities."""
 
     def failed(self, page: int, web: GrowingGraph) -> Priorities:
-        """The page was asked for, and there is none: to most policies a page without links."""
+        """Receive a page that does not exist; by default it counts as a page without links."""
         return self.fetched(page, web)
 
     def lost(self, page: int, web: GrowingGraph) -> Priorities:
-        """The page will never be fetched."""
+        """Receive a page that will never be fetched."""
         return NO_CHANGE
 
     def priorities(self, n_pages: int) -> NDArray[np.float64] | None:
-        """An array in which it keeps the priority of every page that waits, with room for so many pages; or None.
+        """Return the array with the priority of every queued page, with room for `n_pages` pages; or None.
 
-        A frontier then keeps none of its own. Such a policy only ever raises the priority of a page that waits, and
-        names all pages whose priority it has changed. 0 is that of a page that it has not heard of.
+        The frontier then reads this array instead of storing priorities. Such a policy only raises the priorities of
+        queued pages and returns all pages whose priority changed. The priority of an unknown page is 0.
         """
         return None
 
     def conclude(self, web: GrowingGraph, until: float) -> None:  # noqa: B027 (most have nothing to do here)
-        """Nothing is left to fetch: work on the guarantee until it reaches `until`, if it can."""
+        """Improve the guarantee up to `until`, if possible, after the last fetch."""
 
     def run(self, graph: LinkGraph, trusted: TrustedPages) -> Run:
-        """The whole crawl of a known graph, to be driven by `advance`; step by step where there is no faster way."""
+        """Return the simulated crawl of a known graph, driven by `advance`; by default step by step."""
         return SteppedRun(graph, trusted, copy.copy(self))
 
 
 class SteppedRun(Run):
-    """The steps of a policy, one after the other, as a live crawl takes them."""
+    """A simulated crawl that calls the policy page by page, as a live crawl does."""
 
     def __init__(self, graph: LinkGraph, trusted: TrustedPages, policy: Policy) -> None:
         super().__init__(graph)
         self._graph = graph
         self._policy = policy
         self._web = GrowingGraph()
-        self._web.know(int(trusted.pages.max()) + 1)
-        self._priority: dict[int, float] = {}  # of the pages that wait
-        self._queue: list[tuple[float, int]] = []  # with entries that are stale
+        self._web.grow_to(int(trusted.pages.max()) + 1)
+        self._priority: dict[int, float] = {}  # of the queued pages
+        self._queue: list[tuple[float, int]] = []  # a heap, which may contain stale entries
         self._set_hosts(trusted.pages)
         self._apply(policy.begin(self._web, trusted))
 

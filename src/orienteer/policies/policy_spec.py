@@ -1,4 +1,4 @@
-"""A policy with its settings, written in one word: `windowed-rankmass:window=0.05`."""
+"""A policy with its settings as one argument: `windowed-rankmass:window=0.05`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orienteer.policies.trained import TrainedPolicy
 
 @dataclass(frozen=True)
 class PolicySpec:
-    """Which policy, and the settings that differ from its defaults.
+    """The name of a policy and the settings that differ from its defaults.
 
     >>> str(PolicySpec.parse("windowed-rankmass:window=0.05"))
     'windowed-rankmass:window=0.05'
@@ -25,18 +25,18 @@ class PolicySpec:
 
     @classmethod
     def parse(cls, text: str) -> PolicySpec:
-        """`NAME` or `NAME:setting=value,setting=value`."""
-        name, _, rest = text.strip().partition(":")
-        return cls.of_texts(name, [part for part in rest.split(",") if part.strip()])
+        """Parse `NAME` or `NAME:setting=value,setting=value`."""
+        name, _, settings = text.strip().partition(":")
+        return cls.of_texts(name, [setting for setting in settings.split(",") if setting.strip()])
 
     @classmethod
     def of_texts(cls, name: str, settings: Iterable[str]) -> PolicySpec:
-        """A policy whose settings are given as texts `setting=value`; whatever is wrong with them is an InputError."""
+        """Parse settings given as texts `setting=value`; an InputError names the first invalid one."""
         texts: dict[str, str] = {}
         for text in settings:
-            setting, equals, value = (part.strip() for part in text.partition("="))
+            setting, equals, value = (piece.strip() for piece in text.partition("="))
             if not equals or not setting or not value:
-                raise InputError(f"policy {name}: {text!r} is no setting; write name=value")
+                raise InputError(f"policy {name}: {text!r} is not a setting; write name=value")
             if setting in texts:
                 raise InputError(f"policy {name}: {setting} is set twice")
             texts[setting] = value
@@ -44,13 +44,13 @@ class PolicySpec:
         values = {
             key: _value(name, key, text, defaults[key]) if key in defaults else text for key, text in texts.items()
         }
-        make_policy(name, **values)  # what is wrong is said now, not when its turn comes
+        make_policy(name, **values)  # raises an InputError for invalid values now, not when the crawl starts
         return cls(name, values)
 
     def make(self, damping: float) -> Policy:
-        """The policy, for a crawl whose coverage is measured with this damping.
+        """Create the policy, for a crawl whose coverage is computed with this damping.
 
-        A policy that does not use damping gets it all the same: its crawl is certified with it.
+        A policy that does not use damping gets it, too, because its crawl is certified with it.
         """
         if "damping" in self.settings and self.settings["damping"] != damping:
             raise InputError(
@@ -64,21 +64,21 @@ class PolicySpec:
 
     @property
     def model(self) -> str:
-        """The file with what the policy has learned on other sites, if it is one that does, and one is named."""
+        """The model file of a policy that is trained on other sites; empty if there is none."""
         return str(self.settings.get("model", ""))
 
     @property
     def is_untrained(self) -> bool:
-        """Whether the policy must learn on other sites, and has not."""
+        """Whether the policy needs training on other sites and has no model."""
         return issubclass(POLICIES.find(self.name), TrainedPolicy) and not self.model
 
     def with_model(self, model: str) -> PolicySpec:
-        """The same with what is in this file; with none, if it is empty."""
+        """Return the same policy with this model file; without any if it is empty."""
         others = {key: value for key, value in self.settings.items() if key != "model"}
         return PolicySpec(self.name, others | ({"model": model} if model else {}))
 
     def expect_training(self) -> None:
-        """An InputError where the policy would do nothing but breadth-first."""
+        """Raise an InputError if the policy is untrained, and so would only crawl breadth-first."""
         if self.is_untrained:
             raise InputError(
                 f"policy {self.name} has not learned on other sites yet; train it first: orienteer topic train-policy "
@@ -93,22 +93,22 @@ class PolicySpec:
 
 
 def split_specs(text: str) -> list[str]:
-    """The specs in a comma-separated list; a part that only sets something belongs to the policy before it.
+    """Split a comma-separated list of specs; an item that is only a setting belongs to the policy before it.
 
     >>> split_specs("opic, fractional:inter_host_weight=20,damping=0.9, random")
     ['opic', 'fractional:inter_host_weight=20,damping=0.9', 'random']
     """
     specs: list[str] = []
-    for part in filter(None, map(str.strip, text.split(","))):
-        if specs and "=" in part and ":" not in part:
-            specs[-1] += ("," if ":" in specs[-1] else ":") + part
+    for item in filter(None, map(str.strip, text.split(","))):
+        if specs and "=" in item and ":" not in item:
+            specs[-1] += ("," if ":" in specs[-1] else ":") + item
         else:
-            specs.append(part)
+            specs.append(item)
     return specs
 
 
 def _value(policy: str, setting: str, text: str, default: Any) -> Any:
-    """The text as a value of the kind the default is of."""
+    """Convert the text to the type of the default."""
     if isinstance(default, bool):
         if text.lower() in ("true", "false"):
             return text.lower() == "true"

@@ -1,24 +1,24 @@
-"""What a policy knows, as a tree that JSON can say with arrays beside it, and back again.
+"""Serialization of a policy's state as a JSON-compatible tree and a list of arrays.
 
-A policy's state is its attributes. They may hold, nested at will:
+A policy's state is its attributes. Allowed values, in any nesting:
 
 - None, bool, int, float, str, bytes, bytearray, and members of enums;
 - NumPy arrays and scalars of any type but object, and `array.array` of numbers;
 - list, tuple, dict, set, frozenset, deque, Counter, defaultdict, OrderedDict;
-- dataclasses and NamedTuples; `random.Random` and `numpy.random.Generator`, which go on where they were;
-- objects of orienteer's own classes, as attributes only: one is filled in place, so it must be there after `begin`.
+- dataclasses and NamedTuples; `random.Random` and `numpy.random.Generator`, which continue their sequences;
+- objects of orienteer's own classes, as attributes only: they are restored in place, so they must exist after `begin`.
 
-What is shared stays shared: a list that two attributes hold is one list afterwards, also if it holds itself. Two things
-cannot be kept, and are refused: a tuple (or another thing that is made at once) that holds itself, and two arrays that
-lie in the same memory, such as an array and a view of it. A set may have another order afterwards.
+Shared references stay shared: a list in two attributes is one list after reading, also if it contains itself. Two cases
+cannot be stored and are refused: a tuple (or another immutable value) that contains itself, and two arrays that share
+memory, such as an array and a view of it. The order of a set may change.
 
-A tree may come from a file that a stranger has made. Reading it runs no code of anybody: a class is looked up by its
-name, in modules that are imported already (orienteer's, that of the policy, those of classes found there); it must be
-an enum, a NamedTuple or a dataclass, and its attributes are set without its `__init__`.
+A tree may come from an untrusted file. Reading it runs no code of the file's author: a class is looked up by its name
+in modules that are imported already (orienteer's, that of the policy, those of classes found there); it must be an
+enum, a NamedTuple or a dataclass, and its attributes are set without calling `__init__`.
 
-The tree: None, bool, float, str and small int are themselves, all else is a list `[kind, ...]`. What can be shared is
-numbered in the order in which it begins; `["same", n]` is number n again. Arrays of some size stand in a list beside
-the tree, and are not copied.
+The tree: None, bool, float, str and small int are themselves, everything else is a list `[kind, ...]`. Values that can
+be shared are numbered in the order in which they begin; `["same", n]` refers to number n. Large arrays are in a list of
+their own, without copies.
 """
 
 from __future__ import annotations
@@ -42,33 +42,32 @@ _RULE = (
 )
 
 
-class State(NamedTuple):
-    """What an object knows."""
+class ObjectState(NamedTuple):
+    """The state of an object."""
 
     tree: Any
     arrays: list[NDArray[Any]]
 
 
-def state_of(owner: object) -> State:
-    """All that a policy, or another object of ours, knows; an InputError where it holds what cannot be kept.
+def state_of(owner: object) -> ObjectState:
+    """Return the state of a policy or another object of ours; an InputError if a value cannot be stored.
 
     The arrays are those of the owner, not copies.
     """
     writer = StateWriter(StateClasses(owner))
     name = getattr(owner, "name", type(owner).__name__)
     try:
-        return State(writer.write(owner, in_place=True), writer.arrays)
+        return ObjectState(writer.write(owner, in_place=True), writer.arrays)
     except Unfit as unfit:
         raise InputError(f"{name}: {unfit.path.lstrip('.')} {unfit.what}; {_RULE}") from None
     except RecursionError:
-        raise InputError(f"{name}: its state is nested too deeply to be kept; {_RULE}") from None
+        raise InputError(f"{name}: its state is nested too deeply to be stored; {_RULE}") from None
 
 
-def set_state(owner: object, state: State) -> None:
-    """Bring an object to where another of its class was.
+def set_state(owner: object, state: ObjectState) -> None:
+    """Restore the state of another object of the same class.
 
-    Where that cannot be done it raises a KeyError, ValueError, TypeError or AttributeError; the object may have
-    changed then.
+    If that is impossible, it raises a KeyError, ValueError, TypeError or AttributeError; the object may be changed.
     """
     reader = StateReader(StateClasses(owner), state.arrays)
     try:
@@ -78,15 +77,15 @@ def set_state(owner: object, state: State) -> None:
 
 
 def check_state(policy: Policy) -> None:
-    """An InputError where a policy holds what no checkpoint can keep."""
+    """Raise an InputError if a policy has a value that cannot be stored in a checkpoint."""
     state_of(policy)
 
 
 def check_policy(policy: Policy) -> None:
-    """The same for a policy that has not begun: a copy of it begins a crawl of one page."""
+    """Check the state of a policy before it begins, and of a copy that has begun a crawl of one page."""
     check_state(policy)
     begun = copy.deepcopy(policy)
     web = GrowingGraph()
-    web.know(1)
+    web.grow_to(1)
     begun.begin(web, TrustedPages(np.zeros(1, np.uint32), np.ones(1)))
     check_state(begun)

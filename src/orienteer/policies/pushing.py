@@ -1,4 +1,4 @@
-"""What rankmass and certified share: fetched pages pass mass on again and again (graph/push.py)."""
+"""The base of rankmass and certified: fetched pages push mass repeatedly (graph/push.py)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOT_LISTED = np.empty(0, np.uint32)
 
 
 class Pushed:
-    """Mass, queues and counters of the push kernels, for `n_pages` pages."""
+    """The mass, queues and counters of the push kernels, for `n_pages` pages."""
 
     def __init__(self, n_pages: int, trusted: TrustedPages, rule: push.PushRule) -> None:
         self.rule = rule
@@ -29,11 +29,11 @@ class Pushed:
         self.waiting = queues.new_queue(n_pages)
         enter(trusted.pages, rule.total * trusted.trust, *self.known, self.p, self.p.view(np.int64))
 
-    def know(self, n_pages: int) -> None:
+    def grow_to(self, n_pages: int) -> None:
         self.p, self.state = grown(self.p, n_pages), grown(self.state, n_pages)
 
-    def arguments(self, links: push.Links, touched: np.ndarray) -> tuple[object, ...]:
-        """What all push kernels take."""
+    def arguments(self, links: push.LinkRows, touched: np.ndarray) -> tuple[object, ...]:
+        """Return the arguments common to all push kernels."""
         bits = self.p.view(np.int64)
         return (links, *self.trusted, self.p, bits, self.state, self.mass, self.work, touched, self.rule,
                 *self.known, *self.waiting)  # fmt: skip
@@ -61,35 +61,35 @@ class PushingPolicy(Policy):
     def fetched(self, page: int, web: GrowingGraph) -> Priorities:
         pushed = self._pushed
         n_links = len(web.links(page))
-        pushed.know(web.n_pages)
+        pushed.grow_to(web.n_pages)
         pushed.make_room(n_links + 64)
-        links = push.Links.of(web)
+        links = push.LinkRows.of(web)
         touched = np.empty(4 * n_links + 4096, np.uint32)
         pushed.work[push.TOUCHED] = 0
         best = push.push_fetched(page, *pushed.arguments(links, touched))
         return self._after_pushes(web, links, touched, best)
 
     def priorities(self, n_pages: int) -> np.ndarray:
-        self._pushed.know(n_pages)
+        self._pushed.grow_to(n_pages)
         return self._pushed.p
 
     def lost(self, page: int, web: GrowingGraph) -> Priorities:
         pushed = self._pushed
-        pushed.know(web.n_pages)
+        pushed.grow_to(web.n_pages)
         pushed.state[page] = push.LOST
         touched = np.empty(4096, np.uint32)
         pushed.work[push.TOUCHED] = 0
-        return self._after_pushes(web, push.Links.of(web), touched)
+        return self._after_pushes(web, push.LinkRows.of(web), touched)
 
     def conclude(self, web: GrowingGraph, until: float) -> None:
         self._pushed.rule = self._rule(until)
-        self._after_pushes(web, push.Links.of(web), _NOT_LISTED)
-        self._pushed.rule = self._rule(until=2.0)  # should more be found, it is pushed as far as ever
+        self._after_pushes(web, push.LinkRows.of(web), _NOT_LISTED)
+        self._pushed.rule = self._rule(until=2.0)  # later pages, if any, are pushed by the usual rule
 
     def _after_pushes(
-        self, web: GrowingGraph, links: push.Links, touched: np.ndarray, best: int | None = None
+        self, web: GrowingGraph, links: push.LinkRows, touched: np.ndarray, best: int | None = None
     ) -> Priorities:
-        """Push as far as the rule asks, unless the `best` page is found already; the priorities that changed."""
+        """Push as the rule requires, unless the `best` page is known already; return the changed priorities."""
         pushed = self._pushed
         if best is None:
             best = push.push_waiting(*pushed.arguments(links, touched))
@@ -98,7 +98,7 @@ class PushingPolicy(Policy):
             best = push.push_waiting(*pushed.arguments(links, touched))
         self.guarantee = float(push.proved.plain(pushed.mass, pushed.rule))
         n = int(pushed.work[push.TOUCHED])
-        if n == len(touched):  # more changed than could be listed: any may have
+        if n == len(touched):  # the list is full: other pages may have changed, too
             unfetched = (pushed.state[: web.n_pages] == push.UNFETCHED) & (pushed.p[: web.n_pages] > 0)
             changed = np.flatnonzero(unfetched).astype(np.uint32)
         else:
@@ -113,7 +113,7 @@ class _PushingRun(Run):
     def __init__(self, graph: LinkGraph, trusted: TrustedPages, owner: PushingPolicy) -> None:
         super().__init__(graph)
         self._owner = owner
-        self._links = push.Links.of(graph)
+        self._links = push.LinkRows.of(graph)
         self._most = int(graph.out_degrees().max(initial=0))
         self._pushed = Pushed(graph.n_pages, trusted, owner._rule(until=2.0))
         self.guarantees = np.zeros(graph.n_pages)

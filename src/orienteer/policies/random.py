@@ -1,4 +1,4 @@
-"""Random: the order to beat."""
+"""Random: the baseline of all orders."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orienteer.policies.policy import Policy, Priorities, Run, TrustedPages, pol
 
 @policy
 class Random(Policy):
-    """Each page has a random number, by its id and the rng; among the known pages the greatest goes first."""
+    """Each page has a random number, a function of its id and the rng; among known pages the greatest goes first."""
 
     name: ClassVar[str] = "random"
 

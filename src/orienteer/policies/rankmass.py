@@ -1,4 +1,4 @@
-"""RankMass (Cho & Schonfeld, VLDB 2007): the order that proves coverage soonest."""
+"""RankMass (Cho & Schonfeld, VLDB 2007): fetch in the order that raises the proved coverage fastest."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from orienteer.policies.pushing import PushingPolicy
 class RankMass(PushingPolicy):
     """Take the page with the most mass, fetched or not; fetch it if new; it passes d of its mass on to its links.
 
-    Its own guarantee is the mass that has been taken, CRM; invariant: CRM = 1 - sum(rm) / (1 - d) at every moment.
-    A dangling page gives its mass back to every trusted page, so many trusted pages make it slow.
+    Its own guarantee is the total mass taken, CRM; invariant: CRM = 1 - sum(rm) / (1 - d) at any time.
+    A dangling page returns its mass to every trusted page, so many trusted pages make it slow.
     """
 
     name: ClassVar[str] = "rankmass"

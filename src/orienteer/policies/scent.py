@@ -1,4 +1,4 @@
-"""Scent: hubs that kept their promise, and words that led to relevant pages (ours)."""
+"""Scent: hubs whose links led to relevant pages, and words of links to relevant pages (ours)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from orienteer.policies.focused import AboutPage
 from orienteer.policies.link_bayes import LinkBayes
 from orienteer.policies.policy import Priorities, TrustedPages, policy
 
-_FIRST_TARGET = 0.5  # relevance found in all, from which on there is something to follow
-_SOURCE_SHARE = 0.1  # what a link from a relevant page is worth beside the value of a hub
+_FIRST_TARGET = 0.5  # total relevance found from which on hub values are meaningful
+_SOURCE_SHARE = 0.1  # the bonus of a link from a relevant page, in addition to the page's hub value
 _LEAST = 1e-9
 _UNSCORED = -np.inf
 
@@ -27,13 +27,13 @@ _UNSCORED = -np.inf
 class Scent(BatchedPolicy):
     """Follow the hubs that have led to relevant pages, and away from those that have led to others.
 
-    A page waits with the mean of the hub values (`graph/hub_values`) of the pages that link to it, and a little more
-    for those of them that are relevant; this is the chance that it is relevant, before a word is read. The words of the
-    links to it speak for or against it (`link_bayes`), once `gate` relevant pages are known: before that, a few words
-    that happened to be there would lead astray. No training site is needed.
+    The prior of a page is the mean hub value (`graph/hub_values`) of the pages that link to it, with a bonus for
+    relevant ones: the probability that it is relevant, before its words are read. The words of the links to it are
+    evidence for or against it (`link_bayes`), once `gate` relevant pages are known: before that, words that occur by
+    chance would mislead. No training site is needed.
 
-    Until the first relevant page is found the search is breadth-first with `excursions` to hubs of which little has
-    been tried (`first_target`): they may make it longer by (e/2) ln(1 + t/e) pages in t.
+    Until the first relevant page is found, the search is breadth-first with `excursions` to targets of hubs that have
+    been tried least (`first_target`): they delay a page by at most (e/2) ln(1 + t/e) pages in t.
     """
 
     name: ClassVar[str] = "scent"
@@ -59,9 +59,9 @@ class Scent(BatchedPolicy):
     def learn(self, page: int, about: AboutPage, web: GrowingGraph) -> None:
         super().learn(page, about, web)
         if page < len(self._expected) and self._expected[page] > _UNSCORED:
-            self._bayes.try_on(page, float(self._expected[page]), about.relevance)
+            self._bayes.add_trial(page, float(self._expected[page]), about.relevance)
         self._bayes.judge(page, about.relevance)
-        self._bayes.note(about.link_words, web.n_pages)
+        self._bayes.add_links(about.link_words, web.n_pages)
 
     def scores(self, web: GrowingGraph) -> NDArray[np.float64] | None:
         n = web.n_pages

@@ -1,4 +1,4 @@
-"""What fractional, opic and in-links share: a page passes something on once, when it is fetched (graph/spread.py)."""
+"""The base of fractional, opic and in-links: a fetched page passes its priority on once (graph/spread.py)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NO_STARTS = np.empty(0, np.int64)
 
 
 class SpreadingPolicy(Policy):
-    """`rule` says what is passed on, `per_trust` what a trusted page starts with per trust; 0: next to nothing."""
+    """`rule` gives the shares passed on; a trusted page starts with `per_trust` times its trust (0: a tiny value)."""
 
     rule: spread.SpreadRule
     per_trust: float

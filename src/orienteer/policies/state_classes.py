@@ -1,4 +1,4 @@
-"""The classes that a policy's state may be made of, found by their names; and the attributes of their objects."""
+"""The classes allowed in a policy's state, looked up by name, and the attributes of their objects."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _METHODS = (FunctionType, classmethod, staticmethod, property)
 
 
 class StateClasses:
-    """Looks for classes in orienteer's modules, in those of the owner if it is a policy, and of classes found there.
+    """Looks up classes in orienteer's modules, in those of the owner if it is a policy, and of classes found there.
 
-    Nothing is imported, and what is found must be an enum, a NamedTuple or a dataclass.
+    Nothing is imported, and a class must be an enum, a NamedTuple or a dataclass.
     """
 
     def __init__(self, owner: object) -> None:
         self._modules = {kind.__module__: None for kind in type(owner).__mro__ if issubclass(kind, Policy)}
 
     def name_of(self, kind: type[Any]) -> tuple[str, str] | None:
-        """The module and the name by which `named` finds this class; None if it does not."""
+        """Return the module and the name by which `named` finds this class, or None."""
         for module in (kind.__module__, *self._modules):
             try:
                 if self.named(module, kind.__qualname__) is kind:
@@ -47,28 +47,28 @@ class StateClasses:
         return None
 
     def named(self, module: str, name: str, base: type[Any] = object) -> Any:
-        """The class of this name, one with this base; a KeyError or ValueError if there is none."""
+        """Return the class of this name, a subclass of `base`; a KeyError or ValueError if there is none."""
         if module not in self._modules and not _is_our_module(module):
-            raise ValueError(f"{module} is no module of the policy")
+            raise ValueError(f"{module} is not a module of the policy")
         found: Any = sys.modules[module]
-        for part in name.split("."):
-            found = vars(found)[part]
+        for attribute in name.split("."):
+            found = vars(found)[attribute]
             if not isinstance(found, type):
-                raise ValueError(f"{module}.{name} is no class")
+                raise ValueError(f"{module}.{name} is not a class")
         if not issubclass(found, base) or not _is_plain(found):
-            raise ValueError(f"{module}.{name} is no enum, NamedTuple or dataclass")
+            raise ValueError(f"{module}.{name} is not an enum, NamedTuple or dataclass")
         self._modules[found.__module__] = None
         return found
 
 
 def is_ours(value: Any) -> bool:
-    """Whether it is a policy, or an object of one of orienteer's own classes that is nothing but its attributes."""
+    """Return whether it is a policy, or an object of one of orienteer's classes with no state but its attributes."""
     kind: Any = type(value)
     return isinstance(value, Policy) or (_is_our_module(kind.__module__) and _is_made_of_attributes(kind))
 
 
 def attributes_of(value: Any) -> dict[str, Any]:
-    """Those in its `__dict__`, and those in slots that are set."""
+    """Return the attributes in its `__dict__` and in the slots that are set."""
     kind: Any = type(value)
     attributes = dict(getattr(value, "__dict__", {}))
     for name, slot in _slots(kind).items():
@@ -80,7 +80,7 @@ def attributes_of(value: Any) -> dict[str, Any]:
 
 
 def set_attributes(value: Any, attributes: Mapping[str, Any]) -> None:
-    """Set them without running any code of its class, and not in the place of a method."""
+    """Set attributes without running code of the class; a ValueError if one would hide a method."""
     kind: Any = type(value)
     slots, methods = _slots(kind), _methods(kind)
     for name, attribute in attributes.items():
@@ -98,7 +98,7 @@ def _is_our_module(name: str) -> bool:
 
 @cache
 def _is_plain(kind: type[Any]) -> bool:
-    """Whether it can be made without running any code of it."""
+    """Return whether an object of the class can be created without running its code."""
     if issubclass(kind, enum.Enum):
         return True
     if issubclass(kind, tuple):
@@ -108,7 +108,7 @@ def _is_plain(kind: type[Any]) -> bool:
 
 @cache
 def _is_made_of_attributes(kind: type[Any]) -> bool:
-    """Not a kind of dict or the like; and nothing happens when one of them goes."""
+    """Return whether the class is not a subclass of a built-in container and has no `__del__`."""
     if hasattr(kind, "__del__"):
         return False
     try:

@@ -1,4 +1,4 @@
-"""Reads what a policy knows from a tree, which anybody may have written: see `policy_state`."""
+"""The reader of a policy's state from an untrusted tree: see `policy_state`."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class StateReader:
         self._begun: list[Any] = []  # by number
 
     def read(self, node: Any, live: Any = None) -> Any:
-        """The value of a tree; `live` is what stands in its place now, an object to be filled."""
+        """Return the value of a tree; `live` is the present value of the attribute, an object to restore in place."""
         if type(node) is not list:
             if type(node) is dict:
-                raise ValueError("attributes of nothing")
+                raise ValueError("attributes without an object")
             return node
         if node[0] in _LEAVES:
             return _LEAVES[node[0]](self, *node[1:])
@@ -53,11 +53,11 @@ class StateReader:
 
     def _same(self, number: int) -> Any:
         if number < 0 or self._begun[number] is _UNFINISHED:
-            raise ValueError(f"nothing has the number {number} yet")
+            raise ValueError(f"there is no value with the number {number} yet")
         return self._begun[number]
 
     def _filled(self, number: int, made: Any, nodes: Iterable[Any]) -> Any:
-        """A list, a set or a deque with its parts; it may be one of them."""
+        """Fill a list, a set or a deque, which may contain itself."""
         self._begun[number] = made
         add = made.add if isinstance(made, set) else made.append
         for node in nodes:
@@ -80,16 +80,16 @@ class StateReader:
 
     def _small(self, _: int, kind: str, shape: list[int], content: str) -> NDArray[Any]:
         if not _NUMBER.fullmatch(kind):  # NumPy reads all kinds of texts, and some raise a SyntaxError
-            raise ValueError(f"{kind[:40]} is no type of numbers")
+            raise ValueError(f"{kind[:40]} is not a type of numbers")
         dtype, raw = np.dtype(kind), bytearray.fromhex(content)
         if dtype.kind not in NUMBERS or min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(raw):
-            raise ValueError(f"{content[:40]} is no array of {kind}")
+            raise ValueError(f"{content[:40]} is not an array of {kind}")
         return np.ndarray(shape, dtype, raw).copy()
 
-    def _beside(self, _: int, place: int) -> NDArray[Any]:
-        found = self._arrays[place]
-        if place < 0 or found.dtype.hasobject:
-            raise ValueError(f"there is no array {place}")
+    def _large(self, _: int, index: int) -> NDArray[Any]:
+        found = self._arrays[index]
+        if index < 0 or found.dtype.hasobject:
+            raise ValueError(f"there is no array {index}")
         return found
 
     def _typed(self, _: int, code: str, n_bytes: int, node: Any) -> array[Any]:
@@ -118,7 +118,11 @@ class StateReader:
         return self._classes.named(module, name, enum.Enum).__members__[member]
 
     def _flags(self, module: str, name: str, node: Any) -> Any:
-        return self._classes.named(module, name, enum.Flag)(self.read(node))
+        value = self.read(node)
+        flags = self._classes.named(module, name, enum.Flag)(value)
+        if flags.value != value:  # before Python 3.11.4 unknown bits are dropped without an error
+            raise ValueError(f"{name} has other flags")
+        return flags
 
     def _named_tuple(self, _: int, module: str, name: str, *nodes: Any) -> Any:
         kind = self._classes.named(module, name, tuple)
@@ -129,7 +133,7 @@ class StateReader:
     def _dataclass(self, number: int, module: str, name: str, nodes: Any) -> Any:
         kind = self._classes.named(module, name)
         if not is_dataclass(kind):
-            raise ValueError(f"{name} is no dataclass")
+            raise ValueError(f"{name} is not a dataclass")
         made: Any = object.__new__(kind)  # type: ignore[arg-type]
         self._begun[number] = made
         set_attributes(made, {key: self.read(node) for key, node in nodes.items()})
@@ -143,7 +147,7 @@ class StateReader:
             or not is_ours(live)
             or not known.keys() <= nodes.keys()
         ):
-            raise ValueError(f"there is no such {name} to be filled")
+            raise ValueError(f"there is no such {name} to restore")
         self._begun[number] = live
         set_attributes(live, {key: self.read(node, known.get(key)) for key, node in nodes.items()})
         return live
@@ -171,7 +175,7 @@ _READERS: dict[str, Callable[..., Any]] = {
     "bytearray": lambda reader, number, text: bytearray(b64decode(text, validate=True)),
     "typed": StateReader._typed,
     "small": StateReader._small,
-    "array": StateReader._beside,
+    "array": StateReader._large,
     "random": StateReader._random,
     "generator": StateReader._generator,
     "named": StateReader._named_tuple,

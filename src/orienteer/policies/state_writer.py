@@ -1,4 +1,4 @@
-"""Writes what a policy knows as a tree: see `policy_state`."""
+"""The writer of a policy's state as a tree: see `policy_state`."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from orienteer.policies.policy import Policy
 from orienteer.policies.state_classes import BIT_GENERATORS, FACTORIES, StateClasses, attributes_of, is_ours
 
-PLAIN = frozenset({type(None), bool, float, str})  # what JSON says as it is
-NUMBERS = "biufcmM"  # kinds of NumPy types that are so many bytes, and nothing else
-CHARACTERS = "uw"  # type codes of array.array that are no numbers
+PLAIN = frozenset({type(None), bool, float, str})  # types with a direct JSON representation
+NUMBERS = "biufcmM"  # kinds of NumPy types whose values are plain bytes
+CHARACTERS = "uw"  # type codes of array.array that are not numbers
 _WORD = 1 << 63
-_SMALL_BYTES = 512  # arrays up to this size stand in the tree: each beside it would be a file of its own in the end
+_SMALL_BYTES = 512  # arrays up to this size are stored in the tree: others become separate files in the checkpoint
 _WORDS = {
     FunctionType: "a function",
     BuiltinFunctionType: "a function",
@@ -37,7 +37,7 @@ _WORDS = {
 
 
 class Unfit(Exception):
-    """Something cannot be kept; the `path` to it grows on the way up."""
+    """A value cannot be stored; the `path` to it is extended while the exception propagates."""
 
     def __init__(self, what: str) -> None:
         super().__init__(what)
@@ -53,12 +53,14 @@ class StateWriter:
     def __init__(self, classes: StateClasses) -> None:
         self.arrays: list[NDArray[Any]] = []
         self._classes = classes
-        self._begun: dict[int, tuple[int, Any]] = {}  # by id: its number, and the thing itself, lest the id be reused
-        self._open: set[int] = set()  # ids of what is made at once, and not complete yet
+        self._begun: dict[
+            int, tuple[int, Any]
+        ] = {}  # by id: its number, and the value itself, so that the id is not reused
+        self._open: set[int] = set()  # ids of immutable values that are being written
         self._memory: list[tuple[int, int]] = []  # first byte and end of each array, sorted
 
     def write(self, value: Any, in_place: bool = False) -> Any:
-        """The tree of a value; `in_place`: there will be an object of its class to be filled."""
+        """Return the tree of a value; `in_place`: the reader will have an object of its class to restore."""
         kind = type(value)
         if kind in PLAIN:
             return value
@@ -72,46 +74,46 @@ class StateWriter:
             return self._scalar(value)
         if id(value) in self._begun:
             if id(value) in self._open:
-                raise Unfit("holds itself")
+                raise Unfit("contains itself")
             return ["same", self._begun[id(value)][0]]
         self._begun[id(value)] = len(self._begun), value
         write = _WRITERS.get(kind)
         return write(self, value) if write else self._object(value, kind, in_place)
 
-    def _parts(self, values: Iterable[Any], step: str = "[{}]") -> list[Any]:
-        parts = []
+    def _items(self, values: Iterable[Any], step: str = "[{}]") -> list[Any]:
+        items = []
         for k, value in enumerate(values):
             try:
-                parts.append(value if type(value) in PLAIN else self.write(value))
+                items.append(value if type(value) in PLAIN else self.write(value))
             except Unfit as unfit:
                 raise unfit.inside(step.format(k)) from None
-        return parts
+        return items
 
     def _pairs(self, values: Mapping[Any, Any]) -> list[Any]:
-        parts = []
+        items = []
         for key, value in values.items():
             try:
-                parts.append(key if type(key) in PLAIN else self.write(key))
+                items.append(key if type(key) in PLAIN else self.write(key))
             except Unfit as unfit:
                 raise unfit.inside(" (a key)") from None
             try:
-                parts.append(value if type(value) in PLAIN else self.write(value))
+                items.append(value if type(value) in PLAIN else self.write(value))
             except Unfit as unfit:
                 raise unfit.inside(f"[{' '.join(reprlib.repr(key).split())}]") from None
-        return parts
+        return items
 
-    def _at_once(self, value: Any, write: Callable[[], list[Any]]) -> list[Any]:
-        """The parts of something that is complete when it is made, so that it cannot hold itself."""
+    def _immutable(self, value: Any, write: Callable[[], list[Any]]) -> list[Any]:
+        """Write the items of an immutable value, which cannot contain itself."""
         self._open.add(id(value))
-        parts = write()
+        items = write()
         self._open.remove(id(value))
-        return parts
+        return items
 
     def _tuple(self, value: tuple[Any, ...]) -> list[Any]:
-        return ["tuple", *self._at_once(value, lambda: self._parts(value))]
+        return ["tuple", *self._immutable(value, lambda: self._items(value))]
 
     def _frozenset(self, value: frozenset[Any]) -> list[Any]:
-        return ["frozenset", *self._at_once(value, lambda: self._parts(value, " (an element)"))]
+        return ["frozenset", *self._immutable(value, lambda: self._items(value, " (an element)"))]
 
     def _defaultdict(self, value: defaultdict[Any, Any]) -> list[Any]:
         factory = value.default_factory
@@ -139,7 +141,7 @@ class StateWriter:
         return ["array", len(self.arrays) - 1]
 
     def _claim(self, value: NDArray[Any]) -> None:
-        """What one array changes in another would not be changed any more when both are read back."""
+        """Refuse arrays that share memory: after reading, a change of one would no longer change the other."""
         if value.size == 0:
             return
         first, end = byte_bounds(value)
@@ -168,7 +170,7 @@ class StateWriter:
         kind = type(value)
         if kind.__members__.get(str(value.name)) is value:
             return ["enum", *self._class(kind), value.name]
-        return ["flags", *self._class(kind), self.write(value.value)]  # several at once have no name
+        return ["flags", *self._class(kind), self.write(value.value)]  # a combination of flags has no name
 
     def _object(self, value: Any, kind: type[Any], in_place: bool) -> list[Any]:
         if not isinstance(value, Policy):
@@ -182,33 +184,33 @@ class StateWriter:
 
     def _named_tuple(self, value: Any, kind: type[Any]) -> list[Any]:
         if getattr(value, "__dict__", None):
-            raise Unfit("has attributes beside its fields")
+            raise Unfit("has attributes in addition to its fields")
         name = self._class(kind)
-        return ["named", *name, *self._at_once(value, lambda: self._parts(value))]
+        return ["named", *name, *self._immutable(value, lambda: self._items(value))]
 
     def _dataclass(self, value: Any, kind: type[Any]) -> list[Any]:
         name = self._class(kind)
         hashed: Any = kind.__hash__
         if hashed is None or hashed is object.__hash__:
             return ["data", *name, self._attributes(value)]
-        # One that is hashed by its parts must be complete before it is put anywhere.
-        return ["data", *name, *self._at_once(value, lambda: [self._attributes(value)])]
+        # A dataclass that is hashed by its fields must be complete before it is a key or an element.
+        return ["data", *name, *self._immutable(value, lambda: [self._attributes(value)])]
 
     def _attributes(self, value: Any, in_place: bool = False) -> dict[str, Any]:
-        parts = {}
-        for name, part in attributes_of(value).items():
+        items = {}
+        for name, attribute in attributes_of(value).items():
             try:
-                parts[name] = self.write(part, in_place)
+                items[name] = self.write(attribute, in_place)
             except Unfit as unfit:
                 raise unfit.inside(f".{name}") from None
-        return parts
+        return items
 
     def _class(self, kind: type[Any]) -> tuple[str, str]:
         name = self._classes.name_of(kind)
         if name is None:
             raise Unfit(
                 f"is of the class {kind.__qualname__}, which is not found by its name in the module of the policy, or "
-                "is no plain one"
+                "is not a plain one"
             )
         return name
 
@@ -222,15 +224,15 @@ def _unfit(value: Any) -> Unfit:
 
 
 _WRITERS: dict[type[Any], Callable[[StateWriter, Any], list[Any]]] = {
-    list: lambda writer, value: ["list", *writer._parts(value)],
+    list: lambda writer, value: ["list", *writer._items(value)],
     tuple: StateWriter._tuple,
-    set: lambda writer, value: ["set", *writer._parts(value, " (an element)")],
+    set: lambda writer, value: ["set", *writer._items(value, " (an element)")],
     frozenset: StateWriter._frozenset,
     dict: lambda writer, value: ["dict", *writer._pairs(value)],
     OrderedDict: lambda writer, value: ["ordered", *writer._pairs(value)],
     Counter: lambda writer, value: ["counter", *writer._pairs(value)],
     defaultdict: StateWriter._defaultdict,
-    deque: lambda writer, value: ["deque", value.maxlen, *writer._parts(value)],
+    deque: lambda writer, value: ["deque", value.maxlen, *writer._items(value)],
     bytearray: lambda writer, value: ["bytearray", b64encode(value).decode()],
     array: StateWriter._typed,
     np.ndarray: StateWriter._array,

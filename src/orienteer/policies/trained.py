@@ -1,6 +1,6 @@
-"""Focused policies that learn on other sites beforehand: what they share.
+"""The base of focused policies that are trained on other sites before the crawl.
 
-What they learn are counts of words by class (`word_classes`), which are kept as arrays in a model file (`model_file`).
+A model is counts of words by class (`word_classes`), stored as arrays in a model file (`model_file`).
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from orienteer.policies.batches import BatchedPolicy
 from orienteer.policies.focused import LabelledWeb
 from orienteer.policies.word_classes import WordClasses
 
-RELEVANT = 0.5  # a page of at least this relevance is a target, where training did not say otherwise
+RELEVANT = 0.5  # the default threshold: a page of at least this relevance is a target
 _THRESHOLD = "threshold"
 
 
 class TrainedPolicy(BatchedPolicy):
-    """Base of the policies that learn on other sites. Without that they are breadth-first.
+    """Base of the policies that are trained on other sites; untrained, they are breadth-first.
 
-    `model` names the file with what was learned. The policy itself opens none: `make_policy` has it take over what is
-    in there. `learns_with` are the settings on which depends what is learned.
+    `model` is the path of the model file. The policy itself does not open it: `make_policy` reads the file and calls
+    `load_learned`. `learns_with` are the settings that affect training.
     """
 
     learns_with: ClassVar[tuple[str, ...]]
@@ -46,18 +46,18 @@ class TrainedPolicy(BatchedPolicy):
     def train(
         self, sites: Sequence[LabelledWeb], starts: Sequence[ArrayLike] = (), threshold: float = RELEVANT
     ) -> None:
-        """Learn from sites whose relevance and text are known, and nothing else: what was known before is forgotten.
+        """Train on sites whose relevance and text are known; this replaces everything learned before.
 
-        Pages of at least the threshold are targets. Each site has a start page, or several: the page with the most
-        links if none is named.
+        Pages of at least the threshold are targets. Each site has one or several start pages, by default the page with
+        the most links.
         """
 
     def learned(self) -> Arrays:
-        """All that was learned."""
+        """Return the model as arrays."""
         return {_THRESHOLD: np.array([self.threshold]), **self._classes.counts()}
 
-    def take_over(self, learned: Arrays) -> None:
-        """Know what another policy with the same settings has learned; an InputError where it cannot be that."""
+    def load_learned(self, learned: Arrays) -> None:
+        """Load the model of a policy with the same settings; an InputError if the arrays do not fit."""
         threshold = checked_array(learned, _THRESHOLD, (1,))
         self._classes = WordClasses.of_counts(self._n_classes, learned)
         self.threshold = float(threshold[0])
@@ -67,7 +67,7 @@ class TrainedPolicy(BatchedPolicy):
         self.threshold = threshold
 
     def _targets(self, site: LabelledWeb) -> NDArray[np.bool_]:
-        """The targets of a training site, and a check that it is one."""
+        """Return the targets of a training site; an InputError if it has no text or no targets."""
         targets = None if site.relevance is None else site.relevance >= self.threshold
         if targets is None or site.text is None or not targets.any():
             raise InputError(f"{self.name}: a training site needs text, and at least one relevant page")

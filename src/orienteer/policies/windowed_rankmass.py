@@ -12,10 +12,10 @@ from orienteer.errors import InputError
 from orienteer.graph import window as windows
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.graph.push import Links
+from orienteer.graph.push import LinkRows
 from orienteer.policies.policy import NO_CHANGE, Policy, Priorities, Run, TrustedPages, checked_damping, policy
 
-_NEGLIGIBLE = 1e-15  # of the mass: a sweep that takes less proves nothing more
+_NEGLIGIBLE = 1e-15  # of the mass: a sweep that pushes less proves nothing more
 
 
 @policy
@@ -23,7 +23,7 @@ class WindowedRankMass(Policy):
     """Fetch the best `window` share of the known pages as one batch, then push every fetched page once, in id order.
 
     A window of 1 fetches level by level like L-Neighbor; towards 0 it tends to the tight greedy. Its own guarantee is
-    the mass taken in the sweeps.
+    the total mass pushed in the sweeps.
     """
 
     name: ClassVar[str] = "windowed-rankmass"
@@ -71,22 +71,22 @@ class WindowedRankMass(Policy):
             pass
 
     def _sweep(self, web: GrowingGraph) -> float:
-        """Push every fetched page once; the mass taken."""
+        """Push every fetched page once and return the mass pushed."""
         n = web.n_pages
-        links, heard_of = Links.of(web), np.empty(n, np.uint32)
-        taken, _ = windows.sweep(
+        links, new_pages = LinkRows.of(web), np.empty(n, np.uint32)
+        pushed_mass, _ = windows.sweep(
             links,
             *self._trusted,
             np.empty(len(self._trusted.pages)),
             self._p[:n],
             self._state[:n],
-            heard_of,
+            new_pages,
             0,
             self.damping,
             self._work,
         )
-        self.guarantee += float(taken)
-        return float(taken)
+        self.guarantee += float(pushed_mass)
+        return float(pushed_mass)
 
     def run(self, graph: LinkGraph, trusted: TrustedPages) -> Run:
         return _WindowedRun(graph, trusted, self)
@@ -97,7 +97,7 @@ class _WindowedRun(Run):
         super().__init__(graph)
         self._owner = owner
         self._trusted = trusted
-        self._links = Links.of(graph)
+        self._links = LinkRows.of(graph)
         self._p = np.zeros(graph.n_pages)
         self._p[trusted.pages] = (1 - owner.damping) * trusted.trust
         self._state = np.zeros(graph.n_pages, np.uint8)
@@ -106,7 +106,7 @@ class _WindowedRun(Run):
         self._frontier[: len(trusted.pages)] = trusted.pages
         self._n_frontier = len(trusted.pages)
         self._batch: np.ndarray = np.empty(0, np.uint32)
-        self._taken = 0.0
+        self._pushed_mass = 0.0
         self.work = np.zeros(3, np.int64)
         self.guarantees = np.zeros(graph.n_pages)
 
@@ -119,24 +119,24 @@ class _WindowedRun(Run):
             now = self._batch[: limit - self.n_fetched]
             self._batch = self._batch[len(now) :]
             self.order[self.n_fetched : self.n_fetched + len(now)] = now
-            self.guarantees[self.n_fetched : self.n_fetched + len(now)] = self._taken
+            self.guarantees[self.n_fetched : self.n_fetched + len(now)] = self._pushed_mass
             self._state[now] = windows.FETCHED
             self.n_fetched += len(now)
             if len(self._batch) == 0 and self._sweep_proves(until):
                 return
 
     def _sweep_proves(self, until: float) -> bool:
-        """A batch is complete: push. Once nothing is left to fetch, sweeps go on for the sake of a target."""
+        """Sweep after a batch and return whether `until` is proved; with nothing left to fetch, sweep until it is."""
         assert self.guarantees is not None
         while True:
-            taken, self._n_frontier = windows.sweep(
+            pushed_mass, self._n_frontier = windows.sweep(
                 self._links, *self._trusted, np.empty(len(self._trusted.pages)), self._p, self._state, self._frontier,
                 self._n_frontier, self._owner.damping, self.work,
             )  # fmt: skip
-            self._taken += taken
-            self.guarantees[self.n_fetched - 1] = self._taken
+            self._pushed_mass += pushed_mass
+            self.guarantees[self.n_fetched - 1] = self._pushed_mass
             self.is_empty = self._n_frontier == 0
-            if self._taken >= until:
+            if self._pushed_mass >= until:
                 return True
-            if not self.is_empty or until > 1 or taken < _NEGLIGIBLE:
+            if not self.is_empty or until > 1 or pushed_mass < _NEGLIGIBLE:
                 return False

@@ -1,1 +1,1 @@
-"""Processes beside this one: how they are started, and how they end."""
+"""Child processes: starting, supervising and stopping them."""

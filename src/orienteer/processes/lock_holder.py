@@ -1,7 +1,7 @@
-"""Who holds a lock file, and how to send a signal to that process and to no other.
+"""Find the process that holds a lock file, and send signals to that process only.
 
-A lock is taken by `flock` on a file that says the number of its holder. It ends with the last process that has the file
-open from whoever took it, however that process ends; a number alone proves nothing.
+A lock is taken by `flock` on a file that contains the pid of its holder. The kernel releases it when the last process
+that inherited the open file has ended; the pid alone proves nothing, since it may be reused.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PROCESSES = Path("/proc")
 
 
 def holder(path: Path) -> int | None:
-    """The process that holds the lock, 0 if it does not say which; None if nobody does."""
+    """Return the pid of the process that holds the lock, 0 if it is unknown; None if the lock is free."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -31,7 +31,7 @@ def holder(path: Path) -> int | None:
 
 @contextmanager
 def signaller(process: int) -> Iterator[Callable[[int], None]]:
-    """What sends signals to a process, and to no other that has its number later, where the system can tell them."""
+    """Yield a function that sends signals to a process; with pidfd never to a later process with the same pid."""
     if not hasattr(os, "pidfd_open"):
         yield lambda number: os.kill(process, number)
         return
@@ -43,16 +43,16 @@ def signaller(process: int) -> Iterator[Callable[[int], None]]:
 
 
 def has_open(process: int, path: Path) -> bool:
-    """Whether a process has a file open; True where the system does not tell."""
+    """Whether a process has a file open; True on systems without /proc."""
     opened = _PROCESSES / str(process) / "fd"
     if not opened.parent.exists():
         return not (_PROCESSES / "self").exists()
-    wanted = path.stat()
+    expected = path.stat()
     for descriptor in opened.iterdir():
         try:
-            found = descriptor.stat()
+            status = descriptor.stat()
         except FileNotFoundError:  # closed just now
             continue
-        if (found.st_dev, found.st_ino) == (wanted.st_dev, wanted.st_ino):
+        if (status.st_dev, status.st_ino) == (expected.st_dev, expected.st_ino):
             return True
     return False

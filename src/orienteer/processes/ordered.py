@@ -1,10 +1,10 @@
-"""A function over many items, by several processes, in the order of the items.
+"""Apply a function to many items in several processes; results come in the order of the items.
 
     with in_order(reading, (folder,), ((row, row.place) for row in rows), n_processes) as read:
         for row, content in read: ...
 
-Pairs go in: what is kept here, and what is sent to a process. Pairs come out: what was kept, and the result, or
-`Failed` (see `pool`). Items are asked for as they are needed, so that there may be any number of them.
+The input are pairs of a key, which stays in this process, and an item, which is sent to a process. The output are pairs
+of the key and the result, or `Failed` (see `pool`). Items are consumed lazily, so that there may be any number of them.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Any, TypeVar
 
-from orienteer.processes.how_many import FEW, sensible_number
-from orienteer.processes.pool import Failed, Opening, Pool, opened_pool
+from orienteer.processes.parallelism import MIN_ITEMS, default_process_count
+from orienteer.processes.pool import Failed, Opening, ProcessPool, opened_pool
 
-_Kept = TypeVar("_Kept")
+_Key = TypeVar("_Key")
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
@@ -27,27 +27,27 @@ _Result = TypeVar("_Result")
 def in_order(
     opening: Opening[_Item, _Result],
     arguments: tuple[Any, ...],
-    items: Iterable[tuple[_Kept, _Item]],
+    items: Iterable[tuple[_Key, _Item]],
     n_processes: int | None = None,
-) -> Iterator[Iterator[tuple[_Kept, _Result | Failed]]]:
-    """`n_processes` is a sensible number unless it is given: 1, and none is started, where there are few items."""
+) -> Iterator[Iterator[tuple[_Key, _Result | Failed]]]:
+    """By default `n_processes` depends on the number of items; with 1 no process is started."""
     rest = iter(items)
     if n_processes is None:
-        first = list(islice(rest, FEW))
-        n_processes = sensible_number(len(first))
+        first = list(islice(rest, MIN_ITEMS))
+        n_processes = default_process_count(len(first))
         rest = chain(first, rest)
     with opened_pool(opening, arguments, n_processes) as pool:
         yield _results(pool, rest)
 
 
 def _results(
-    pool: Pool[_Item, _Result], items: Iterator[tuple[_Kept, _Item]]
-) -> Iterator[tuple[_Kept, _Result | Failed]]:
-    in_hand: deque[_Kept] = deque()
-    for kept, item in items:
-        in_hand.append(kept)
+    pool: ProcessPool[_Item, _Result], items: Iterator[tuple[_Key, _Item]]
+) -> Iterator[tuple[_Key, _Result | Failed]]:
+    in_flight: deque[_Key] = deque()
+    for key, item in items:
+        in_flight.append(key)
         pool.put(item)
         while not pool.has_room:
-            yield in_hand.popleft(), pool.take()
-    while in_hand:
-        yield in_hand.popleft(), pool.take()
+            yield in_flight.popleft(), pool.take()
+    while in_flight:
+        yield in_flight.popleft(), pool.take()

@@ -1,1 +1,1 @@
-"""The best that can be made of a damaged crawl folder: what is whole stays, what is lost is fetched again."""
+"""Repair of damaged crawl folders: intact data is kept, lost pages are fetched again."""

@@ -1,4 +1,4 @@
-"""The records of an archive that are whole, wherever they stand: all files are read from beginning to end."""
+"""A scan of all files of an archive for intact records."""
 
 from __future__ import annotations
 
@@ -10,42 +10,44 @@ from orienteer.progress import Progress, silent
 from orienteer.store.archive import Archive, ArchiveEnd, Position
 from orienteer.store.archive_members import whole_members
 from orienteer.store.record import page_of
+from orienteer.store.wrong_digests import WrongDigests
 
-_OTHER = 0  # in place of the hash of a URL: a record that is no response
+_OTHER = 0  # instead of the hash of a URL: a record that is no response
 
 
 class FoundRecord(NamedTuple):
-    """A record that is whole; `url` is that of a response, "" for what is none."""
+    """An intact record; `url` is "" if it is no response."""
 
-    place: Position
+    position: Position
     url: str
     time: float
 
 
 class ArchiveScan:
-    """What an archive holds. `end` is behind its last whole record, `damage` says what is wrong with it."""
+    """The intact records of an archive. `end` is the end of the last one, `damage` describes the damaged ranges."""
 
     def __init__(self, archive: Archive, progress: Progress = silent) -> None:
         self._archive = archive
-        self._whole: dict[tuple[int, int], tuple[int, int]] = {}  # size and hash of the URL, by file and offset
+        self._intact: dict[tuple[int, int], tuple[int, int]] = {}  # size and hash of the URL, by file and offset
+        self.wrong_digests = WrongDigests()
         self.damage: list[str] = []
         self.missing: list[int] = []
         self.end = ArchiveEnd()
-        self.n_tail_bytes = 0  # behind the end, in the last file
+        self.n_tail_bytes = 0  # after the end, in the last file
         self._scan(progress)
 
     def __len__(self) -> int:
-        return len(self._whole)
+        return len(self._intact)
 
-    def holds(self, place: Position, url: str | None = None) -> bool:
-        """Whether a whole record stands there: any, or the response of this URL."""
-        size_bytes, told = self._whole.get((place.file, place.offset), (-1, 0))
-        return size_bytes == place.size_bytes and (url is None or told == _hash_of(url))
+    def holds(self, position: Position, url: str | None = None) -> bool:
+        """Return whether an intact record is at this position: any record, or the response of `url`."""
+        size_bytes, url_hash = self._intact.get((position.file, position.offset), (-1, 0))
+        return size_bytes == position.size_bytes and (url is None or url_hash == _hash_of(url))
 
-    def responses_beside(self, used: set[tuple[int, int]]) -> Iterator[Position]:
-        """The responses, in order, that do not stand at one of these files and offsets."""
-        for (file, offset), (size_bytes, told) in self._whole.items():
-            if told != _OTHER and (file, offset) not in used:
+    def unused_responses(self, used: set[tuple[int, int]]) -> Iterator[Position]:
+        """Yield the responses, in order, that are not at one of these files and offsets."""
+        for (file, offset), (size_bytes, url_hash) in self._intact.items():
+            if url_hash != _OTHER and (file, offset) not in used:
                 yield Position(file, offset, size_bytes)
 
     def _scan(self, progress: Progress) -> None:
@@ -55,37 +57,38 @@ class ArchiveScan:
         for n_done, number in enumerate(numbers):
             progress("reading the archive", n_done, len(numbers))
             with self._archive.local_copy(number) as path:
-                behind, rest = self._scan_file(path, number)
+                end, n_tail_bytes = self._scan_file(path, number)
+                self.wrong_digests.scan_file(path, number)
             if number == last:
-                self.end, self.n_tail_bytes = ArchiveEnd(number, behind), rest
+                self.end, self.n_tail_bytes = ArchiveEnd(number, end), n_tail_bytes
 
     def _scan_file(self, path: Path, number: int) -> tuple[int, int]:
-        """The end of its last whole record, and how many bytes stand behind it."""
+        """Return the end of the last intact record, and the number of bytes after it."""
         name = self._archive.path(number).name
-        behind = 0
-        for found in whole_records(path, number):
-            if found.place.offset != behind:
-                self.damage.append(f"{name}: {found.place.offset - behind:,} bytes at {behind:,}")
-            behind = found.place.offset + found.place.size_bytes
-            told = _hash_of(found.url) if found.url else _OTHER
-            self._whole[number, found.place.offset] = found.place.size_bytes, told
-        rest = path.stat().st_size - behind
-        if rest:
-            self.damage.append(f"{name}: the last {rest:,} bytes")
-        return behind, rest
+        end = 0
+        for record in intact_records(path, number):
+            offset, size_bytes = record.position.offset, record.position.size_bytes
+            if offset != end:
+                self.damage.append(f"{name}: {offset - end:,} bytes at {end:,}")
+            end = offset + size_bytes
+            self._intact[number, offset] = size_bytes, _hash_of(record.url) if record.url else _OTHER
+        n_tail_bytes = path.stat().st_size - end
+        if n_tail_bytes:
+            self.damage.append(f"{name}: the last {n_tail_bytes:,} bytes")
+        return end, n_tail_bytes
 
 
-def whole_records(path: Path, number: int) -> Iterator[FoundRecord]:
-    """The records of a file that are whole, in order."""
+def intact_records(path: Path, number: int) -> Iterator[FoundRecord]:
+    """Yield the intact records of a file, in order."""
     for member in whole_members(path):
-        place = Position(number, member.offset, len(member.packed))
+        position = Position(number, member.offset, len(member.packed))
         try:
             page = page_of(member.packed)
         except ValueError as error:
             if str(error) == "no response":
-                yield FoundRecord(place, "", 0.0)
+                yield FoundRecord(position, "", 0.0)
         else:
-            yield FoundRecord(place, page.url, page.time)
+            yield FoundRecord(position, page.url, page.time)
 
 
 def _hash_of(url: str) -> int:

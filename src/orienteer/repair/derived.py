@@ -1,4 +1,4 @@
-"""Files of a crawl folder that are derived from others: what is garbled is put aside, to be made anew."""
+"""Derived files of a crawl folder: damaged ones are moved to the backup, and rebuilt later."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import numpy as np
 from orienteer.errors import CrawlFolderError
 from orienteer.repair.salvage import Salvage
 
-# What is told of a history, in positions; and what is told of pages, by their numbers.
-OF_THE_HISTORY = ("checkpoints/latest.npz", "course.jsonl", "frontier.json", "report.json", "outside")
-OF_THE_NUMBERS = ("ranks.npz", "estimate.json", "index")
+# Files that refer to positions in the history, and files that refer to page ids.
+FILES_WITH_POSITIONS = ("checkpoints/latest.npz", "course.jsonl", "frontier.json", "report.json", "outside")
+FILES_WITH_PAGE_IDS = ("ranks.npz", "estimate.json", "index")
 
 
-def garbled(folder: Path) -> list[str]:
-    """The names of derived files, or folders, that cannot be read."""
+def unreadable(folder: Path) -> list[str]:
+    """Return the names of derived files, or folders, that cannot be read."""
     checks: dict[str, Callable[[Path], None]] = {
         "report.json": _read_json,
         "frontier.json": _read_json,
@@ -27,16 +27,16 @@ def garbled(folder: Path) -> list[str]:
         "ranks.npz": _read_arrays,
         "index": _read_index,
     }
-    found = []
+    names = []
     for name, check in checks.items():
         try:
             if (folder / name).exists():
                 check(folder / name)
         except (ValueError, OSError, EOFError, KeyError, RecursionError, zipfile.BadZipFile, zlib.error):
-            found.append(name)
+            names.append(name)
         except CrawlFolderError:
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 def _read_json(path: Path) -> None:
@@ -55,5 +55,5 @@ def _read_index(path: Path) -> None:
         _read_arrays(path / "columns.npz")
     if (path / "pages.db").exists():
         with Salvage(path / "pages.db") as texts:
-            if not texts.is_whole():
+            if not texts.is_sound():
                 raise ValueError("pages.db is damaged")

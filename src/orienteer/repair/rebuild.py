@@ -1,17 +1,16 @@
-"""A new database, made of what is whole in the old one and in the archive.
+"""A new database, rebuilt from the intact data of the old one and of the archive.
 
-The history of a crawl is a row of events, each at its *position*. An event is left out where
+The history of a crawl is a sequence of events, each at its *position*. An event is left out if
 
-    its row cannot be read, or is not what a crawl writes
-    the archive does not hold the page any more, or holds another one there
-    it speaks of a URL that is lost: without it a page would seem to have fewer links, and the rest would weigh too much
+    its row cannot be read, or cannot have been written by a crawl
+    the archive does not hold the page any more, or holds another one at its position
+    it refers to a lost URL: the page would have fewer links, and each of the others too much weight
 
-What is left is a history again when each page is known before something comes of it. A page that was only known by a
-link from a page that was left out is therefore said to be known just before, as if a sitemap had named it. So the
-certificate is about the pages that are there, and the links that stand on them. Pages that were left out are known at
-the end, and wait in the frontier.
+The history is consistent if each page becomes known before its own event. A page whose only link was on a page that was
+left out is therefore recorded as known just before, as if a sitemap had listed it. So the certificate covers the
+remaining pages and their links. Pages that were left out are recorded as known at the end: they are in the frontier.
 
-Positions are counted anew; URLs are numbered anew where some are lost, the seeds first.
+Positions are assigned again; page ids, too, if URLs are lost, the seeds first.
 """
 
 from __future__ import annotations
@@ -31,39 +30,40 @@ from orienteer.extract.near_duplicates import SIGNATURE_BYTES
 from orienteer.pages.added import Additions
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
-from orienteer.pages.unknown import NOBODY_KNOWS, UnknownLinks
+from orienteer.pages.unknown import UNKNOWN_COUNT, UnknownLinks
 from orienteer.repair.archive_scan import ArchiveScan
+from orienteer.repair.rendered_rows import RENDERED_COLUMNS, copy_assets, copy_rendered
 from orienteer.repair.salvage import Salvage
-from orienteer.repair.shown_rows import RENDERED_COLUMNS, copy_parts, copy_rendered
 from orienteer.store.archive import Position
+from orienteer.store.column_ranges import RowRanges
 from orienteer.store.database import Database, SessionRow
 from orienteer.store.folder_files import ARCHIVE_END
 from orienteer.store.page_row import PageRow, page_ids
 from orienteer.store.visits import EpochRow, Revisits, Visit, VisitKind
 from orienteer.url import canonical_url
 
-_KNOWN, _PAGE, _VISIT = range(3)  # in this order, where they have the same position
+_KNOWN, _PAGE, _VISIT = range(3)  # the order of events with the same position
 _URLS_AT_ONCE = 10_000
 _STATES = frozenset(PageState) - {PageState.KNOWN, PageState.IN_FLIGHT}
 _NO_PAGE = ("http 404", "http 410")
-_DERIVED = frozenset((ARCHIVE_END, "figures"))  # of the table of single values
+_DERIVED = frozenset((ARCHIVE_END, "figures"))  # meta keys
 
 
 @dataclass
 class Rebuilt:
-    """What has become of the old database. `lost` are URLs of pages that are to be fetched again, with the reason."""
+    """The result of a rebuild. `lost` are the URLs of pages that must be fetched again, with the reason."""
 
     n_pages: int = 0
     n_urls: int = 0
     n_urls_lost: int = 0
-    n_made_known: int = 0
+    n_made_known: int = 0  # pages recorded as known without a link to them
     lost: dict[str, str] = field(default_factory=dict)
-    lost_parts: list[str] = field(default_factory=list)  # URLs of what pages are shown with, and is wanted again
-    used: set[tuple[int, int]] = field(default_factory=set)  # file and offset of the records that rows speak of
+    lost_assets: list[str] = field(default_factory=list)  # URLs of assets that must be fetched again
+    used: set[tuple[int, int]] = field(default_factory=set)  # file and offset of the records that rows refer to
 
     @property
-    def is_as_before(self) -> bool:
-        return not (self.lost or self.n_urls_lost or self.n_made_known or self.lost_parts)
+    def is_unchanged(self) -> bool:
+        return not (self.lost or self.n_urls_lost or self.n_made_known or self.lost_assets)
 
 
 class _Event(NamedTuple):
@@ -72,8 +72,8 @@ class _Event(NamedTuple):
     values: tuple[Any, ...]
 
 
-class _Unfit(Exception):
-    """A row that is left out, and why."""
+class _UnusableRowError(Exception):
+    """A row is left out; the message says why."""
 
 
 def rebuild(old: Salvage, seeds: tuple[str, ...], scan: ArchiveScan, new: Database) -> Rebuilt:
@@ -82,11 +82,13 @@ def rebuild(old: Salvage, seeds: tuple[str, ...], scan: ArchiveScan, new: Databa
 
 
 class _Rebuilding:
+    """One run of `rebuild`; `_position` is that of the next event."""
+
     def __init__(self, old: Salvage, scan: ArchiveScan, new: Database) -> None:
         self._old, self._scan, self._new = old, scan, new
-        self.came_to = Rebuilt()
-        self._numbers: NDArray[np.int64] = np.zeros(0, np.int64)  # new ids by old ones, -1 for those that are lost
-        self._position = 0  # of the next event
+        self.result = Rebuilt()
+        self._numbers: NDArray[np.int64] = np.zeros(0, np.int64)  # new ids by old ones, -1: lost
+        self._position = 0
         self._is_done: NDArray[np.bool_] = np.zeros(0, np.bool_)
         self._is_known: NDArray[np.bool_] = np.zeros(0, np.bool_)
         self._lost_pages: list[int] = []
@@ -98,15 +100,15 @@ class _Rebuilding:
         for event in self._events():
             while epochs and event.position >= epochs[0].position:
                 self._begin(epochs.pop(0))
-            self._tell(event)
+            self._apply(event)
         for epoch in epochs:
             self._begin(epoch)
-        left = [page for page in self._lost_pages if not self._is_known[page] and not self._is_done[page]]
-        if left:
-            self._make_known(left)
-        self._copy_the_rest()
+        unknown = [page for page in self._lost_pages if not self._is_known[page] and not self._is_done[page]]
+        if unknown:
+            self._make_known(unknown)
+        self._copy_other_tables()
         self._new.set(ARCHIVE_END, self._scan.end)
-        return self.came_to
+        return self.result
 
     # -- URLs ---------------------------------------------------------------------------------------------------
 
@@ -116,12 +118,12 @@ class _Rebuilding:
         numbers = np.zeros(1024, np.int64)  # 0: lost, else one more than the new number
         n_old = 0
         for old, url in self._old.rows("url", "id", ("id", "url")):
-            if old >= self._old.most_rows():  # ids are dense: so many there are not
+            if old >= self._old.max_rows():  # ids are dense, so this one is damaged
                 break
             n_old, numbers = old + 1, grown(numbers, old + 1)
             is_seed = old < len(seeds) and url == seeds[old]
             if not is_seed and (not isinstance(url, str) or canonical_url(url) != url or url in seen):
-                continue  # it is garbled, or another one was
+                continue  # this URL, or an earlier one that equals it, is damaged
             if url not in seen:
                 seen[url] = len(seen)
                 batch.append(url)
@@ -132,29 +134,29 @@ class _Rebuilding:
         self._new.add_urls(first, batch)
         self._numbers = numbers[:n_old] - 1
         self._is_done, self._is_known = np.zeros((2, len(seen)), np.bool_)
-        self.came_to.n_urls, self.came_to.n_urls_lost = len(seen), int((self._numbers < 0).sum())
+        self.result.n_urls, self.result.n_urls_lost = len(seen), int((self._numbers < 0).sum())
 
     def _id(self, old: Any) -> int:
         if not isinstance(old, int) or not 0 <= old < len(self._numbers) or self._numbers[old] < 0:
-            raise _Unfit("its URL, or one that it speaks of, is lost")
+            raise _UnusableRowError("its URL, or one that it refers to, is lost")
         return int(self._numbers[old])
 
-    def _maybe_id(self, old: Any) -> int | None:
+    def _optional_id(self, old: Any) -> int | None:
         return None if old is None else self._id(old)
 
     def _ids(self, old: NDArray[np.uint32]) -> NDArray[np.uint32]:
         if old.max(initial=0) >= max(len(self._numbers), 1) or (self._numbers[old] < 0).any():
-            raise _Unfit("a URL that it links to is lost")
+            raise _UnusableRowError("a URL that it links to is lost")
         return self._numbers[old].astype(np.uint32)
 
-    def _ids_left(self, blob: Any) -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
-        """Those that are not lost, and which of all they are."""
+    def _remaining_ids(self, blob: Any) -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
+        """Return the new ids of the URLs that are not lost, and the mask of these."""
         old = page_ids([blob])
-        is_left = old < len(self._numbers)
-        is_left[is_left] = self._numbers[old[is_left]] >= 0
-        return self._numbers[old[is_left]].astype(np.uint32), is_left
+        remains = old < len(self._numbers)
+        remains[remains] = self._numbers[old[remains]] >= 0
+        return self._numbers[old[remains]].astype(np.uint32), remains
 
-    # -- what happened, in order --------------------------------------------------------------------------------
+    # -- events -------------------------------------------------------------------------------------------------
 
     def _events(self) -> Iterator[_Event]:
         columns = PageRow._fields
@@ -163,29 +165,29 @@ class _Rebuilding:
         )
         known = (_Event(row[0], _KNOWN, row) for row in self._old.rows("known", "position", ("position", "pages")))
         names = ("position", "page", "kind", "state", "time", "redirect_to")
-        places = ("archive_file", "archive_offset", "archive_bytes")
-        visits = (_Event(row[0], _VISIT, row) for row in self._old.rows("visit", "position", (*names, *places)))
+        position = ("archive_file", "archive_offset", "archive_bytes")
+        visits = (_Event(row[0], _VISIT, row) for row in self._old.rows("visit", "position", (*names, *position)))
         return heapq.merge(known, pages, visits, key=lambda event: event[:2])
 
-    def _tell(self, event: _Event) -> None:
+    def _apply(self, event: _Event) -> None:
         try:
             if event.kind == _KNOWN:
-                pages, _ = self._ids_left(event.values[1])
+                pages, _ = self._remaining_ids(event.values[1])
                 self._new.add_known(self._position, pages)
                 self._is_known[pages] = True
                 self._position += 1
             elif event.kind == _PAGE:
-                self._tell_page(event.values)
+                self._apply_page(event.values)
             else:
-                self._tell_visit(event.values)
+                self._apply_visit(event.values)
         except (TypeError, ValueError, OverflowError, AttributeError):
-            pass  # a row that cannot be read at all: whose it was is not known
+            pass  # a damaged row is left out; pages that it made known are recorded as known when needed
 
-    def _tell_page(self, values: tuple[Any, ...]) -> None:
+    def _apply_page(self, values: tuple[Any, ...]) -> None:
         old = values[PageRow._fields.index("id")]
         try:
             row = self._row(values)
-        except _Unfit as error:
+        except _UnusableRowError as error:
             return self._lose(old, str(error))
         except (TypeError, ValueError, OverflowError, AttributeError):
             return self._lose(old, "its row is damaged")
@@ -193,70 +195,74 @@ class _Rebuilding:
             return
         if not self._is_known[row.id]:
             self._make_known([row.id])
-            self.came_to.n_made_known += 1
+            self.result.n_made_known += 1
         self._new.add_page(row._replace(position=self._position))
         self._is_done[row.id] = True
-        self.came_to.n_pages += 1
-        self._heard(row.links, row.redirect_to)
+        self.result.n_pages += 1
+        self._mark_known(row.links, row.redirect_to)
         if row.archived is not None:
-            self.came_to.used.add(row.archived[:2])
+            self.result.used.add(row.archived[:2])
         self._position += 1
 
     def _row(self, values: tuple[Any, ...]) -> PageRow:
-        row = PageRow.of_stored(tuple("" if value is None and name in _TEXTS else value
-                                      for name, value in zip(PageRow._fields, values, strict=True)))  # fmt: skip
+        values = tuple(
+            "" if value is None and name in _TEXTS else value
+            for name, value in zip(PageRow._fields, values, strict=True)
+        )
+        _ROW_RANGES.check(values)
+        row = PageRow.of_stored(values)
         if row.state not in _STATES or not isinstance(row.time, float) or not isinstance(row.outcome, str):
-            raise ValueError("no row of a crawl")
-        if row.state == PageState.FAILED and row.outcome not in _NO_PAGE:  # as versions before 0.2 had it
+            raise ValueError("no valid row")
+        if row.state == PageState.FAILED and row.outcome not in _NO_PAGE:  # versions before 0.2
             row = row._replace(state=PageState.SKIPPED if row.outcome == Outcome.UNWANTED_TYPE else PageState.BLOCKED)
         page = self._id(row.id)
         if row.archived is not None and not self._scan.holds(row.archived):
-            raise _Unfit("its record in the archive is lost")
+            raise _UnusableRowError("its record in the archive is lost")
         if row.archived is not None and not self._scan.holds(row.archived, self._new.url(page)):
-            raise _Unfit("its record in the archive is of another page")
+            raise _UnusableRowError("its record in the archive is of another page")
         return row._replace(
             id=page,
-            redirect_to=self._maybe_id(row.redirect_to),
-            duplicate_of=self._maybe_id(row.duplicate_of),
-            near_duplicate_of=self._maybe_id(row.near_duplicate_of),
+            redirect_to=self._optional_id(row.redirect_to),
+            duplicate_of=self._optional_id(row.duplicate_of),
+            near_duplicate_of=self._optional_id(row.near_duplicate_of),
             links=self._ids(row.links),
             outside=self._ids(row.outside),
         )
 
-    def _tell_visit(self, values: tuple[Any, ...]) -> None:
-        """A visit of a page whose row was left out is left out, too: the page is visited again."""
-        _, old, kind, state, time, redirect_to, *place = values
+    def _apply_visit(self, values: tuple[Any, ...]) -> None:
+        """Copy a visit, unless the row of its page was left out: then the page is visited again."""
+        _, old, kind, state, time, redirect_to, *location = values
         try:
-            page, target = self._id(old), self._maybe_id(redirect_to)
-        except _Unfit:
+            page, target = self._id(old), self._optional_id(redirect_to)
+        except _UnusableRowError:
             return
         row = self._new.page(page) if self._is_done[page] else None
-        is_blocked_now = VisitKind(kind) in (VisitKind.LEFT, VisitKind.OUT_OF_REACH, VisitKind.NOTHING)
+        is_blocked_now = VisitKind(kind) in (VisitKind.LEFT, VisitKind.UNREACHABLE, VisitKind.NOTHING)
         if row is None and not (is_blocked_now and state == PageState.BLOCKED):
             return
         is_first = row is not None and row.position == self._position - 1  # the page was new: the same event
         if not self._is_known[page]:
             self._make_known([page])
-            self.came_to.n_made_known += 1
+            self.result.n_made_known += 1
         position = self._position - 1 if is_first else self._position
-        archived = None if None in place else Position(*place)
+        archived = None if None in location else Position(*location)
         if archived is not None and not self._scan.holds(archived):
             archived = None
         self._new.add_visit(Visit(position, page, int(kind), int(PageState(state)), float(time), target, archived))
         if archived is not None:
-            self.came_to.used.add(archived[:2])
+            self.result.used.add(archived[:2])
         if row is not None and state == PageState.FETCHED:
-            self._heard(row.links, target)
+            self._mark_known(row.links, target)
         self._position = position + 1
 
     def _lose(self, old: Any, why: str) -> None:
-        """A page goes back to the frontier; nothing is said of one whose URL is lost."""
+        """Return a page to the frontier, unless its URL is lost."""
         try:
             page = self._id(old)
-        except _Unfit:
+        except _UnusableRowError:
             return
         self._lost_pages.append(page)
-        self.came_to.lost[self._new.url(page)] = why
+        self.result.lost[self._new.url(page)] = why
 
     def _make_known(self, pages: Iterable[int]) -> None:
         ids = np.array(list(pages), np.uint32)
@@ -264,7 +270,7 @@ class _Rebuilding:
         self._is_known[ids] = True
         self._position += 1
 
-    def _heard(self, links: NDArray[np.uint32], target: int | None) -> None:
+    def _mark_known(self, links: NDArray[np.uint32], target: int | None) -> None:
         self._is_known[links] = True
         if target is not None:
             self._is_known[target] = True
@@ -272,16 +278,16 @@ class _Rebuilding:
     # -- epochs -------------------------------------------------------------------------------------------------
 
     def _epochs(self) -> list[EpochRow]:
-        """Those of which something is left to start from; their seeds keep the trust they had, in proportion."""
+        """Return the epochs with remaining seeds; their trust is scaled to sum to 1 again."""
         epochs = []
         for row in self._old.rows("epoch", "id", EpochRow._fields):
             try:
                 number, began, ended, position, hops, seeds, trust, due = row
-                seeds, is_left = self._ids_left(seeds)
-                weights = np.frombuffer(trust, "<f8")[is_left]
+                seeds, remains = self._remaining_ids(seeds)
+                weights = np.frombuffer(trust, "<f8")[remains]
                 if not len(seeds) or not (weights > 0).all():
                     continue
-                due, _ = self._ids_left(due)
+                due, _ = self._remaining_ids(due)
                 epoch = EpochRow(
                     int(number), float(began), ended, int(position), hops, seeds, weights / weights.sum(), due
                 )
@@ -296,10 +302,10 @@ class _Rebuilding:
         self._is_known[epoch.seeds] = True
         self._is_known[epoch.due] = True
 
-    # -- what belongs to pages, and the rest --------------------------------------------------------------------
+    # -- other tables -------------------------------------------------------------------------------------------
 
     def _copy_unknown_links(self) -> None:
-        """Which links are not known. Where that is lost, no page is believed to have told all of its links."""
+        """Copy the counts of unknown links. If rows of this table are lost, any page may have some: mark all."""
         n_lost = self._old.n_lost
         rows = list(self._of_pages("unknown", ("n", "why")))
         if self._old.n_lost == n_lost:
@@ -309,18 +315,18 @@ class _Rebuilding:
         for page in np.flatnonzero(self._is_done).tolist():
             row = self._new.page(page)
             if row is not None and row.state == PageState.FETCHED and row.redirect_to is None:
-                self._new.set_unknown(page, UnknownLinks(NOBODY_KNOWS, "the folder was damaged"))
+                self._new.set_unknown(page, UnknownLinks(UNKNOWN_COUNT, "the folder was damaged"))
 
-    def _copy_the_rest(self) -> None:
+    def _copy_other_tables(self) -> None:
         new = self._new
         self._copy_unknown_links()
         for stripped, page, digest, is_same in self._old.all_rows_of("session", "stripped, page, digest, is_same"):
             try:
                 new.set_session(str(stripped), SessionRow(self._id(page), bytes(digest), bool(is_same)))
-            except (_Unfit, TypeError, ValueError):
+            except (_UnusableRowError, TypeError, ValueError):
                 continue
         for page, target in self._of_pages("canonical", ("target",)):
-            with suppress(_Unfit, TypeError, ValueError):
+            with suppress(_UnusableRowError, TypeError, ValueError):
                 new.set_canonical(page, self._id(target))
         for page, words in self._of_pages("words", ("words",)):
             new.set_words(page, words)
@@ -330,9 +336,9 @@ class _Rebuilding:
             new.set_revisits(Revisits(page, *values))
         for page, signature in self._of_pages("signature", ("signature",)):
             new.add_signature(page, signature)
-        parts = copy_parts(self._old, self._scan, new)
-        self.came_to.lost_parts = parts.lost
-        self.came_to.used |= parts.used | copy_rendered(self._of_pages("rendered", RENDERED_COLUMNS), self._scan, new)
+        assets = copy_assets(self._old, self._scan, new)
+        self.result.lost_assets = assets.lost
+        self.result.used |= assets.used | copy_rendered(self._of_pages("rendered", RENDERED_COLUMNS), self._scan, new)
         for time, kind, host, detail in self._old.rows("event", "id", ("time", "kind", "host", "detail")):
             try:
                 new.add_event(float(time), str(kind), host, **json.loads(detail))
@@ -346,7 +352,7 @@ class _Rebuilding:
                 continue
 
     def _of_pages(self, table: str, columns: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
-        """The rows of a table for pages that are done; what cannot be used is left out."""
+        """Yield the usable rows of a table for pages that are done."""
         for old, *values in self._old.rows(table, "page", ("page", *columns)):
             try:
                 page = self._id(old)
@@ -355,12 +361,13 @@ class _Rebuilding:
                 if table == "signature" and len(values[0]) != SIGNATURE_BYTES:
                     continue
                 is_text = table != "words" or isinstance(values[0], bytes)
-                if table == "unknown" and int(values[0]) < NOBODY_KNOWS:
+                if table == "unknown" and int(values[0]) < UNKNOWN_COUNT:
                     continue
-            except (_Unfit, TypeError, ValueError, KeyError):
+            except (_UnusableRowError, TypeError, ValueError, KeyError):
                 continue
             if self._is_done[page] and is_text and not (table == "revisit" and None in values[:5]):
                 yield page, *values
 
 
+_ROW_RANGES = RowRanges(PageRow._fields)
 _TEXTS = ("outcome", "content_type", "language", "title", "etag", "last_modified")

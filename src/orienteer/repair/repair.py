@@ -1,14 +1,16 @@
-"""Repair a crawl folder: the way in.
+"""The repair of a crawl folder.
 
-    1. the archive is read from beginning to end, and a new database is made of what is whole (`rebuild`), beside the
-       old one; where that comes to the same as before, nothing is changed
-    2. what was derived from the old history, or is garbled, is moved to `before-repair-N`; what will change is copied
-       there: the old database, the end of a file that is cut off
-    3. files of the archive that are missing get an empty one in their place; what is broken at its end is cut off
-    4. the new database takes the place of the old one
-    5. pages that are in the archive alone are taken in (`retaking`)
+    1. The whole archive is read, and a new database is built from the intact data (`rebuild`), next to the old one. If
+       both are equal, nothing is changed.
+    2. Files derived from the old history, and damaged derived files, are moved to `before-repair-N`; files that will
+       change are copied there: the old database, the truncated end of a file.
+    3. Missing files of the archive are replaced by empty ones; a damaged end of the archive is truncated.
+    4. The new database replaces the old one.
+    5. Pages that are only in the archive are added (`retaking`).
+    6. Response records that state the digest of a rendered document get that of their own payload (`wrong_digests`),
+       except in files that are in an object store.
 
-Killed at any moment, the folder is the damaged one or the repaired one, and the same command goes on.
+After a kill at any moment the folder is either damaged or repaired, and the same command continues.
 """
 
 from __future__ import annotations
@@ -27,38 +29,43 @@ from orienteer.files.plain import expect_plain_folder, make_plain_folder, open_p
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.progress import Progress, silent
 from orienteer.repair.archive_scan import ArchiveScan
-from orienteer.repair.derived import OF_THE_HISTORY, OF_THE_NUMBERS, garbled
+from orienteer.repair.archived_pages import add_archived_pages
+from orienteer.repair.derived import FILES_WITH_PAGE_IDS, FILES_WITH_POSITIONS, unreadable
 from orienteer.repair.rebuild import Rebuilt, rebuild
-from orienteer.repair.retaking import retake
 from orienteer.repair.salvage import Salvage
 from orienteer.store.archive import Archive, ArchiveEnd
+from orienteer.store.capture_table import FOLDER as CAPTURES
 from orienteer.store.database import Database
-from orienteer.store.failures import explained
+from orienteer.store.failures import map_disk_errors
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_files import ARCHIVE_END, DATABASE, SETTINGS, text_of
 from orienteer.store.lock import INNER_FOLDERS, FolderLock
 from orienteer.store.record import warcinfo_record
+from orienteer.store.wrong_digests import correct_file
 
 REPORT = "repair.json"
-_NEW = ".new-repair.db"  # opening the folder removes it, should it be left
+_NEW = ".new-repair.db"  # opening the folder removes a leftover
 _COMPANIONS = ("-wal", "-shm", "-journal")
 
 
 @dataclass(frozen=True)
 class RepairReport:
-    """What came of a repair. `lost` are the pages to be fetched again, by URL, with the reason; `damage` says what was
-    wrong with the archive; `n_taken` pages were in the archive alone, and are taken in. `backup` is None where nothing
-    had to be changed."""
+    """The result of a repair. `lost` are the pages to be fetched again, by URL, with the reason; `damage` lists the
+    damaged ranges of the archive; `n_added` pages were only in the archive. `moved` are derived files moved to
+    `backup`, which is None if nothing was changed. `n_digests` wrong digests in records were corrected, and
+    `n_digests_left` were not, since the records are in an object store, or larger when corrected."""
 
     folder: Path
     was_damaged: bool
     n_pages: int
-    n_taken: int
+    n_added: int
     n_urls_lost: int
     lost: dict[str, str]
     damage: tuple[str, ...]
-    set_aside: tuple[str, ...]
+    moved: tuple[str, ...]
     backup: Path | None
+    n_digests: int = 0
+    n_digests_left: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         paths = {"folder": str(self.folder), "backup": None if self.backup is None else str(self.backup)}
@@ -66,12 +73,12 @@ class RepairReport:
 
 
 def repair(path: str | Path, progress: Progress = silent) -> RepairReport:
-    """Make the best of a damaged crawl folder; run on one that is whole, it changes nothing."""
+    """Repair a damaged crawl folder; an intact folder stays unchanged."""
     folder = Path(path)
-    with explained(folder):
+    with map_disk_errors(folder):
         expect_plain_folder(folder, alone=True, inner=INNER_FOLDERS)
     if not (folder / SETTINGS).is_file():
-        raise CrawlFolderError(f"{folder}: no {SETTINGS} in it, which says what the crawl is; put it back first")
+        raise CrawlFolderError(f"{folder}: {SETTINGS}, the settings of the crawl, is missing; restore it first")
     plan = CrawlPlan.parse(text_of(folder / SETTINGS), str(folder / SETTINGS))
     lock = FolderLock(folder)
     try:
@@ -81,70 +88,75 @@ def repair(path: str | Path, progress: Progress = silent) -> RepairReport:
 
 
 class _Repair:
+    """One run of `repair`."""
+
     def __init__(self, folder: Path, plan: CrawlPlan, lock: FolderLock, progress: Progress) -> None:
         self._folder, self._plan, self._lock, self._progress = folder, plan, lock, progress
         self._archive = Archive(folder / "archive", read_only=True)
         self._backup: Path | None = None
 
     def run(self) -> RepairReport:
-        with explained(self._folder / "archive"):
+        with map_disk_errors(self._folder / "archive"):
             scan = ArchiveScan(self._archive, self._progress)
-        made, is_needed = self._made_anew(scan)
-        aside = [*(OF_THE_HISTORY if is_needed else ()), *(OF_THE_NUMBERS if made.n_urls_lost else ())]
-        moved = tuple(self._put_aside(dict.fromkeys((*aside, *garbled(self._folder)))))
+        rebuilt, is_needed = self._rebuild_database(scan)
+        stale = [*(FILES_WITH_POSITIONS if is_needed else ()), *(FILES_WITH_PAGE_IDS if rebuilt.n_urls_lost else ())]
+        moved = tuple(self._move_to_backup(dict.fromkeys((*stale, *unreadable(self._folder)))))
         if is_needed:
-            self._mend_archive(scan)
+            self._repair_archive(scan)
             self._swap()
-        with explained(self._folder):
+        with map_disk_errors(self._folder):
             (self._folder / _NEW).unlink(missing_ok=True)
-        # The folder is opened by its own rules; they want the lock for themselves.
+        # CrawlFolder.open takes the lock itself.
         self._lock.release()
-        n_taken = self._take_in(made, scan)
+        n_added = self._add_archived(rebuilt, scan)
         lock = FolderLock(self._folder)
         try:
+            n_digests, n_digests_left = self._correct_digests(scan)
             report = RepairReport(
                 folder=self._folder,
-                was_damaged=bool(is_needed or n_taken or moved),
-                n_pages=made.n_pages + n_taken,
-                n_taken=n_taken,
-                n_urls_lost=made.n_urls_lost,
-                lost=self._still_lost(made),
+                was_damaged=bool(is_needed or n_added or moved),
+                n_pages=rebuilt.n_pages + n_added,
+                n_added=n_added,
+                n_urls_lost=rebuilt.n_urls_lost,
+                lost=self._still_lost(rebuilt),
                 damage=(*(f"{self._archive.path(number).name}: missing" for number in scan.missing), *scan.damage),
-                set_aside=moved,
+                moved=moved,
                 backup=self._backup,
+                n_digests=n_digests,
+                n_digests_left=n_digests_left,
             )
-            if report.was_damaged:
-                with explained(self._folder / REPORT):
+            if report.was_damaged or n_digests:
+                with map_disk_errors(self._folder / REPORT):
                     write_durably(self._folder / REPORT, json.dumps(report.as_dict(), indent=1) + "\n")
         finally:
             lock.release()
         return report
 
-    def _made_anew(self, scan: ArchiveScan) -> tuple[Rebuilt, bool]:
-        """The new database beside the old one; and whether it says anything else than that."""
+    def _rebuild_database(self, scan: ArchiveScan) -> tuple[Rebuilt, bool]:
+        """Build the new database next to the old one; return whether they differ, or the archive is damaged."""
         new_path = self._folder / _NEW
-        with explained(new_path):
+        with map_disk_errors(new_path):
             for name in ("", *_COMPANIONS):
                 new_path.with_name(new_path.name + name).unlink(missing_ok=True)
         with Salvage(self._folder / DATABASE) as old, Database.create(new_path) as new:
-            made = rebuild(old, self._plan.crawl.seeds, scan, new)
+            rebuilt = rebuild(old, self._plan.crawl.seeds, scan, new)
             new.commit()
-            is_whole = old.is_whole() and not old.n_lost and made.is_as_before
-        return made, not (is_whole and not scan.missing and self._known_end() == scan.end)
+            is_intact = old.is_sound() and not old.n_lost and rebuilt.is_unchanged
+        return rebuilt, not (is_intact and not scan.missing and self._known_end() == scan.end)
 
     def _known_end(self) -> ArchiveEnd | None:
-        """Where the archive ends by the database; None where it does not say."""
+        """Return the acknowledged end of the archive from the old database; None if it cannot be read."""
         try:
             with Database.open(self._folder / DATABASE, read_only=True) as database:
                 return ArchiveEnd(*map(int, database.get(ARCHIVE_END, (0, 0))))
         except (CrawlFolderError, TypeError, ValueError):
             return None
 
-    def _mend_archive(self, scan: ArchiveScan) -> None:
-        """Every file up to the last is there, and that ends behind its last whole record."""
+    def _repair_archive(self, scan: ArchiveScan) -> None:
+        """Create missing files, and truncate the last file after its last intact record."""
         for number in scan.missing:
             path = self._archive.path(number)
-            with explained(path):
+            with map_disk_errors(path):
                 descriptor = open_plain(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
                 with os.fdopen(descriptor, "wb") as file:
                     file.write(warcinfo_record(path.name))
@@ -152,57 +164,72 @@ class _Repair:
                     os.fsync(file.fileno())
         path = self._archive.path(scan.end.file)
         if scan.n_tail_bytes and path.exists():
-            with explained(path), os.fdopen(open_plain(path, os.O_RDWR), "r+b") as file:
+            with map_disk_errors(path), os.fdopen(open_plain(path, os.O_RDWR), "r+b") as file:
                 file.seek(scan.end.size_bytes)
-                self._keep(f"{path.name}.end", file.read())
+                self._back_up(f"{path.name}.end", file.read())
                 file.truncate(scan.end.size_bytes)
                 os.fsync(file.fileno())
 
     def _swap(self) -> None:
-        """The new database takes the place of the old one, which is kept with all that belongs to it."""
+        """Replace the old database by the new one; the old one is copied to the backup with its companion files."""
         path = self._folder / DATABASE
-        with explained(path):
+        with map_disk_errors(path):
             for name in (DATABASE, *(DATABASE + companion for companion in _COMPANIONS)):
                 if (self._folder / name).exists():
                     shutil.copyfile(self._folder / name, self._backup_folder() / name)
             sync_folder(self._backup_folder())
-            # A log must not stay beside a database that it is not of.
+            # SQLite would apply the log of the old database to the new one.
             for companion in _COMPANIONS:
                 path.with_name(DATABASE + companion).unlink(missing_ok=True)
             os.replace(self._folder / _NEW, path)
             sync_folder(self._folder)
 
-    def _take_in(self, made: Rebuilt, scan: ArchiveScan) -> int:
-        places = list(scan.responses_beside(made.used))
-        if not places:
+    def _add_archived(self, rebuilt: Rebuilt, scan: ArchiveScan) -> int:
+        positions = list(scan.unused_responses(rebuilt.used))
+        if not positions:
             return 0
         with CrawlFolder.open(self._folder) as folder:
-            return retake(folder, self._plan, places, self._progress)
+            return add_archived_pages(folder, self._plan, positions, self._progress)
 
-    def _still_lost(self, made: Rebuilt) -> dict[str, str]:
-        """The pages that were not found elsewhere in the archive."""
-        if not made.lost:
+    def _correct_digests(self, scan: ArchiveScan) -> tuple[int, int]:
+        """Correct digests in records of rendered pages; return how many were corrected, and how many were not."""
+        offsets: dict[int, list[int]] = {}
+        for number, offset in scan.wrong_digests.positions():
+            offsets.setdefault(number, []).append(offset)
+        if offsets:  # the table holds the old digests
+            shutil.rmtree(self._folder / CAPTURES, ignore_errors=True)
+        n_corrected = 0
+        for number, in_file in offsets.items():
+            path = self._archive.path(number)
+            if number not in self._archive.stored.files and path.exists():
+                with map_disk_errors(path):
+                    n_corrected += correct_file(path, in_file)
+        return n_corrected, sum(map(len, offsets.values())) - n_corrected
+
+    def _still_lost(self, rebuilt: Rebuilt) -> dict[str, str]:
+        """Return the lost pages that were not added from another record of the archive."""
+        if not rebuilt.lost:
             return {}
         with Database.open(self._folder / DATABASE, read_only=True) as database:
-            found = ((url, database.find_url(url)) for url in made.lost)
-            return {url: made.lost[url] for url, page in found if page is None or database.page(page) is None}
+            pages = ((url, database.find_url(url)) for url in rebuilt.lost)
+            return {url: rebuilt.lost[url] for url, page in pages if page is None or database.page(page) is None}
 
-    def _put_aside(self, names: Iterable[str]) -> Iterable[str]:
+    def _move_to_backup(self, names: Iterable[str]) -> Iterable[str]:
         for name in names:
             path = self._folder / name
             if path.exists():
-                with explained(path):
+                with map_disk_errors(path):
                     path.rename(self._backup_folder() / path.name)
                 yield name
 
-    def _keep(self, name: str, content: bytes) -> None:
+    def _back_up(self, name: str, content: bytes) -> None:
         with (self._backup_folder() / name).open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
 
     def _backup_folder(self) -> Path:
-        """Made when it is needed: the first of its name that is free."""
+        """Create the backup folder on first use, under the first free number."""
         if self._backup is None:
             number = 1
             while (self._folder / f"before-repair-{number}").exists():

@@ -1,4 +1,4 @@
-"""What can still be read of a damaged SQLite file, row by row: around a damaged place the reading goes on."""
+"""Reads the intact rows of a damaged SQLite file: unreadable ranges are bisected and skipped."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from orienteer.errors import CrawlFolderError
 from orienteer.store.connection import connected
 
 _ROWS_AT_ONCE = 2_048
-_MAX_FAILURES = 20_000  # reads of a table that fail: then what is left of it is given up
-_LEAST_ROW_BYTES = 4
+_MAX_FAILURES = 20_000  # failed reads of a table, after which the remaining rows are abandoned
+_MIN_ROW_BYTES = 4
 _ERRORS = (sqlite3.Error, UnicodeDecodeError, OverflowError)
 
 
 class Salvage:
-    """A database that may be damaged, or missing. `n_lost` counts rows, or stretches of them, that cannot be read."""
+    """A database that may be damaged or missing. `n_lost` counts unreadable rows, and ranges of them."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -38,29 +38,29 @@ class Salvage:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def is_whole(self) -> bool:
-        """Whether SQLite finds nothing wrong with the file."""
+    def is_sound(self) -> bool:
+        """Return whether the file passes the integrity check of SQLite."""
         try:
             return self._all("PRAGMA integrity_check(1)") == [("ok",)]
         except _ERRORS:
             return False
 
     def rows(self, table: str, key: str, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        """The rows of a table by its whole-numbered key, in order; columns that it does not have are None."""
-        there = self._columns(table)
-        if not there or self._connection is None:
+        """Yield the rows of a table in the order of its integer key; missing columns are None."""
+        existing = self._columns(table)
+        if not existing or self._connection is None:
             return
-        named = ", ".join((key, *(name if name in there else "NULL" for name in columns)))
+        named = ", ".join((key, *(name if name in existing else "NULL" for name in columns)))
         first = 0
         try:
-            while found := self._all(
+            while batch := self._all(
                 f"SELECT {named} FROM {table} WHERE {key} >= ? ORDER BY {key} LIMIT ?", first, _ROWS_AT_ONCE
             ):
-                yield from (row[1:] for row in found)
-                first = found[-1][0] + 1
+                yield from (row[1:] for row in batch)
+                first = batch[-1][0] + 1
             return
         except _ERRORS:
-            pass  # from here on with care
+            pass  # from here on in ranges that are bisected
         sql = f"SELECT {named} FROM {table} WHERE {key} >= ? AND {key} < ? ORDER BY {key}"
         failures = [0]
         end = self._end(table, key, first)
@@ -71,7 +71,7 @@ class Salvage:
                 return
 
     def all_rows_of(self, table: str, columns: str) -> Iterator[tuple[Any, ...]]:
-        """The rows of a table without such a key, up to the first that cannot be read."""
+        """Yield the rows of a table without an integer key, up to the first unreadable one."""
         if self._connection is None or not self._columns(table):
             return
         try:
@@ -80,19 +80,19 @@ class Salvage:
             self.n_lost += 1
 
     def _columns(self, table: str) -> set[str]:
-        """None where there is no such table, or that cannot be read."""
+        """Return the names of the columns; empty if the table is missing or unreadable."""
         try:
             return {name for _, name, *_ in self._all(f"PRAGMA table_info({table})")}
         except _ERRORS:
             return set()
 
-    def most_rows(self) -> int:
-        """No table of the file has more."""
-        return self.path.stat().st_size // _LEAST_ROW_BYTES
+    def max_rows(self) -> int:
+        """Return an upper bound for the rows of a table, from the size of the file."""
+        return self.path.stat().st_size // _MIN_ROW_BYTES
 
     def _end(self, table: str, key: str, first: int) -> int:
-        """A number that all keys are below: from `first` on they are dense, or nearly, so the size bounds them."""
-        most = first + self.most_rows()
+        """Return an upper bound for the keys. Keys after `first` are nearly dense, so the file size bounds them."""
+        most = first + self.max_rows()
         try:
             ((last,),) = self._all(f"SELECT max({key}) FROM {table}")
         except _ERRORS:
@@ -101,7 +101,7 @@ class Salvage:
 
     def _between(self, sql: str, first: int, end: int, failures: list[int]) -> Iterator[tuple[Any, ...]]:
         try:
-            found = self._all(sql, first, end)
+            rows = self._all(sql, first, end)
         except _ERRORS:
             failures[0] += 1
             if end - first == 1 or failures[0] > _MAX_FAILURES:
@@ -111,7 +111,7 @@ class Salvage:
             yield from self._between(sql, first, middle, failures)
             yield from self._between(sql, middle, end, failures)
         else:
-            yield from found
+            yield from rows
 
     def _all(self, sql: str, *values: int) -> list[tuple[Any, ...]]:
         if self._connection is None:

@@ -1,1 +1,1 @@
-"""What is wrong with a site that was crawled, told to who owns it."""
+"""Site reports: the faults of a crawled site, for its owner."""

@@ -1,6 +1,6 @@
-"""A site report as CSV: a line for every place of a finding, or one for a finding without places.
+"""Write a site report as CSV: a row for each place of a finding, or one for a finding without places.
 
-Spreadsheets run a cell that begins like a formula; such cells get an apostrophe in front.
+Spreadsheets evaluate cells that start like a formula, so such cells are prefixed with an apostrophe.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ def write_csv(report: SiteReport, out: TextIO) -> None:
 
 
 def _rows(finding: Finding) -> Iterator[tuple[Any, ...]]:
-    way = " ".join(finding.leads_to)
-    said = (finding.kind, finding.url, finding.why, finding.cost, way, finding.value, finding.n_places)
+    leads_to = " ".join(finding.leads_to)
+    head = (finding.kind, finding.url, finding.why, finding.cost, leads_to, finding.value, finding.n_places)
     if not finding.places:
-        yield (*said, "", "", "")
+        yield (*head, "", "", "")
     for place in finding.places:
-        yield (*said, place.url, place.words, place.cost)
+        yield (*head, place.url, place.words, place.cost)
 
 
 def safe_cell(value: str | float | None) -> str:
-    """What stands in a cell: one line, and no formula.
+    """Return the text of a cell: a single line, and no formula.
 
     >>> safe_cell("=HYPERLINK(1)"), safe_cell(None), safe_cell(0.25)
     ("'=HYPERLINK(1)", '', '0.25')

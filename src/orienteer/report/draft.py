@@ -1,4 +1,4 @@
-"""A finding while it is made: pages by their ids, and no words of links yet."""
+"""An unfinished finding: pages are ids, and the texts of links are not known yet."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
-class Draft:
-    """As `Finding`. `url` takes the place of that of the page; `order` that of the cost, where that is not the order.
+class FindingDraft:
+    """As `Finding`. If set, `url` replaces the URL of the page, and `order` replaces the cost as the sort key.
 
-    `with_words`: the places are links, whose words are to be read.
+    `with_words`: the places are links, whose texts have to be read.
     """
 
     kind: str

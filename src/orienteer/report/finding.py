@@ -1,4 +1,4 @@
-"""What a site report is made of, and its form in JSON."""
+"""The data of a site report, and its JSON format."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 from orienteer.report.kinds import KINDS
 
-FORMAT = "orienteer-site-report/1"  # changes when something in it means something else, or is gone
+FORMAT = "orienteer-site-report/1"  # changes when a key is removed or changes its meaning
 
 
-class Place(NamedTuple):
-    """A page that links to what was found, or another page of the same group; the share of clicks, or of visits.
+class LinkingPage(NamedTuple):
+    """A page that links to the URL of a finding, or another page of the same group; `cost` is its share of the cost.
 
-    `words` are those of the link: "" where it has none (a picture without a text, a frame, a redirect by the page),
-    None where nobody knows, since the page is not in the archive. Of a group it is None, too.
+    `words` is the text of the link: "" if it has none (an image without alternative text, a frame, a redirect by the
+    page), None if it is unknown, since the page is not in the archive. For pages of a group it is None, too.
     """
 
     url: str
@@ -24,10 +24,10 @@ class Place(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """Something to look at. `cost` is the share of clicks or visits, as its kind says.
+    """A fault of a site. `cost` is a share of clicks or visits, by its kind.
 
-    `leads_to` are the addresses that a redirect leads through, the last one at the end. `value` is a number that its
-    kind has: links from the start, or seconds. `n_places` may be more than `places`, of which the costliest are kept.
+    `leads_to` are the URLs of a redirect chain in order. `value` is a number that depends on the kind, such as links
+    from the start, or seconds. `places` has the costliest of `n_places` places.
     """
 
     kind: str
@@ -37,7 +37,7 @@ class Finding(NamedTuple):
     leads_to: tuple[str, ...] = ()
     value: float | None = None
     n_places: int = 0
-    places: tuple[Place, ...] = ()
+    places: tuple[LinkingPage, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         return self._asdict() | {"leads_to": list(self.leads_to), "places": [place._asdict() for place in self.places]}
@@ -45,9 +45,9 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class Clicks:
-    """Where the clicks of a surfer end, as shares of all her clicks; the rest ends on pages at once.
+    """Shares of all clicks of a random surfer by how they end; the remainder ends on pages without a redirect.
 
-    `not_checked` ones lead out of the crawl, or to pages that it has not fetched.
+    `not_checked` clicks lead out of the crawl, or to pages that it has not fetched.
     """
 
     broken: float = 0.0
@@ -59,10 +59,10 @@ class Clicks:
 
 @dataclass(frozen=True)
 class SiteReport:
-    """What there is to say about the pages of a crawl; findings by kind, the costliest first.
+    """The report on the pages of a crawl; findings by kind, the costliest first.
 
-    `n_links` are those of the pages, each page's own links counted once; `n_checked` of them are known to lead to a
-    page or not. `not_known` are sentences about what could not be found out. `position` is how far the crawl was.
+    `n_links` counts the links of the pages, equal links of a page once; the targets of `n_checked` of them are known.
+    `not_known` are sentences about what could not be determined. `position` is the position of the crawl.
     """
 
     crawl: str
@@ -77,12 +77,12 @@ class SiteReport:
     clicks: Clicks
     deep: int
     slow_s: float
-    most_places: int | None
+    max_places: int | None
     not_known: tuple[str, ...]
     findings: dict[str, list[Finding]]
 
     def all_findings(self) -> Iterator[Finding]:
-        """In the order of the kinds."""
+        """Yield all findings in the order of the kinds."""
         for kind in KINDS:
             yield from self.findings[kind]
 
@@ -91,7 +91,7 @@ class SiteReport:
         return {kind: len(self.findings[kind]) for kind in KINDS}
 
     def head(self) -> dict[str, Any]:
-        """Everything but the findings, for JSON."""
+        """Return everything but the findings, for JSON."""
         return {
             "format": FORMAT,
             "crawl": self.crawl,
@@ -103,11 +103,11 @@ class SiteReport:
             "n_links": self.n_links,
             "n_checked": self.n_checked,
             "clicks": asdict(self.clicks),
-            "limits": {"deep": self.deep, "slow_s": self.slow_s, "places": self.most_places},
+            "limits": {"deep": self.deep, "slow_s": self.slow_s, "places": self.max_places},
             "not_known": list(self.not_known),
             "counts": self.counts,
         }
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it for JSON: always the same for the same crawl."""
+        """Return the report for JSON; it is deterministic for a crawl."""
         return self.head() | {"findings": {kind: [one.as_dict() for one in self.findings[kind]] for kind in KINDS}}

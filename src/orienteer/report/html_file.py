@@ -1,6 +1,6 @@
-"""A site report as HTML: one file that needs nothing else, and the part of it that the pages in the browser show.
+"""Render a site report as HTML: a self-contained file, and the fragment that the web pages include.
 
-Everything that is not written in a template is escaped.
+All values are escaped by the templates.
 """
 
 from __future__ import annotations
@@ -16,27 +16,24 @@ from orienteer.report.finding import Finding, SiteReport
 from orienteer.report.kinds import CLICKS, KINDS
 from orienteer.wording import counted, is_link, moment, plain, share_text
 
-MOST_SHOWN = 200  # findings of a kind; CSV and JSON have all of them
-MOST_ON_PAGE = 25  # of them as a part of a page
-_PLACES_SHOWN = 5
+MAX_LISTED = 200  # findings of a kind; CSV and JSON have all of them
+MAX_ON_PAGE = 25  # of them in the fragment of a web page
+_MAX_PLACES = 5
 
 
 def write_html(report: SiteReport, out: TextIO) -> None:
-    """The whole file, piece by piece."""
+    """Write the whole file as a stream."""
     template = _environment().get_template("report.html")
-    out.writelines(template.generate(**_values(report, None, MOST_SHOWN), version=__version__))
+    out.writelines(template.generate(**_values(report, None, MAX_LISTED), version=__version__))
 
 
 def findings_html(report: SiteReport, details: str) -> str:
-    """Its findings as a part of a page; links lead to `details`, which shows what is known of a URL."""
-    return _environment().get_template("findings.html").render(**_values(report, details, MOST_ON_PAGE))
+    """Return the findings as an HTML fragment; links lead to `details`, the page about a URL."""
+    return _environment().get_template("findings.html").render(**_values(report, details, MAX_ON_PAGE))
 
 
 def headline(report: SiteReport) -> str:
-    """The report in a sentence.
-
-    It says how many clicks end nowhere; where nothing was checked, that.
-    """
+    """Summarize the report in a sentence: the share of clicks that end at broken links."""
     if not report.n_checked:
         return "No link of these pages was checked."
     share = report.clicks.broken + report.clicks.host_gone
@@ -48,14 +45,14 @@ def headline(report: SiteReport) -> str:
     return f"{share_text(share)} of a surfer's clicks end at a broken link{one_in}: {addresses} to no page."
 
 
-def _values(report: SiteReport, details: str | None, most_shown: int) -> dict[str, Any]:
+def _values(report: SiteReport, details: str | None, max_listed: int) -> dict[str, Any]:
     return {
         "report": report,
         "headline": headline(report),
         "kinds": list(KINDS.values()),
         "clicks": CLICKS,
-        "most_shown": most_shown,
-        "places_shown": _PLACES_SHOWN,
+        "max_listed": max_listed,
+        "max_places": _MAX_PLACES,
         "details": details,
     }
 
@@ -64,10 +61,10 @@ def _address(url: str) -> str:
     return plain(url.partition("://")[2] or url, 160)
 
 
-def _shown_value(finding: Finding) -> str:
-    """What a kind measures, where `why` does not say it."""
+def _value_text(finding: Finding) -> str:
+    """Return the value of a finding as text, unless `why` has it already."""
     if finding.kind == "hosts" and finding.value is not None:
-        return counted(int(finding.value), "page was not asked for", "pages were not asked for")
+        return counted(int(finding.value), "page was not requested", "pages were not requested")
     return ""
 
 
@@ -87,7 +84,7 @@ def _environment() -> Environment:
         "moment": moment,
         "figure": lambda number: f"{number:,}",
         "address": _address,
-        "value": _shown_value,
+        "value": _value_text,
         "query": lambda url: urlencode({"url": url}, errors="replace"),
     }
     environment.tests["link"] = is_link

@@ -1,7 +1,7 @@
-"""What only the pages themselves tell: the words of links, descriptions, parts by http, how long the server took.
+"""Read from archived pages what the database lacks: texts of links, descriptions, insecure assets, response times.
 
-Pages are read from the archive one after the other, by several processes where there are many. Only of pages with
-findings the words are read, which takes twice the time.
+Pages are read in order, by several processes if there are many. Texts of links are read only on pages with findings,
+since this doubles the time for a page.
 """
 
 from __future__ import annotations
@@ -14,64 +14,64 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.answers.answer import charset_in
-from orienteer.answers.body import BodyError, unpacked
-from orienteer.answers.headers import Headers
-from orienteer.answers.reading import is_html
+from orienteer.extract.assets import asset_urls
 from orienteer.extract.page import Page, extract_page
-from orienteer.extract.requisites import requisites_of
-from orienteer.inspect.archived_page import MAX_BYTES, Archived, archive_to_read, archived_page, warn_skipped
+from orienteer.inspect.archived_page import MAX_BYTES, ArchivedPosition, archive_to_read, archived_page, warn_skipped
 from orienteer.processes.ordered import in_order
 from orienteer.processes.pool import Failed
 from orienteer.progress import Progress
+from orienteer.responses.body import BodyError, unpacked
+from orienteer.responses.headers import Headers
+from orienteer.responses.reading import is_html
+from orienteer.responses.response import charset_in
 from orienteer.store.archive import Archive
 from orienteer.store.database_view import DatabaseView
 
-_STAGE = "looking at the pages"
-_WORDS_KEPT = 3  # of links to one address on one page
-_PARTS_KEPT = 5
+_STAGE = "reading the archive"
+_MAX_TEXTS = 3  # of links to one address on one page
+_MAX_ASSETS = 5
 
 
-class ToRead(NamedTuple):
-    """A page in the archive, and the addresses whose links on it are looked for."""
+class LinkSearch(NamedTuple):
+    """A page in the archive, and the URLs whose link texts are needed."""
 
-    page: Archived
+    page: ArchivedPosition
     linked: tuple[str, ...]
 
 
-class Read(NamedTuple):
-    """What a page tells. `words` are by the address that they lead to; `parts` are loaded by http, a few of them."""
+class PageReport(NamedTuple):
+    """The facts of a page. `words` are texts of links by URL; `insecure` are some of the assets loaded by http."""
 
     words: dict[str, str]
     has_description: bool
-    parts: tuple[str, ...]
-    n_parts: int
+    insecure: tuple[str, ...]
+    n_insecure: int
     duration_s: float | None
 
 
 def pages_read(
     database: DatabaseView,
     folder: Path,
-    wanted: NDArray[np.bool_],
+    is_selected: NDArray[np.bool_],
     linked: Mapping[int, tuple[str, ...]],
     processes: int | None,
     progress: Progress,
-) -> Iterator[tuple[int, Read]]:
-    """These pages, and those with links to look for, in the order they were fetched; `folder` is that of the archive.
+) -> Iterator[tuple[int, PageReport]]:
+    """Read the selected pages, and those with links to find, in the order of fetching. `folder` is that of the archive.
 
-    What cannot be read is skipped, with a warning.
+    Unreadable pages are skipped with a warning.
     """
-    shown = database.documents_shown()
-    n_done, n_all = 0, int(wanted.sum())
+    rendered = database.rendered_documents()
+    n_done, n_all = 0, int(is_selected.sum())
 
-    def to_read() -> Iterator[tuple[tuple[int, str], ToRead]]:
+    def to_read() -> Iterator[tuple[tuple[int, str], LinkSearch]]:
         for rows in database.readable_pages():
             for row in rows:
                 place = row.archived
-                if place is not None and (row.id in linked or (wanted[row.id] and is_html(row.content_type))):
+                if place is not None and (row.id in linked or (is_selected[row.id] and is_html(row.content_type))):
                     url = database.url(row.id)
-                    page = Archived(place, row.content_type, url, shown.get(row.id))
-                    yield (row.id, url), ToRead(page, linked.get(row.id, ()))
+                    page = ArchivedPosition(place, row.content_type, url, rendered.get(row.id))
+                    yield (row.id, url), LinkSearch(page, linked.get(row.id, ()))
 
     with in_order(_reading, (folder,), to_read(), processes) as read:
         for (page, url), found in read:
@@ -84,43 +84,43 @@ def pages_read(
 
 
 @contextmanager
-def _reading(folder: Path) -> Iterator[Callable[[ToRead], Read]]:
-    """For `in_order`: pages of the archive in this folder, read for a report."""
+def _reading(folder: Path) -> Iterator[Callable[[LinkSearch], PageReport]]:
+    """Open the archive in this folder, and yield the function that reads a page; for `in_order`."""
     archive = archive_to_read(folder)
     try:
-        yield lambda wanted: _read(archive, wanted)
+        yield lambda search: _read(archive, search)
     finally:
         archive.close()
 
 
-def _read(archive: Archive, wanted: ToRead) -> Read:
-    page = wanted.page
-    archived = archive.read(page.place)
+def _read(archive: Archive, search: LinkSearch) -> PageReport:
+    page = search.page
+    archived = archive.read(page.location)
     headers = Headers(archived.headers)
     try:
-        content = unpacked(archived.body, headers.get_all("content-encoding"), MAX_BYTES)
+        body = unpacked(archived.body, headers.get_all("content-encoding"), MAX_BYTES)
     except BodyError:
-        content = b""
+        body = b""
     charset = charset_in(headers)
-    if page.shown is not None or not is_html(page.content_type):
-        said = archived_page(archive, page)
+    if page.rendered is not None or not is_html(page.content_type):
+        content = archived_page(archive, page)
     else:
         refresh = headers.get("refresh") or ""
-        said = extract_page(content, page.url, charset, with_text=bool(wanted.linked), refresh_header=refresh)
-    parts: list[str] = []
+        content = extract_page(body, page.url, charset, with_text=bool(search.linked), refresh_header=refresh)
+    insecure: list[str] = []
     if page.url.startswith("https:") and is_html(page.content_type):
-        found = requisites_of(content, page.url, page.content_type or "text/html", charset)
-        parts = [part for part in found if part.startswith("http:")]
-    return Read(
-        _words(said, wanted.linked), bool(said.description.strip()), tuple(parts[:_PARTS_KEPT]), len(parts),
+        found = asset_urls(body, page.url, page.content_type or "text/html", charset)
+        insecure = [asset for asset in found if asset.startswith("http:")]
+    return PageReport(
+        _words(content, search.linked), bool(content.description.strip()), tuple(insecure[:_MAX_ASSETS]), len(insecure),
         archived.duration_s,
     )  # fmt: skip
 
 
 def _words(page: Page, linked: tuple[str, ...]) -> dict[str, str]:
-    """The words of the links to these addresses; "" for a link without words."""
+    """Return the texts of the links to these URLs; "" for a link without text."""
     words: dict[str, dict[str, None]] = {url: {} for url in linked}
     for url, text in page.anchors:
-        if text and url in words and len(words[url]) < _WORDS_KEPT:
+        if text and url in words and len(words[url]) < _MAX_TEXTS:
             words[url][text] = None
     return {url: " / ".join(found) for url, found in words.items()}

@@ -1,4 +1,4 @@
-"""What a report needs to know of every URL of a crawl, as arrays over their ids: read in one sweep."""
+"""The facts of all URLs of a crawl that a report needs, as arrays by id, from a single pass over the database."""
 
 from __future__ import annotations
 
@@ -8,26 +8,30 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.answers.reading import is_html
 from orienteer.graph.hosts import host_ids
 from orienteer.graph.url_table import UrlTable
+from orienteer.inspect.changes import MissingPage, missing_pages
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.progress import Progress
-from orienteer.report.fates import Fate, fate_of
+from orienteer.report.link_states import LinkState, link_state
+from orienteer.responses.reading import is_html
+from orienteer.responses.verdict import NO_PAGE
 from orienteer.search.column_writing import CrawlRanks, repetition_groups
 from orienteer.store.database_view import DatabaseView
 from orienteer.store.page_row import PageRow
+from orienteer.wording import moment
 
-MOST_HOPS = 64  # redirects in a row that are followed; no crawl follows more
+MAX_HOPS = 64  # of a redirect chain; no crawl follows more
 NO_TITLE = 0
 _STAGE = "reading the pages"
+_NOT_THERE = frozenset(f"http {status}" for status in NO_PAGE)
 
 
 class PageTable:
-    """Arrays by URL. A `page` was fetched and stands under this URL: it is no redirect, and not merged with another.
+    """Arrays by URL. A `page` was fetched under this URL: it is no redirect, and not merged with another page.
 
-    `moved_to` is where a redirect leads, -1 for all else. `titles` are numbers that are the same for the same title.
+    `moved_to` is the target of a redirect, else -1. `titles` are hashes of titles.
     """
 
     def __init__(self, database: DatabaseView, ranks: CrawlRanks, progress: Progress) -> None:
@@ -38,22 +42,31 @@ class PageTable:
         self.is_page = np.zeros(n, np.bool_)
         self.is_page[ranks.pages] = True
         self.is_html, self.is_noindex, self.is_archived = np.zeros((3, n), np.bool_)
-        self.states, self.own_fates = np.zeros((2, n), np.uint8)
+        self.states, self.own_link_states = np.zeros((2, n), np.uint8)
         self.status = np.zeros(n, np.int16)
         self.moved_to = np.full(n, -1, np.int64)
         self.repeats = np.arange(n)
         self.titles = np.zeros(n, np.uint64)
-        self.outcomes: dict[int, str] = {}  # of what is not fetched
+        self.outcomes: dict[int, str] = {}  # of pages that were not fetched, or are missing now
         n_all = database.counts().n_pages
         for n_done, row in enumerate(database.done_rows(), 1):
-            self._take(row)
+            self._add(row)
             progress(_STAGE, n_done, n_all)
+        for missing in missing_pages(database):
+            self._add_missing(missing)
 
-    def _take(self, row: PageRow) -> None:
+    def _add_missing(self, missing: MissingPage) -> None:
+        """Links to a page that the last refresh did not find are broken, though the page is not deleted yet."""
+        if missing.outcome in _NOT_THERE:
+            self.own_link_states[missing.page] = LinkState.BROKEN
+            self.moved_to[missing.page] = -1
+            self.outcomes[missing.page] = f"{missing.outcome}, missing since {moment(missing.since)}"
+
+    def _add(self, row: PageRow) -> None:
         page = row.id
         self.states[page] = row.state
         self.status[page] = min(max(row.status, 0), 999)
-        self.own_fates[page] = fate_of(row.state, row.outcome)
+        self.own_link_states[page] = link_state(row.state, row.outcome)
         self.is_html[page] = is_html(row.content_type)
         self.is_noindex[page] = row.noindex
         self.is_archived[page] = row.archived is not None
@@ -70,10 +83,10 @@ class PageTable:
 
     @cached_property
     def _followed(self) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-        """Where each URL ends up by redirects, and by how many."""
+        """The target of each URL after all redirects, and the number of redirects."""
         ends, hops = np.arange(self.n_urls), np.zeros(self.n_urls, np.uint8)
         moving = np.flatnonzero(self.moved_to >= 0)
-        for _ in range(MOST_HOPS):
+        for _ in range(MAX_HOPS):
             ends[moving] = self.moved_to[ends[moving]]
             hops[moving] += 1
             moving = moving[self.moved_to[ends[moving]] >= 0]
@@ -81,43 +94,43 @@ class PageTable:
 
     @property
     def ends(self) -> NDArray[np.int64]:
-        """The URL at the end of all redirects; itself where it is no redirect."""
+        """The URL at the end of all redirects; a URL that is no redirect is its own end."""
         return self._followed[0]
 
     @property
     def hops(self) -> NDArray[np.uint8]:
-        """How many redirects lead there."""
+        """The number of redirects to that end."""
         return self._followed[1]
 
     @cached_property
-    def fates(self) -> NDArray[np.uint8]:
-        """What becomes of who follows a link to a URL (`Fate`)."""
-        fates = self.own_fates[self.ends]
-        fates[self.moved_to[self.ends] >= 0] = Fate.BROKEN  # they go on for ever
-        return fates
+    def link_states(self) -> NDArray[np.uint8]:
+        """The state of links to each URL, after redirects (`LinkState`)."""
+        link_states = self.own_link_states[self.ends]
+        link_states[self.moved_to[self.ends] >= 0] = LinkState.BROKEN  # redirect loops
+        return link_states
 
-    def way(self, page: int) -> list[int]:
-        """The URLs that a redirect leads through, and the one at its end; none for what is no redirect."""
-        way: list[int] = []
-        while self.moved_to[page] >= 0 and len(way) < MOST_HOPS:
+    def redirect_chain(self, page: int) -> list[int]:
+        """Return the URLs of a redirect chain after the first, with its end; empty if the page is no redirect."""
+        chain: list[int] = []
+        while self.moved_to[page] >= 0 and len(chain) < MAX_HOPS:
             page = int(self.moved_to[page])
-            way.append(page)
-        return way
+            chain.append(page)
+        return chain
 
     def outcome(self, page: int) -> str:
-        """Why something is not a page; "" where it is one, or nobody has looked."""
+        """Return why a URL is not a page; "" if it is one, or was not requested."""
         return self.outcomes.get(page, "")
 
     @cached_property
     def groups(self) -> NDArray[np.int64]:
-        """For each URL the first page that says the same, or nearly; itself where there is none."""
+        """The first duplicate or near duplicate of each URL; the URL itself if there is none."""
         return repetition_groups(np.arange(self.n_urls), self.repeats)
 
 
 class Hosts:
-    """The host of every URL, and which hosts a report is about."""
+    """The host of every URL, and which URLs are of the hosts that the report covers."""
 
-    def __init__(self, database: DatabaseView, wanted: tuple[str, ...]) -> None:
+    def __init__(self, database: DatabaseView, selected: tuple[str, ...]) -> None:
         n_urls = database.n_urls()
         self.ids = np.zeros(n_urls, np.int64)
         numbers: dict[str, int] = {}
@@ -128,11 +141,11 @@ class Hosts:
             self.ids[start : start + len(ids)] = known[ids]
             start += len(ids)
         self.names = list(numbers)
-        is_wanted = np.array([not wanted or name in wanted for name in self.names], np.bool_)
-        self.is_wanted = is_wanted[self.ids] if n_urls else np.zeros(0, np.bool_)
+        is_selected = np.array([not selected or name in selected for name in self.names], np.bool_)
+        self.is_selected = is_selected[self.ids] if n_urls else np.zeros(0, np.bool_)
 
 
 def _number_of(title: str) -> int:
-    """Titles that a reader takes for the same have the same number, which is not that of no title."""
+    """Hash a title, ignoring case and white space; never NO_TITLE."""
     text = " ".join(title.split()).casefold()
     return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()) | 1

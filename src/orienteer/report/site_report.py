@@ -1,7 +1,7 @@
-"""The report about a site that was crawled: the way in.
+"""Build the report on a crawled site.
 
-What is known of pages and links is read in two sweeps of the database, then the pages are looked at in the archive. In
-memory are some numbers of each URL, the links that lead to trouble, and the findings.
+Pages and links are read in two passes over the database, then the pages from the archive. Memory is bounded by the
+numbers of URLs, faulty links and findings.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from orienteer.errors import InputError
-from orienteer.exports.exported_crawl import host_in
+from orienteer.exports.exported_crawl import parse_host
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.progress import Progress, silent
-from orienteer.report.draft import Draft
-from orienteer.report.finding import Finding, Place, SiteReport
+from orienteer.report.draft import FindingDraft
+from orienteer.report.finding import Finding, LinkingPage, SiteReport
 from orienteer.report.kinds import KINDS
 from orienteer.report.link_findings import link_findings
 from orienteer.report.link_table import LinkTable
 from orienteer.report.page_findings import deep_findings, page_findings
-from orienteer.report.page_reading import Read, pages_read
+from orienteer.report.page_reading import PageReport, pages_read
 from orienteer.report.page_table import Hosts, PageTable
 from orienteer.report.valued import valued_findings
 from orienteer.search.column_writing import CrawlRanks, crawl_ranks
 from orienteer.store.folder_view import FolderView
 
-DEEP, SLOW_S, MOST_PLACES = 5, 3.0, 20
+DEEP, SLOW_S, MAX_PLACES = 5, 3.0, 20
 
 
 def site_report(
@@ -34,25 +34,25 @@ def site_report(
     hosts: Sequence[str] | str = (),
     deep: int = DEEP,
     slow_s: float = SLOW_S,
-    most_places: int | None = MOST_PLACES,
+    max_places: int | None = MAX_PLACES,
     processes: int | None = None,
     progress: Progress = silent,
 ) -> SiteReport:
-    """What is wrong with the pages of a crawl folder, ordered by what it costs a surfer; the crawl may be running.
+    """Report the faults of a crawl folder, ordered by their cost to a random surfer; the crawl may be running.
 
-    With `hosts`, only what stands on pages of these hosts. A page is deep that is more than `deep` links from the
-    start, and slow if the server took longer than `slow_s` seconds. Of each finding the costliest `most_places` places
-    are told, or all with None. Pages are read by this many `processes`, for which there is a sensible number.
+    With `hosts`, only the pages of these hosts are covered. A page is deep if it is more than `deep` links from the
+    start, and slow if the server took longer than `slow_s` seconds. Each finding lists the `max_places` costliest pages
+    where it occurs, or all with None. Pages are read by this many `processes` (None: see `processes.parallelism`).
     """
-    if deep < 0 or not slow_s >= 0 or (most_places is not None and most_places < 0):
-        raise InputError("deep, slow and places are numbers that are not negative")
-    wanted = tuple(host_in(name) for name in ([hosts] if isinstance(hosts, str) else hosts))
+    if deep < 0 or not slow_s >= 0 or (max_places is not None and max_places < 0):
+        raise InputError(f"deep is {deep}, slow_s {slow_s} and max_places {max_places}; they must not be negative")
+    selected = tuple(parse_host(name) for name in ([hosts] if isinstance(hosts, str) else hosts))
     with FolderView.open(Path(folder)) as crawl:
-        return _Making(crawl, wanted, deep, slow_s, most_places, progress).report(processes)
+        return _ReportBuilder(crawl, selected, deep, slow_s, max_places, progress).report(processes)
 
 
-class _Making:
-    """A report while it is made."""
+class _ReportBuilder:
+    """Builds one report."""
 
     def __init__(
         self,
@@ -60,24 +60,24 @@ class _Making:
         hosts: tuple[str, ...],
         deep: int,
         slow_s: float,
-        most_places: int | None,
+        max_places: int | None,
         progress: Progress,
     ) -> None:
         self._crawl, self._database = crawl, crawl.database
-        self._wanted, self._deep, self._slow_s, self._most_places = hosts, deep, slow_s, most_places
+        self._selected_hosts, self._deep, self._slow_s, self._max_places = hosts, deep, slow_s, max_places
         self._progress = progress
         self._plan = CrawlPlan.of_folder(crawl)
         self._ranks = _ranks(crawl, progress)
         self._table = PageTable(self._database, self._ranks, progress)
         self._hosts = Hosts(self._database, hosts)
-        if hosts and not (self._table.is_page & self._hosts.is_wanted).any():
+        if hosts and not (self._table.is_page & self._hosts.is_selected).any():
             raise InputError(f"{crawl.path}: the crawl has no page of {', '.join(hosts)}")
-        self._links = LinkTable(self._database, self._table, self._hosts.is_wanted, progress)
+        self._links = LinkTable(self._database, self._table, self._hosts.is_selected, progress)
         self._not_known: list[str] = []
 
     def report(self, processes: int | None) -> SiteReport:
         drafts = list(self._drafts())
-        words = self._looked_at(drafts, processes)
+        words = self._read_pages(drafts, processes)
         findings: dict[str, list[Finding]] = {kind: [] for kind in KINDS}
         # By cost; then by URL, so that the same crawl always makes the same report.
         finished = [(self._order(draft), self._finding(draft, words)) for draft in drafts]
@@ -88,45 +88,45 @@ class _Making:
         return SiteReport(
             crawl=self._crawl.path.resolve().name,
             seeds=self._plan.crawl.seeds,
-            hosts=self._wanted,
+            hosts=self._selected_hosts,
             first_time=None if times is None else times[0],
             last_time=None if times is None else times[1],
             position=self._database.next_position(),
-            n_pages=int((table.is_page & self._hosts.is_wanted).sum()),
+            n_pages=int((table.is_page & self._hosts.is_selected).sum()),
             n_links=links.n_links,
             n_checked=links.n_checked,
             clicks=links.clicks(),
             deep=self._deep,
             slow_s=self._slow_s,
-            most_places=self._most_places,
+            max_places=self._max_places,
             not_known=tuple(self._not_known),
             findings=findings,
         )
 
-    def _drafts(self) -> Iterator[Draft]:
+    def _drafts(self) -> Iterator[FindingDraft]:
         database, table, links, hosts = self._database, self._table, self._links, self._hosts
         seeds = range(min(len(self._plan.crawl.seeds), table.n_urls))
-        yield from link_findings(database, table, links, hosts, self._most_places)
-        yield from page_findings(database, table, links, hosts, seeds, self._most_places)
+        yield from link_findings(database, table, links, hosts, self._max_places)
+        yield from page_findings(database, table, links, hosts, seeds, self._max_places)
         yield from deep_findings(table, self._ranks, hosts, seeds, self._deep)
-        valued = list(valued_findings(self._crawl.path, self._wanted))
+        valued = list(valued_findings(self._crawl.path, self._selected_hosts))
         if not valued:
-            self._not_known.append("what the world values: no estimate was made (`orienteer estimate`)")
+            self._not_known.append("pages valued more by other sites: no estimate was made (`orienteer estimate`)")
         yield from valued
 
-    def _looked_at(self, drafts: list[Draft], processes: int | None) -> dict[tuple[int, str], str]:
-        """Look at the pages themselves: findings are added. The words of links by page and address."""
+    def _read_pages(self, drafts: list[FindingDraft], processes: int | None) -> dict[tuple[int, str], str]:
+        """Read the archived pages, and append their findings to `drafts`; return the texts of links by page and URL."""
         urls = {draft.page: self._database.url(draft.page) for draft in drafts if draft.with_words}
         linked: dict[int, list[str]] = {}
         for draft in drafts:
             for source, _ in draft.places if draft.with_words else ():
                 linked.setdefault(source, []).append(urls[draft.page])
-        pages = self._table.is_page & self._hosts.is_wanted & self._table.is_archived
-        wanted = {page: tuple(found) for page, found in linked.items()}
+        pages = self._table.is_page & self._hosts.is_selected & self._table.is_archived
+        urls_by_page = {page: tuple(found) for page, found in linked.items()}
         words: dict[tuple[int, str], str] = {}
         n_read = n_timed = 0
         folder = self._crawl.archive.folder
-        for page, read in pages_read(self._database, folder, pages, wanted, processes, self._progress):
+        for page, read in pages_read(self._database, folder, pages, urls_by_page, processes, self._progress):
             words |= {(page, url): text for url, text in read.words.items()}
             if self._table.is_page[page] and self._table.is_html[page]:
                 n_read += 1
@@ -135,37 +135,37 @@ class _Making:
         self._note_unread(n_read, n_timed)
         return words
 
-    def _findings_of(self, page: int, read: Read) -> Iterator[Draft]:
+    def _findings_of(self, page: int, read: PageReport) -> Iterator[FindingDraft]:
         rank = float(self._table.rank[page])
         if not read.has_description and not self._table.is_noindex[page]:
-            yield Draft("undescribed", page, "", rank)
-        if read.parts:
-            more = f" and {read.n_parts - len(read.parts):,} more" if read.n_parts > len(read.parts) else ""
-            yield Draft("mixed", page, ", ".join(read.parts) + more, rank, value=float(read.n_parts))
+            yield FindingDraft("undescribed", page, "", rank)
+        if read.insecure:
+            more = f" and {read.n_insecure - len(read.insecure):,} more" if read.n_insecure > len(read.insecure) else ""
+            yield FindingDraft("mixed", page, ", ".join(read.insecure) + more, rank, value=float(read.n_insecure))
         seconds = read.duration_s
         if seconds is not None and seconds > self._slow_s:
-            yield Draft("slow", page, f"{seconds:.1f} s", rank, value=seconds, order=rank * seconds)
+            yield FindingDraft("slow", page, f"{seconds:.1f} s", rank, value=seconds, order=rank * seconds)
 
     def _note_unread(self, n_read: int, n_timed: int) -> None:
-        pages = self._table.is_page & self._hosts.is_wanted & self._table.is_html
+        pages = self._table.is_page & self._hosts.is_selected & self._table.is_html
         n_unread = int(pages.sum()) - n_read
         if n_unread > 0:
-            what = "the words of their links, descriptions, mixed content and response times"
-            self._not_known.append(f"{n_unread:,} pages are not in the archive: {what}")
+            facts = "the words of their links, descriptions, mixed content and response times"
+            self._not_known.append(f"{n_unread:,} pages are not in the archive: {facts}")
         if n_timed < n_read:
-            self._not_known.append(f"how long the server took for {n_read - n_timed:,} pages: it was not noted")
+            self._not_known.append(f"response times of {n_read - n_timed:,} pages: they were not recorded")
         crawl = self._plan.crawl
         if "off" in (crawl.duplicates, crawl.near_duplicates):
-            self._not_known.append("which pages repeat another: the crawl did not look")
+            self._not_known.append("duplicate pages: the crawl did not check for them")
 
-    def _order(self, draft: Draft) -> float:
+    def _order(self, draft: FindingDraft) -> float:
         return draft.cost if draft.order is None else draft.order
 
-    def _finding(self, draft: Draft, words: dict[tuple[int, str], str]) -> Finding:
+    def _finding(self, draft: FindingDraft, words: dict[tuple[int, str], str]) -> Finding:
         database = self._database
         url = draft.url or database.url(draft.page)
         places = [
-            Place(place, words.get((source, url)) if draft.with_words else None, cost)
+            LinkingPage(place, words.get((source, url)) if draft.with_words else None, cost)
             for (source, cost), place in zip(draft.places, database.urls(_firsts(draft.places)), strict=True)
         ]
         leads_to = tuple(database.urls(draft.leads_to))

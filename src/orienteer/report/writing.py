@@ -1,4 +1,4 @@
-"""A site report as a file, or on stdout."""
+"""Write a site report to a file or to stdout."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORMATS = ("html", "csv", "json")
 
 
 def format_of(out: Path | None, format: str | None) -> str | None:
-    """The format that is meant: the one that is named, or that of the file's name; None where nothing is said."""
+    """Return the given format, or that of the suffix of `out`; None if both are None."""
     if format is not None:
         if format not in FORMATS:
             raise unknown_name("format of reports", format, FORMATS)
@@ -27,12 +27,12 @@ def format_of(out: Path | None, format: str | None) -> str | None:
         return None
     suffix = out.suffix.lower().lstrip(".")
     if suffix not in FORMATS:
-        raise InputError(f"{out}: name it .html, .csv or .json, or say which with --format")
+        raise InputError(f"{out}: name it .html, .csv or .json, or choose one with --format")
     return suffix
 
 
 def write_report(report: SiteReport, format: str, out: TextIO) -> None:
-    """The report in one of `FORMATS`."""
+    """Write the report in one of `FORMATS`."""
     if format == "html":
         write_html(report, out)
     elif format == "csv":
@@ -42,7 +42,7 @@ def write_report(report: SiteReport, format: str, out: TextIO) -> None:
 
 
 def _write_json(report: SiteReport, out: TextIO) -> None:
-    """`report.as_dict()`, with a finding on each line; there may be very many."""
+    """Write `report.as_dict()` as a stream, with a finding on each line."""
     out.write(json.dumps(report.head(), indent=1).removesuffix("\n}") + ',\n "findings": {')
     for number, (kind, found) in enumerate(report.findings.items()):
         out.write(f"{',' if number else ''}\n  {json.dumps(kind)}: [")
@@ -53,13 +53,13 @@ def _write_json(report: SiteReport, out: TextIO) -> None:
 
 
 def expect_free(out: Path, folder: Path, force: bool) -> None:
-    """Complain if no report can be put there, such as inside the crawl folder."""
+    """Raise an error if `out` exists (without `force`), or is inside the crawl folder."""
     expect_outside(out, folder)
     expect_free_file(out, is_folder=False, force=force)
 
 
 def save_report(report: SiteReport, format: str, out: Path, folder: Path, force: bool) -> None:
-    """The report as a file, which appears when it is complete."""
+    """Write the report to a file, which appears when it is complete."""
     expect_outside(out, folder)
     with (
         staged(out, is_folder=False, force=force) as staging,

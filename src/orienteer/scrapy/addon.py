@@ -1,4 +1,4 @@
-"""The add-on: what one line of settings switches on."""
+"""The Scrapy add-on, which sets the scheduler and the spider middleware."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ class Addon:
     def update_settings(self, settings: Settings) -> None:
         settings.set("SCHEDULER", Scheduler, "addon")
         if load_object(settings["SCHEDULER"]) is not Scheduler:
-            raise NotConfigured(f"SCHEDULER is set to {settings['SCHEDULER']}, and there can only be one")
+            raise NotConfigured(f"SCHEDULER is set to {settings['SCHEDULER']}, but the add-on needs its own")
         settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", LinkNotes, 0)

@@ -1,4 +1,4 @@
-"""A policy whose priorities are boosted page by page."""
+"""A policy wrapper that multiplies priorities by the boost of each page."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from orienteer.graph.link_graph import LinkGraph
 from orienteer.policies.policy import Policy, Priorities, Run, TrustedPages
 
 _TIMES_PER_POINT = 10.0
-_MOST_POINTS = 100  # more would leave what a float can hold
+_MAX_POINTS = 100  # more would exceed the range of floats
 
 
 class Boosts:
-    """A factor for every page: ten for each point of its priority; 1 unless something else was said."""
+    """A factor for every page: ten to the power of its priority, by default 1."""
 
     def __init__(self) -> None:
         self._exponents: NDArray[np.int32] = np.zeros(1024, np.int32)
-        self.any = False  # whether there is one but 1
+        self.any = False  # whether any factor differs from 1
 
     def set(self, page: int, points: int) -> None:
         self._exponents = grown(self._exponents, page + 1)
-        self._exponents[page] = max(-_MOST_POINTS, min(points, _MOST_POINTS))
+        self._exponents[page] = max(-_MAX_POINTS, min(points, _MAX_POINTS))
         self.any = self.any or points != 0
 
     def of(self, pages: NDArray[np.uint32]) -> NDArray[np.float64]:
@@ -33,7 +33,7 @@ class Boosts:
         return np.power(_TIMES_PER_POINT, self._exponents[pages])
 
     def applied(self, changed: Priorities) -> Priorities:
-        """Priorities below 0 are boosted towards 0, so that more is sooner for every policy."""
+        """Return boosted priorities; negative ones are boosted towards 0, so that a boost always means sooner."""
         if not self.any or len(changed.pages) == 0:
             return changed
         factors, values = self.of(changed.pages), changed.values
@@ -41,7 +41,7 @@ class Boosts:
 
 
 class Boosted(Policy):
-    """Another policy with boosts. It proves nothing itself: that is left to the certificate."""
+    """Another policy with boosts. It has no guarantee of its own; the certificate is independent of it."""
 
     name: ClassVar[str] = "boosted"
 
@@ -63,4 +63,4 @@ class Boosted(Policy):
         return self._boosts.applied(self._policy.lost(page, web))
 
     def run(self, graph: LinkGraph, trusted: TrustedPages) -> Run:
-        raise NotImplementedError("boosts are for requests that are made, not for simulations")
+        raise NotImplementedError("boosts are for real requests, not for simulations")

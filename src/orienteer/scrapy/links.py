@@ -1,8 +1,8 @@
-"""Which request came from which page: notes in the meta of requests, taken off again by the scheduler.
+"""The source page of each request, recorded in its meta and removed by the scheduler.
 
-A request that is handed out carries the number of its page. Whatever the downloader makes of it (a redirect, a retry)
-carries it, too, since it is a copy. Whatever the spider yields from its response is noted as a link from that page;
-whatever comes from `start()` as a start.
+A request given to the engine has the number of its page in its meta. Requests that the downloader makes from it (a
+redirect, a retry) have it, too, as copies. Requests that the spider yields from the response are marked as links from
+that page, requests from `start()` as starts.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from scrapy.http import Response
 
 PAGE = "orienteer_page"
 SOURCE = "orienteer_source"
-START = -1  # in place of a source
+START = -1  # used as source
 
 
 class LinkNotes:
-    """A spider middleware; it does not matter where among the others it stands."""
+    """The spider middleware that marks requests; its position among other middlewares does not matter."""
 
     def __init__(self) -> None:
-        self.start_is_over = False
+        self.start_has_ended = False
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -31,24 +31,24 @@ class LinkNotes:
 
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         try:
-            async for made in start:
-                yield _noted(made, START)
+            async for item in start:
+                yield _marked(item, START)
         finally:
-            self.start_is_over = True
+            self.start_has_ended = True
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         source = response.meta.get(PAGE)
-        async for made in result:
-            yield _noted(made, source)
+        async for item in result:
+            yield _marked(item, source)
 
 
-def _noted(made: Any, source: int | None) -> Any:
-    if isinstance(made, Request):
-        made.meta.pop(PAGE, None)  # copied from the response
-        made.meta[SOURCE] = START if source is None else source
-    return made
+def _marked(item: Any, source: int | None) -> Any:
+    if isinstance(item, Request):
+        item.meta.pop(PAGE, None)  # copied from the response
+        item.meta[SOURCE] = START if source is None else source
+    return item
 
 
-def taken_off(request: Request) -> tuple[int | None, int | None]:
-    """(the page or START it came from, the page it takes the place of), where they are noted."""
+def pop_marks(request: Request) -> tuple[int | None, int | None]:
+    """Remove and return the marks of a request: its source (a page or START), and the page that it replaces."""
     return request.meta.pop(SOURCE, None), request.meta.pop(PAGE, None)

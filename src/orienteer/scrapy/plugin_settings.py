@@ -1,4 +1,4 @@
-"""What a Scrapy project may say about Orienteer, read from its settings."""
+"""The settings of Orienteer in a Scrapy project."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class PluginSettings:
         policy = _named("ORIENTEER_POLICY", self.new_policy)
         if policy.knows_truth:
             raise InputError(
-                f"ORIENTEER_POLICY: {self.policy} must know the whole web beforehand: it is for simulations only"
+                f"ORIENTEER_POLICY: {self.policy} needs the true rank of the whole web: it is for simulations only"
             )
         if isinstance(policy, FocusedPolicy):
             raise InputError(f"ORIENTEER_POLICY: {self.policy} looks for pages of a topic, and a spider has none")
 
     @classmethod
     def of_project(cls, settings: BaseSettings) -> PluginSettings:
-        """Whatever is wrong with them is one line."""
+        """Read the settings of a project; an InputError names the first invalid one."""
         folder = settings.get("ORIENTEER_DIR")
         if not folder and settings.get("JOBDIR"):
             folder = Path(settings["JOBDIR"]) / "orienteer"

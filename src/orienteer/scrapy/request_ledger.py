@@ -1,11 +1,11 @@
-"""A spider's requests and their folder in step: each accepted request is a page, and is kept until the page is done.
+"""A spider's requests and their folder: each accepted request is a page, and is stored until the page is done.
 
-Without a folder the requests are in memory. With one they are only there, but for those that cannot be written down.
-What has happened since the last `commit` has not, should the process die: those pages are asked for again.
+Without a folder the requests are in memory. With one they are only there, except those that cannot be serialized. If
+the process dies, everything since the last `commit` is lost: those pages are requested again.
 
-A request is kept as a pickle, since meta and cb_kwargs may hold anything; and to load a stranger's pickle is to run a
-stranger's code. So each is signed with a key of the user that is not in the folder (`files/signing`), and one that is
-not signed is not loaded.
+A request is stored as a pickle, since meta and cb_kwargs may hold any value, and loading an untrusted pickle can run
+any code. So each is signed with a key of the user that is not in the folder (`files/signing`), and unsigned ones are
+not loaded.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ class RequestLedger:
     def __init__(self, settings: PluginSettings, spider: Spider) -> None:
         self.crawl = SpiderCrawl(settings)
         self.n_resumed = 0  # pages that were known before this process
-        self.n_unwritten = 0  # requests that could not be written down
+        self.n_unwritten = 0  # requests that could not be serialized
         self._spider = spider
         self._folder = None if settings.folder is None else RequestFolder(settings.folder, spider.name)
         self._tables = None if self._folder is None else self._folder.tables
-        self._page_of: dict[bytes, int] = {}  # by fingerprint, where others like it are dropped
+        self._page_of: dict[bytes, int] = {}  # by fingerprint, if equal requests are dropped
         self._host_of: dict[str, int] = {}  # by name
         self._host_names: list[str] = []
         self._in_memory: dict[int, Request] = {}
         self._n_surveys = 0
-        self._old_starts: Counter[bytes] = Counter()  # that a restarted spider makes again
+        self._old_starts: Counter[bytes] = Counter()  # fingerprints of start requests that a restarted spider repeats
         try:
             self._restore()
         except BaseException:
@@ -61,18 +61,18 @@ class RequestLedger:
     # -- requests -----------------------------------------------------------------------------------------------
 
     def find(self, fingerprint: bytes) -> int | None:
-        """The page because of which a request is dropped, unless it says `dont_filter`."""
+        """Return the page with this fingerprint, a duplicate of which is dropped unless it has `dont_filter`."""
         return self._page_of.get(fingerprint)
 
     def was_started_before(self, fingerprint: bytes) -> bool:
-        """Whether a start request was made before this process; true as often as it was."""
+        """Return whether a start request was made before this process; each earlier request is matched once."""
         if self._old_starts[fingerprint] == 0:
             return False
         self._old_starts[fingerprint] -= 1
         return True
 
     def add(self, request: Request, fingerprint: bytes, host_name: str, is_start: bool) -> int:
-        """A request is accepted: a new page."""
+        """Accept a request as a new page and return its number."""
         host = self._host(host_name)
         page = self.crawl.add(host, request.priority)
         is_registered = not request.dont_filter
@@ -81,28 +81,28 @@ class RequestLedger:
         if self._tables is not None:
             row = (page, request.url, fingerprint, is_registered, host, request.priority, is_start)
             self._tables.add(RequestRow(*row))
-        self._keep(page, request)
+        self._store(page, request)
         if is_start:
             self.crawl.start_from(page)
         return page
 
     def start_from(self, page: int) -> None:
-        """A start request was dropped, because this page is known: the crawl starts from there, too."""
+        """Make a known page a start page, after a start request for it was dropped as a duplicate."""
         self.crawl.start_from(page)
         if self._tables is not None:
             self._tables.set_start(page)
 
     def request(self, page: int) -> Request:
-        """The request of a page that is not done; an InputError if the spider cannot make it any more.
+        """Return the request of a page that is not done; an InputError if the spider cannot restore it.
 
-        That is a matter of its code (a callback has another name now), so that the request must not be lost for it.
+        The cause is in the spider's code (such as a renamed callback), so the request is not dropped.
         """
         if page in self._in_memory:
             return self._in_memory[page]
-        kept = None if self._tables is None else self._tables.request(page)
-        if kept is None:
-            raise InputError(f"the request of page {page} is not there")
-        signed, content = kept[:_SIGNATURE_BYTES], kept[_SIGNATURE_BYTES:]
+        stored = None if self._tables is None else self._tables.request(page)
+        if stored is None:
+            raise InputError(f"the request of page {page} is not stored")
+        signed, content = stored[:_SIGNATURE_BYTES], stored[_SIGNATURE_BYTES:]
         if not is_signed(signed, _PURPOSE, [content]):
             raise InputError(
                 f"the request of page {page} was not written by you, or by an older version: it is a pickle, which "
@@ -110,18 +110,18 @@ class RequestLedger:
             )
         try:
             return request_from_dict(pickle.loads(content), spider=self._spider)
-        except Exception as error:  # whatever a class of the project raises when it is made again
+        except Exception as error:  # classes of the project can raise anything
             raise InputError(f"a stored request cannot be restored ({error}); fix the spider, then resume") from None
 
     def host_name(self, host: int) -> str:
         return self._host_names[host]
 
-    # -- what becomes of pages ----------------------------------------------------------------------------------
+    # -- outcomes of pages --------------------------------------------------------------------------------------
 
     def retry(self, page: int, request: Request) -> None:
-        """This request takes the place of the one before."""
+        """Replace the request of a page by this one, to be requested again."""
         self.crawl.retry(page, request.priority)
-        self._keep(page, request)
+        self._store(page, request)
         if self._tables is not None:
             self._tables.set_priority(page, request.priority)
 
@@ -133,7 +133,7 @@ class RequestLedger:
             self._tables.finish(page, int(state), redirect_to, targets)
 
     def count_survey(self) -> int:
-        """A survey of the coverage begins; how many have before, in this process or others. Commit it at once."""
+        """Count a new survey and return the number of all earlier ones. Commit before the survey begins."""
         n_before = self._n_surveys if self._tables is None else self._tables.n_surveys()
         self._n_surveys = n_before + 1
         if self._tables is not None:
@@ -141,12 +141,12 @@ class RequestLedger:
         return n_before
 
     def commit(self) -> None:
-        """Make all that has happened durable."""
+        """Make all changes durable."""
         if self._tables is not None:
             self._tables.commit()
 
     def close(self) -> None:
-        """What is not committed is lost."""
+        """Close the folder without a commit."""
         if self._folder is not None:
             self._folder.close()
 
@@ -161,23 +161,23 @@ class RequestLedger:
                 self._tables.add_host(host, name)
         return host
 
-    def _keep(self, page: int, request: Request) -> None:
+    def _store(self, page: int, request: Request) -> None:
         self._in_memory.pop(page, None)
         if self._tables is not None:
             try:
                 content = pickle.dumps(request.to_dict(spider=self._spider), protocol=5)
                 signed = signature(_PURPOSE, [content])
                 if signed is None:
-                    raise ValueError(f"no key to sign it with can be kept in {state_folder()}")
-                return self._tables.keep(page, signed + content)
+                    raise ValueError(f"no key for its signature can be stored in {state_folder()}")
+                return self._tables.set_request(page, signed + content)
             except (ValueError, TypeError, AttributeError, pickle.PicklingError) as error:
-                self._say_once(request, error)
+                self._warn_once(request, error)
         self._in_memory[page] = request
 
-    def _say_once(self, request: Request, error: Exception) -> None:
+    def _warn_once(self, request: Request, error: Exception) -> None:
         if self.n_unwritten == 0:
             logger.warning(
-                "%s cannot be written down (%s): such requests are kept in memory, and lost if the process dies",
+                "%s cannot be serialized (%s): such requests are only in memory, and lost if the process dies",
                 request,
                 error,
                 extra={"spider": self._spider},
@@ -185,7 +185,7 @@ class RequestLedger:
         self.n_unwritten += 1
 
     def _restore(self) -> None:
-        """Bring a new crawl to where the old one was."""
+        """Restore the crawl from the folder."""
         if self._tables is None:
             return
         for name in self._tables.host_names():
@@ -194,15 +194,15 @@ class RequestLedger:
         done: set[int] = set()
         for events in self._tables.history():
             done.update(events.pages.tolist())
-        kept = self._tables.pages_with_request()
+        with_request = self._tables.pages_with_request()
         lost = []
         for row in self._tables.rows():
             if row.host not in range(len(self._host_names)) or row.page != self.crawl.add(row.host, row.priority):
                 raise damaged(self._tables.path, f"page {row.page} is not in its place, or has no host")
             if row.start:
                 self.crawl.start_from(row.page)
-            if row.page not in done and row.page not in kept:
-                lost.append(row.page)  # its like may come again
+            if row.page not in done and row.page not in with_request:
+                lost.append(row.page)  # an equal request may be accepted again
                 continue
             if row.registered:
                 self._page_of[row.fingerprint] = row.page
@@ -212,7 +212,7 @@ class RequestLedger:
         self.crawl.restore(self._history(lost))
         if lost:
             logger.warning(
-                "%d requests are lost that could not be written down", len(lost), extra={"spider": self._spider}
+                "%d requests that could not be serialized are lost", len(lost), extra={"spider": self._spider}
             )
 
     def _history(self, lost: list[int]) -> Iterator[tuple[int, PageState, int | None, NDArray[np.uint32]]]:
@@ -222,7 +222,7 @@ class RequestLedger:
                 target = int(events.redirects[k])
                 links = events.links[events.link_offsets[k] : events.link_offsets[k + 1]]
                 if max(page, target, int(links.max(initial=0))) >= self.crawl.n_pages:
-                    raise damaged(self._tables.path, f"page {page} leads to a page that there is not")
+                    raise damaged(self._tables.path, f"page {page} leads to a page that does not exist")
                 yield page, PageState(int(events.states[k])), target if target >= 0 else None, links
         for page in lost:
             yield page, PageState.BLOCKED, None, NO_LINKS

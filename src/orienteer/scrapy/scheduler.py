@@ -1,11 +1,11 @@
-"""The scheduler: Scrapy's engine gives it requests and asks for the next; Orienteer's crawl decides which.
+"""The Scrapy scheduler: the engine enqueues requests and takes the next one, which Orienteer's crawl chooses.
 
     enqueue_request   a request is accepted as a new page, or dropped; either way it may be a link
-    next_request      what the engine is done with is settled, and the best page whose host may be asked goes out
-    close             the rest is settled and made durable; the certificate goes into the stats
+    next_request      finished requests are recorded, and the best page whose host is ready is returned
+    close             remaining results are recorded and made durable; the certificate is written to the stats
 
-The engine does not say when it is done with a request. It is when neither the downloader nor the scraper has it any
-more: then the spider and the item pipelines have dealt with what came of it.
+The engine does not signal when it has finished a request. A request counts as finished when neither the downloader nor
+the scraper holds it any more: then the spider and the item pipelines have processed the result.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from scrapy.http import Response
 from scrapy.utils.asyncio import CallLaterResult, call_later
 from scrapy.utils.misc import load_object
 
-from orienteer.answers.answer import outcome_of
-from orienteer.answers.headers import Headers
-from orienteer.answers.meaning import Verdict, verdict_of
 from orienteer.errors import CrawlFolderError, OrienteerError
 from orienteer.graph.survey.measured import Measured
 from orienteer.pages.states import PageState
-from orienteer.scrapy.links import PAGE, START, LinkNotes, taken_off
+from orienteer.responses.headers import Headers
+from orienteer.responses.response import outcome_of
+from orienteer.responses.verdict import VerdictKind, verdict_kind_of
+from orienteer.scrapy.links import PAGE, START, LinkNotes, pop_marks
 from orienteer.scrapy.plugin_settings import PluginSettings
 from orienteer.scrapy.request_ledger import RequestLedger
 from orienteer.scrapy.slots import Slots
@@ -40,16 +40,16 @@ from orienteer.scrapy.spider_crawl import warm_up
 
 logger = logging.getLogger(__name__)
 
-# Why the spider is closed.
+# Reasons for closing the spider.
 COVERED, REACHABLE, FAILED = "closespider_coverage", "closespider_coverage_of_reachable", "orienteer_error"
 _COMMIT_EVERY_S = 1.0
-_PATIENCE_S = 0.25  # with a spider that is still at a page while nothing else can be asked for
-_CERTIFICATE_SHARE = 0.05  # of the time may go into certificates for the stats
+_SPIDER_TIMEOUT_S = 0.25  # to wait for a spider that is processing a page when there is nothing else to request
+_CERTIFICATE_SHARE = 0.05  # of the time that may be spent on certificates for the stats
 
 
 @dataclass(eq=False)
-class HandedOut:
-    """A request that the engine has, and what is known of it so far."""
+class ActiveRequest:
+    """A request held by the engine, and its results so far."""
 
     request: Request
     page: int
@@ -58,23 +58,23 @@ class HandedOut:
     status: int | None = None
     links: list[int] = field(default_factory=list)
     redirect_to: int | None = None
-    again: Request | None = None  # takes its place
+    retry_with: Request | None = None  # the request that replaces it
 
     def outcome(self) -> PageState:
-        """The spider has dealt with what came below 400; the rest means what it means to any crawl.
+        """Return the state: FETCHED for a status below 400, otherwise as in any crawl.
 
-        Whether to try again is up to Scrapy: by now it has, as often as it wanted to.
+        Scrapy has made its retries by now.
         """
         if self.redirect_to is not None or self.links or (self.status is not None and self.status < 400):
             return PageState.FETCHED
         if self.status is None:
             return PageState.BLOCKED
-        verdict = verdict_of(outcome_of(self.status, Headers(), self.request.url), self.status)
-        return PageState.FAILED if verdict is Verdict.FAILED else PageState.BLOCKED
+        verdict = verdict_kind_of(outcome_of(self.status, Headers(), self.request.url), self.status)
+        return PageState.FAILED if verdict is VerdictKind.FAILED else PageState.BLOCKED
 
 
 class Scheduler(BaseScheduler):
-    """`SCHEDULER = "orienteer.scrapy.Scheduler"`; see `orienteer.scrapy` for what it does."""
+    """`SCHEDULER = "orienteer.scrapy.Scheduler"`; see `orienteer.scrapy` for its behaviour."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
@@ -84,8 +84,8 @@ class Scheduler(BaseScheduler):
         self._slots = Slots(crawler.engine.downloader)
         self._spider: Spider
         self._ledger: RequestLedger | None = None
-        self._by_request: dict[Request, HandedOut] = {}
-        self._by_page: dict[int, HandedOut] = {}
+        self._by_request: dict[Request, ActiveRequest] = {}
+        self._by_page: dict[int, ActiveRequest] = {}
         self._error: OrienteerError | None = None
         self._alarm: CallLaterResult | None = None
         self._alarm_at = inf
@@ -96,7 +96,7 @@ class Scheduler(BaseScheduler):
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(crawler)
 
-    # -- what the engine calls ----------------------------------------------------------------------------------
+    # -- called by the engine -----------------------------------------------------------------------------------
 
     def open(self, spider: Spider) -> None:
         self._spider = spider
@@ -118,7 +118,7 @@ class Scheduler(BaseScheduler):
             return self._fail(CrawlFolderError(f"{error.filename or 'the disk'}: {error.strerror or error}"))
         if self._ledger.n_resumed:
             self._stats.set_value("orienteer/resumed", self._ledger.n_resumed)
-            logger.info("Resuming with %d requests of before", self._ledger.n_resumed, extra={"spider": spider})
+            logger.info("Resuming with %d earlier requests", self._ledger.n_resumed, extra={"spider": spider})
 
     def close(self, reason: str) -> None:
         if self._alarm is not None:
@@ -127,9 +127,9 @@ class Scheduler(BaseScheduler):
             return
         try:
             if self._error is None:
-                self._settle()
+                self._record_finished()
                 self._commit()
-                self._tell_stats(1e-9)
+                self._update_stats(1e-9)
         except OrienteerError as error:
             self._fail(error)
         finally:
@@ -139,22 +139,22 @@ class Scheduler(BaseScheduler):
         return len(self) > 0
 
     def __len__(self) -> int:
-        """How many requests wait; none when they need not be fetched any more."""
+        """Return the number of queued requests; 0 once the goal is reached."""
         if self._ledger is None or self._error is not None:
             return 0
         try:
-            self._settle()
+            self._record_finished()
             return 0 if self._ledger.crawl.is_covered else self._ledger.crawl.n_waiting()
         except OrienteerError as error:
             self._fail(error)
             return 0
 
     def enqueue_request(self, request: Request) -> bool:
-        source, page_before = taken_off(request)
+        source, page_before = pop_marks(request)
         if self._ledger is None or self._error is not None:
             return False
         try:
-            is_accepted = self._take_in(self._ledger, request, source, page_before)
+            is_accepted = self._accept(self._ledger, request, source, page_before)
         except OrienteerError as error:
             self._fail(error)
             return False
@@ -165,25 +165,25 @@ class Scheduler(BaseScheduler):
         if self._ledger is None or self._error is not None:
             return None
         try:
-            self._settle()
+            self._record_finished()
             self._commit_if_due()
             self._measure_if_due(self._ledger)
-            return self._hand_out(self._ledger)
+            return self._take_next(self._ledger)
         except OrienteerError as error:
             self._fail(error)
             return None
 
-    # -- requests come in ---------------------------------------------------------------------------------------
+    # -- incoming requests --------------------------------------------------------------------------------------
 
-    def _take_in(self, ledger: RequestLedger, request: Request, source: int | None, page_before: int | None) -> bool:
-        """Whether the request is accepted."""
+    def _accept(self, ledger: RequestLedger, request: Request, source: int | None, page_before: int | None) -> bool:
+        """Record a request as a link, a retry or a start; return whether it is accepted as a new page."""
         if request in self._by_request:
-            request = request.copy()  # the spider yields the very one that the engine is still at
+            request = request.copy()  # the spider yields the object that the engine still holds
         fingerprint = self._fingerprint(request)
         replaced = self._by_page.get(page_before) if source is None and page_before is not None else None
         if replaced is not None and request.dont_filter:
             if fingerprint == self._fingerprint(replaced.request):
-                replaced.again = request
+                replaced.retry_with = request
                 return True
         linking = self._by_page.get(source) if source is not None else None
         is_start = replaced is None and linking is None
@@ -201,15 +201,15 @@ class Scheduler(BaseScheduler):
             linking.links.append(page)
         return is_new
 
-    # -- requests go out ----------------------------------------------------------------------------------------
+    # -- outgoing requests --------------------------------------------------------------------------------------
 
-    def _hand_out(self, ledger: RequestLedger) -> Request | None:
+    def _take_next(self, ledger: RequestLedger) -> Request | None:
         page = self._next_page(ledger)
         if page is None:
             return None
         request, slot = ledger.request(page), ledger.host_name(ledger.crawl.host(page))
         request.meta[PAGE] = page
-        self._by_request[request] = self._by_page[page] = HandedOut(request, page, slot)
+        self._by_request[request] = self._by_page[page] = ActiveRequest(request, page, slot)
         self._slots.enter(slot)
         self._stats.inc_value("scheduler/dequeued")
         return request
@@ -222,17 +222,17 @@ class Scheduler(BaseScheduler):
         return page
 
     def _ready_page(self, ledger: RequestLedger, now: float) -> int | None:
-        """The best page that would be asked for at once; or else one whose host could be ready."""
+        """Return the best page that would be requested at once, or else one whose host may be ready."""
         crawl = ledger.crawl
         while (page := crawl.next(now)) is not None:
-            wait_s = self._slots.wait(ledger.host_name(crawl.host(page)), now).most_s
+            wait_s = self._slots.wait(ledger.host_name(crawl.host(page)), now).max_s
             if wait_s <= 0:
                 return page
             crawl.put_back(page, now, wait_s)
         later = crawl.next_time()
         if later is None or (page := crawl.next(later)) is None:
             return None
-        wait_s = self._slots.wait(ledger.host_name(crawl.host(page)), now).least_s
+        wait_s = self._slots.wait(ledger.host_name(crawl.host(page)), now).min_s
         if wait_s <= 0:
             return page
         crawl.put_back(page, later, 0.0)
@@ -240,23 +240,23 @@ class Scheduler(BaseScheduler):
         return None
 
     def _may_run_ahead(self, now: float) -> bool:
-        """Whether links may be followed that the spider yielded from pages that it is still at.
+        """Return whether to follow links from pages that the spider is still processing.
 
-        It may be about to yield better ones; or it may wait for these.
+        The spider may be about to yield better ones, or it may wait for the responses to these: hence a timeout.
         """
         slot = self._crawler.engine.scraper.slot
         if slot is None or not slot.active:
             self._held_since = inf
             return True
         self._held_since = min(self._held_since, now)
-        if now - self._held_since < _PATIENCE_S:
-            self._wake_engine_at(self._held_since + _PATIENCE_S)
+        if now - self._held_since < _SPIDER_TIMEOUT_S:
+            self._wake_engine_at(self._held_since + _SPIDER_TIMEOUT_S)
             return False
         self._held_since = inf
         return True
 
     def _wake_engine_at(self, later: float) -> None:
-        """The engine asks again when something happens; here something happens when time has passed."""
+        """Schedule a call of the engine, which otherwise only asks for requests after events."""
         if later < self._alarm_at:
             if self._alarm is not None:
                 self._alarm.cancel()
@@ -269,41 +269,41 @@ class Scheduler(BaseScheduler):
         if slot is not None:
             slot.nextcall.schedule()
 
-    # -- what comes of them -------------------------------------------------------------------------------------
+    # -- results ------------------------------------------------------------------------------------------------
 
     def _on_response(self, response: Response, request: Request) -> None:
-        if (handed := self._by_request.get(request)) is not None:
-            handed.status = response.status
+        if (active := self._by_request.get(request)) is not None:
+            active.status = response.status
 
     def _on_left(self, request: Request) -> None:
-        if (handed := self._by_request.get(request)) is not None:
-            self._leave_slot(handed)
+        if (active := self._by_request.get(request)) is not None:
+            self._leave_slot(active)
 
-    def _leave_slot(self, handed: HandedOut) -> None:
-        if handed.is_downloading and self._ledger is not None:
-            handed.is_downloading = False
-            self._slots.leave(handed.slot)
-            self._ledger.crawl.wake(self._ledger.crawl.host(handed.page))
+    def _leave_slot(self, active: ActiveRequest) -> None:
+        if active.is_downloading and self._ledger is not None:
+            active.is_downloading = False
+            self._slots.leave(active.slot)
+            self._ledger.crawl.wake(self._ledger.crawl.host(active.page))
 
-    def _settle(self) -> None:
-        """Tell the ledger of the requests that the engine is done with."""
+    def _record_finished(self) -> None:
+        """Record the results of the requests that the engine has finished."""
         engine = self._crawler.engine
         in_scraper = engine.scraper.slot.active if engine.scraper.slot is not None else ()
         in_downloader = engine.downloader.active
         for request in [r for r in self._by_request if r not in in_downloader and r not in in_scraper]:
-            handed = self._by_request.pop(request)
-            del self._by_page[handed.page]
-            self._leave_slot(handed)
-            self._conclude(handed)
+            active = self._by_request.pop(request)
+            del self._by_page[active.page]
+            self._leave_slot(active)
+            self._record(active)
 
-    def _conclude(self, handed: HandedOut) -> None:
+    def _record(self, active: ActiveRequest) -> None:
         assert self._ledger is not None
-        if handed.again is not None:
-            self._ledger.retry(handed.page, handed.again)
+        if active.retry_with is not None:
+            self._ledger.retry(active.page, active.retry_with)
         else:
-            self._ledger.finish(handed.page, handed.outcome(), handed.redirect_to, handed.links)
+            self._ledger.finish(active.page, active.outcome(), active.redirect_to, active.links)
 
-    # -- durable, and told --------------------------------------------------------------------------------------
+    # -- commits and stats --------------------------------------------------------------------------------------
 
     def _commit_if_due(self) -> None:
         now = time.monotonic()
@@ -311,13 +311,13 @@ class Scheduler(BaseScheduler):
             return
         self._commit()
         if now >= self._next_certificate:
-            self._tell_stats(1e-4)
+            self._update_stats(1e-4)
             self._next_certificate = now + (time.monotonic() - now) / _CERTIFICATE_SHARE
         self._next_commit = time.monotonic() + _COMMIT_EVERY_S
 
     def _measure_if_due(self, ledger: RequestLedger) -> None:
-        """Let walks begin when it is known where the crawl starts. That they have is durable before they do."""
-        if self._notes.start_is_over and ledger.crawl.is_to_be_measured:
+        """Begin walks once all start pages are known; the count of surveys is durable before they begin."""
+        if self._notes.start_has_ended and ledger.crawl.needs_survey:
             n_before = ledger.count_survey()
             self._commit()
             ledger.crawl.measure(n_before, self._crawler.settings.getint("CONCURRENT_REQUESTS"))
@@ -327,7 +327,7 @@ class Scheduler(BaseScheduler):
         _flush_feeds(self._crawler)
         self._ledger.commit()
 
-    def _tell_stats(self, tolerance: float) -> None:
+    def _update_stats(self, tolerance: float) -> None:
         assert self._ledger is not None
         crawl = self._ledger.crawl
         proved = crawl.certificate(tolerance)
@@ -339,8 +339,8 @@ class Scheduler(BaseScheduler):
             "frontier": proved.frontier,
             "unwritten_requests": self._ledger.n_unwritten,
         }
-        if (walked := crawl.measured()) is not None:
-            figures |= _survey_figures(*walked)
+        if (measured := crawl.measured()) is not None:
+            figures |= _survey_figures(*measured)
         figures |= {f"pages/{name}": n for name, n in crawl.counts().items()}
         for name, figure in figures.items():
             self._stats.set_value(f"orienteer/{name}", figure)
@@ -352,17 +352,17 @@ class Scheduler(BaseScheduler):
     def _on_idle(self) -> None:
         if self._error is not None:
             raise CloseSpider(FAILED)
-        if self._ledger is not None and self._ledger.crawl.is_covered and self._notes.start_is_over:
+        if self._ledger is not None and self._ledger.crawl.is_covered and self._notes.start_has_ended:
             raise CloseSpider(REACHABLE if self._ledger.crawl.has_impossible_goal else COVERED)
 
     def _fail(self, error: OrienteerError) -> None:
-        """Say what is wrong, in one line, and hand out nothing more: the spider ends."""
+        """Log an error and return no more requests, so that the spider closes."""
         self._error = error
         logger.error("%s", error, extra={"spider": self._spider})
 
 
 def _survey_figures(measured: Measured | None, evidence: float) -> dict[str, Any]:
-    """What random walks say: the lower bound is claimed with the confidence once the evidence is 1."""
+    """Return the results of random walks; the lower bound is claimed with the confidence once the evidence is 1."""
     figures: dict[str, Any] = {"measured/evidence": evidence}
     if measured is not None:
         names = ("estimate", "lower", "upper", "confidence")
@@ -372,7 +372,7 @@ def _survey_figures(measured: Measured | None, evidence: float) -> dict[str, Any
 
 
 def _link_notes(crawler: Crawler) -> LinkNotes:
-    """The add-on puts it into the settings. Where only the scheduler is named, it comes in here."""
+    """Return the spider middleware; without the add-on, which puts it into the settings, install it here."""
     notes = crawler.get_spider_middleware(LinkNotes)
     if notes is None:
         notes = LinkNotes.from_crawler(crawler)
@@ -383,7 +383,7 @@ def _link_notes(crawler: Crawler) -> LinkNotes:
 
 
 def _flush_feeds(crawler: Crawler) -> None:
-    """Items of acknowledged pages must not wait in a buffer of this process."""
+    """Flush feed files: items of acknowledged pages must not be lost with a buffer of this process."""
     exporter = crawler.get_extension(FeedExporter)
     for slot in exporter.slots if exporter is not None else ():
         if slot.file is not None and not slot.file.closed:

@@ -1,8 +1,8 @@
-"""Which hosts may be asked, by the downloader's own delays and limits. Hosts are Scrapy's download slots.
+"""Predict when the downloader would send a request to a host, by its own delays and limits. A host is a download slot.
 
-The downloader takes any request and lets it wait in its slot; but then it takes up a place among CONCURRENT_REQUESTS
-in which another host could have been asked. So a request is handed out when its slot is free: at once, if the delay is
-sure to be over; if no host is sure, one whose delay, which is drawn at random, could be over.
+The downloader accepts any request and queues it in its slot, where it counts towards CONCURRENT_REQUESTS and keeps out
+requests to other hosts. So a request is given to the engine only when its slot is free. The delay of a slot is drawn at
+random: hosts whose longest delay is over come first, then those whose shortest delay is over.
 """
 
 from __future__ import annotations
@@ -16,46 +16,46 @@ from scrapy.core.downloader import Downloader
 
 
 class Wait(NamedTuple):
-    """How long until a request to a host would be sent, at least and at most; infinite until another has ended."""
+    """The time until a request to a host would be sent, at least and at most; infinite until another one has ended."""
 
-    least_s: float
-    most_s: float
+    min_s: float
+    max_s: float
 
 
 class Slots:
-    """The requests that were handed out and have not left the downloader, by slot."""
+    """The number of requests that were given to the engine and have not left the downloader, by slot."""
 
     def __init__(self, downloader: Downloader) -> None:
         self._downloader = downloader
-        self._n_there: Counter[str] = Counter()
+        self._n_active: Counter[str] = Counter()
 
     def name(self, request: Request) -> str:
         return self._downloader.get_slot_key(request)
 
     def enter(self, name: str) -> None:
-        self._n_there[name] += 1
+        self._n_active[name] += 1
 
     def leave(self, name: str) -> None:
-        self._n_there[name] -= 1
-        if self._n_there[name] <= 0:
-            del self._n_there[name]
+        self._n_active[name] -= 1
+        if self._n_active[name] <= 0:
+            del self._n_active[name]
 
     def wait(self, name: str, now: float) -> Wait:
-        n_there = self._n_there[name]
+        n_active = self._n_active[name]
         concurrency, delay_s, jitter, n_sent, last_sent = self._state(name)
-        if n_there >= max(concurrency, 1):
+        if n_active >= max(concurrency, 1):
             return Wait(inf, inf)
         if delay_s <= 0:
             return Wait(0.0, 0.0)
-        past_s = 0.0 if n_there > n_sent else now - last_sent  # one that is not sent yet goes first
+        past_s = 0.0 if n_active > n_sent else now - last_sent  # a request that was not sent yet will be the next
         return Wait(delay_s * max(1 - jitter, 0.0) - past_s, delay_s * (1 + jitter) - past_s)
 
     def _state(self, name: str) -> tuple[int, float, float, int, float]:
-        """Concurrency, delay, jitter, requests under way, and when the last one was sent."""
+        """Return concurrency, delay, jitter, requests in flight, and the time when the last one was sent."""
         slot = self._downloader.slots.get(name)
         if slot is not None:
             return slot.concurrency, slot.delay, slot.jitter, len(slot.transferring), slot.lastseen
-        # The downloader makes it when a request gets there.
+        # The downloader creates the slot with its first request.
         own = self._downloader.per_slot_settings.get(name, {})
         concurrency = own.get("concurrency", self._downloader.domain_concurrency)
         return concurrency, own.get("delay", self._downloader.settings.getfloat("DOWNLOAD_DELAY")), 0.0, 0, -inf

@@ -1,13 +1,13 @@
-"""The Crawl of a spider's requests, whose start pages come one after the other. It knows nothing of Scrapy.
+"""The Crawl of a spider's requests, whose start pages arrive one after the other; independent of Scrapy.
 
-A Crawl must know where it starts from; a spider says so bit by bit, perhaps never to the end. So when there are new
-start pages, a new Crawl is made that is trusted with all of them, and is *told again* all that has happened: rarely
-enough that it costs next to nothing. Pages that no fetched page links to (start pages that have to wait for that, and
-links of a page that the spider is still at) come after all others, and only when they are asked for (`discover`).
+A Crawl needs all start pages when it is created; a spider yields them over time, possibly without end. So when there
+are new start pages, a new Crawl is created that trusts all of them, and all events are *replayed*: rarely enough that
+it costs almost nothing. Pages that no fetched page links to (start pages waiting for the next replay, and links of a
+page that the spider is still processing) come after all others, and only after `discover`.
 
-The coverage may be measured by random walks (`measure`). They need no requests but the spider's own: every page that is
-not done has one that waits, so a page that a walk needs is handed out first. What they measure depends on where the
-crawl starts: with new start pages they begin anew, and less of the error that is allowed is left for them.
+The coverage may be measured by random walks (`measure`). They only use the spider's own requests: every page that is
+not done has a queued one, so a page that a walk needs is returned first. The measurement depends on the start pages:
+with new ones the walks begin again, with less of the allowed error.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from orienteer.arrays import grown
 from orienteer.crawl.crawl import Crawl
 from orienteer.frontier.politeness import Politeness
 from orienteer.graph.proved import Certificate
-from orienteer.graph.survey.crawl_survey import SurveyStart, again
+from orienteer.graph.survey.crawl_survey import SurveyStart, restarted, survey_seed
 from orienteer.graph.survey.measured import Measured
-from orienteer.inspect.surveyed import walk_of
+from orienteer.inspect.survey_progress import walk_of
 from orienteer.pages.states import PageState
 from orienteer.pages.stop_reason import StopReason
 from orienteer.policies.policy import TrustedPages
 from orienteer.scrapy.boosted import Boosted, Boosts
 from orienteer.scrapy.plugin_settings import PluginSettings
 
-# When a host may be asked is up to Scrapy's downloader, so the frontier limits nothing by itself.
-_AS_SCRAPY_SAYS = Politeness(delay_s=0.0, connections=1_000_000)
-_TELLING_SHARE = 0.02  # of the time may go into telling again
+# Scrapy's downloader enforces delays and limits, so the frontier has none.
+_UNLIMITED = Politeness(delay_s=0.0, connections=1_000_000)
+_REBUILD_SHARE = 0.02  # of the time may be spent on replays
 _COVERED = (StopReason.COVERAGE, StopReason.MEASURED, StopReason.REACHABLE)
 
 
@@ -47,16 +47,16 @@ class SpiderCrawl:
         self._hosts: NDArray[np.int32] = np.zeros(1024, np.int32)
         self._boosts = Boosts()
         self._starts: dict[int, None] = {}  # in order
-        self._n_trusted = 0  # start pages that the Crawl knows as such
+        self._n_trusted = 0  # start pages that the Crawl trusts
         self._unlinked: set[int] = set()  # not in the frontier
         self._in_flight: set[int] = set()
-        self._next_telling = 0.0
+        self._next_rebuild = 0.0
         self.n_pages = 0
 
-    # -- what becomes known -------------------------------------------------------------------------------------
+    # -- new pages ----------------------------------------------------------------------------------------------
 
     def add(self, host: int, priority: int) -> int:
-        """A new page, that waits."""
+        """Add a new page, which is not in the frontier yet, and return its number."""
         page = self.n_pages
         self.n_pages += 1
         self._hosts = grown(self._hosts, self.n_pages)
@@ -66,17 +66,17 @@ class SpiderCrawl:
         return page
 
     def start_from(self, page: int) -> None:
-        """The crawl starts from this page, too."""
+        """Make a page a start page."""
         self._starts[page] = None
 
     def host(self, page: int) -> int:
         return int(self._hosts[page])
 
-    # -- what comes next ----------------------------------------------------------------------------------------
+    # -- the next page ------------------------------------------------------------------------------------------
 
     def next(self, now: float) -> int | None:
-        """The best page whose host may be asked, by what `put_back` said; None if there is none."""
-        self._tell_of_new_starts(now)
+        """Return the best page whose host is ready, according to `put_back`, or None."""
+        self._add_new_starts(now)
         if self._crawl is None:
             return None
         page = self._crawl.next(now)
@@ -85,7 +85,7 @@ class SpiderCrawl:
         return page
 
     def discover(self) -> bool:
-        """Let the pages wait with the others that no fetched page links to, behind those; whether there are any."""
+        """Queue pages that no fetched page links to, behind all others; return whether there were any."""
         if not self._unlinked or self._crawl is None:
             return False
         pages = np.array(sorted(self._unlinked), np.int64)
@@ -94,20 +94,20 @@ class SpiderCrawl:
         return True
 
     def put_back(self, page: int, now: float, wait_s: float) -> None:
-        """The page was not asked for; its host must wait."""
+        """Return a page to the frontier that was not requested because its host must wait."""
         self._in_flight.discard(page)
         self._known.retry(page, now, wait_s)
 
     def next_time(self) -> float | None:
-        """When the next host has waited long enough; None if nobody can tell."""
+        """Return the time when the next host is ready; None if unknown."""
         later = None if self._crawl is None else self._crawl.frontier.next_time()
         return later if later is not None and later < float("inf") else None
 
     # -- measuring ----------------------------------------------------------------------------------------------
 
     @property
-    def is_to_be_measured(self) -> bool:
-        """Whether walks were asked for, and there are none for the start pages as they are."""
+    def needs_survey(self) -> bool:
+        """Whether walks are configured, and none have begun for the current start pages."""
         goal = self._settings.goal()
         if goal.until is None or goal.confidence is None or self._crawl is None:
             return False
@@ -115,42 +115,42 @@ class SpiderCrawl:
         return is_settled and self._crawl.survey is None
 
     def measure(self, n_before: int, width: int) -> None:
-        """Let walks begin, `n_before` such surveys having begun before; about so many requests are made at once."""
+        """Begin walks, after `n_before` earlier surveys; about `width` requests are made at a time."""
         until, confidence = self._settings.until, self._settings.confidence
         assert until is not None
         assert confidence is not None
-        start = SurveyStart(until, confidence, secrets.token_hex(16), width=width)
-        for _ in range(2 * n_before):  # each of those may have turned to what is reachable
-            start = again(start, of_reachable=False)
+        start = SurveyStart(until, confidence, survey_seed(secrets.token_bytes(16)), width=width)
+        for _ in range(2 * n_before):  # each of those may have been restarted for the reachable coverage
+            start = restarted(start, of_reachable=False)
         self._known.begin_survey(start)
-        self._known.reconsider()
+        self._known.recheck_goal()
 
     def measured(self) -> tuple[Measured | None, float] | None:
-        """What walks say, and how far they are; None where there are none."""
+        """Return the result of the walks and their progress; None if there are none."""
         survey = None if self._crawl is None else self._crawl.survey
         return None if survey is None else (survey.measured(self.certificate(1e-4)), survey.progress)
 
     # -- hosts --------------------------------------------------------------------------------------------------
 
     def wake(self, host: int) -> None:
-        """The host need not wait any longer."""
+        """Mark a host as ready."""
         if self._crawl is not None:
             self._crawl.frontier.wake(host)
 
     def n_waiting(self) -> int:
-        """How many pages are known and neither done nor in flight."""
+        """Return the number of known pages that are neither done nor in flight."""
         if self._crawl is None:
-            self._tell_again()
+            self._rebuild()
         self.discover()
         return 0 if self._crawl is None else len(self._crawl.frontier)
 
     @property
     def is_covered(self) -> bool:
-        """Whether the goal is reached, at least of what is reachable, with all start pages known so far."""
+        """Whether the goal is reached, at least for what is reachable, with the start pages known so far."""
         if self._crawl is None or self._crawl.stopped_because not in _COVERED:
             return False
         if self._n_trusted < len(self._starts):
-            self._tell_again()
+            self._rebuild()
         return self._crawl.stopped_because in _COVERED
 
     @property
@@ -160,7 +160,7 @@ class SpiderCrawl:
     # -- what becomes of pages ----------------------------------------------------------------------------------
 
     def retry(self, page: int, priority: int) -> None:
-        """The page is to be asked for again."""
+        """Queue a page again, with the priority of its new request."""
         self._in_flight.discard(page)
         before = self._boosts.of(np.array([page], np.uint32))[0]
         self._boosts.set(page, priority)
@@ -172,31 +172,31 @@ class SpiderCrawl:
             crawl.frontier.put([page], [value * factor if value > 0 else value / factor], [self.host(page)])
 
     def finish(self, page: int, state: PageState, redirect_to: int | None = None, links: Iterable[int] = ()) -> None:
-        """The page is done: FETCHED, FAILED or BLOCKED."""
+        """Record the state of a page that is done: FETCHED, FAILED or BLOCKED."""
         targets = np.fromiter(links, np.uint32)
         self._in_flight.discard(page)
-        self._tell(self._known, page, state, redirect_to, targets)
+        self._apply(self._known, page, state, redirect_to, targets)
 
     def restore(self, history: Iterable[tuple[int, PageState, int | None, NDArray[np.uint32]]]) -> None:
-        """After all pages were added again: what became of them before this process."""
+        """Replay the history before this process, after all pages were added again."""
         if self._starts:
             self._crawl = self._new_crawl()
             for page, state, redirect_to, links in history:
                 if state is not PageState.BLOCKED:
                     self._crawl.take(page)
-                self._tell(self._crawl, page, state, redirect_to, links)
-            self._crawl.reconsider()
+                self._apply(self._crawl, page, state, redirect_to, links)
+            self._crawl.recheck_goal()
 
     # -- figures ------------------------------------------------------------------------------------------------
 
     def certificate(self, tolerance: float = 1e-9) -> Certificate:
-        """What is proved of the pages that are done."""
+        """Return the bounds proved by the pages that are done."""
         if self._n_trusted < len(self._starts):
-            self._tell_again()
+            self._rebuild()
         return Certificate(0.0, 1.0, frontier=1.0) if self._crawl is None else self._crawl.certificate(tolerance)
 
     def counts(self) -> dict[str, int]:
-        """How many pages are in which state."""
+        """Return the number of pages by state."""
         states = self._crawl.states() if self._crawl is not None else np.zeros(0, np.uint8)
         by_state = np.bincount(states, minlength=len(PageState))
         return {
@@ -207,14 +207,14 @@ class SpiderCrawl:
             "started_from": len(self._starts),
         }
 
-    # -- telling ------------------------------------------------------------------------------------------------
+    # -- events and replay --------------------------------------------------------------------------------------
 
     @property
     def _known(self) -> Crawl:
-        assert self._crawl is not None, "a page was handed out, so there is a crawl"
+        assert self._crawl is not None, "a page was returned by next, so there is a crawl"
         return self._crawl
 
-    def _tell(
+    def _apply(
         self, crawl: Crawl, page: int, state: PageState, redirect_to: int | None, links: NDArray[np.uint32]
     ) -> None:
         self._unlinked.discard(page)
@@ -233,24 +233,24 @@ class SpiderCrawl:
         pages = np.sort(np.fromiter(self._starts, np.uint32))
         trusted = TrustedPages(pages, np.full(len(pages), 1.0 / len(pages)))
         policy = Boosted(self._settings.new_policy(), self._boosts)
-        crawl = Crawl(policy, trusted, self._settings.goal(), _AS_SCRAPY_SAYS, self._hosts[pages])
-        crawl.web.know(self.n_pages)
+        crawl = Crawl(policy, trusted, self._settings.goal(), _UNLIMITED, self._hosts[pages])
+        crawl.web.grow_to(self.n_pages)
         crawl.web.set_hosts(np.arange(self.n_pages), self._hosts[: self.n_pages])
         self._n_trusted = len(self._starts)
         self._unlinked.difference_update(self._starts)
         return crawl
 
-    def _tell_of_new_starts(self, now: float) -> None:
+    def _add_new_starts(self, now: float) -> None:
         if self._n_trusted == len(self._starts):
             return
-        hands_out_nothing = self._crawl is None or self._crawl.stopped_because in _COVERED
-        if hands_out_nothing or now >= self._next_telling:
+        is_idle = self._crawl is None or self._crawl.stopped_because in _COVERED
+        if is_idle or now >= self._next_rebuild:
             began = time.monotonic()
-            self._tell_again()
-            self._next_telling = now + (time.monotonic() - began) / _TELLING_SHARE
+            self._rebuild()
+            self._next_rebuild = now + (time.monotonic() - began) / _REBUILD_SHARE
 
-    def _tell_again(self) -> None:
-        """A new Crawl, that starts from all start pages, hears what has happened so far."""
+    def _rebuild(self) -> None:
+        """Replace the Crawl by a new one that trusts all start pages, and replay all events to it."""
         if not self._starts:
             return
         old, new = self._crawl, self._new_crawl()
@@ -258,18 +258,18 @@ class SpiderCrawl:
             unlinked = np.flatnonzero(old.states() == PageState.KNOWN).tolist()
             for page, state, redirect_to, links in _history(old):
                 new.take(page)
-                self._tell(new, page, state, redirect_to, links)
+                self._apply(new, page, state, redirect_to, links)
             for page in old.blocked_pages:
                 new.blocked(page)
             for page in self._in_flight:
                 new.take(page)
             self._unlinked.update(page for page in unlinked if page not in new.frontier)
         self._crawl = new
-        new.reconsider()
+        new.recheck_goal()
 
 
 def _history(crawl: Crawl) -> Iterator[tuple[int, PageState, int | None, NDArray[np.uint32]]]:
-    """What became of the pages that a Crawl knows to be fetched or failed, in order."""
+    """Yield the events of the fetched and failed pages of a Crawl, in order."""
     for page in crawl.order:
         links = crawl.web.links(page)
         is_alias = crawl.coverage.is_alias(page)
@@ -277,7 +277,7 @@ def _history(crawl: Crawl) -> Iterator[tuple[int, PageState, int | None, NDArray
 
 
 def warm_up(settings: PluginSettings) -> None:
-    """Crawl a few made-up pages: kernels are compiled when they are first called, and requests must not wait for it."""
+    """Crawl a few artificial pages, so that kernels are compiled before the first request."""
     crawl = SpiderCrawl(settings)
     pages = [crawl.add(host=0, priority=0) for _ in range(5)]
     crawl.start_from(pages[0])
@@ -300,7 +300,7 @@ def warm_up(settings: PluginSettings) -> None:
 
 
 def _warm_up_walks(settings: PluginSettings) -> None:
-    """A page whose links lead to a hundred others, on which walks begin and end."""
+    """Crawl a page with links to a hundred others, on which walks begin and end."""
     crawl = SpiderCrawl(settings)
     first, *others = [crawl.add(host=0, priority=0) for _ in range(100)]
     crawl.start_from(first)

@@ -1,1 +1,1 @@
-"""Search: what does a person find? `search_index` is the way in, `indexing` makes what it reads."""
+"""Full-text search in a crawl folder: `search_index` answers queries, `indexing` builds the index."""

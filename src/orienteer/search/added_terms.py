@@ -1,4 +1,4 @@
-"""What page hooks added to a page, as it can be looked up.
+"""Index terms for what page hooks added to a page.
 
     tag:shop            the page has this tag, whatever the case of its letters
     price:12            the field has this value; 12, 12.0 and "12" are the same
@@ -17,12 +17,13 @@ from orienteer.pages.added import Additions
 from orienteer.search.words import PLAIN, words_of
 
 _MAX_TERM_CHARS = 200
-_MAX_WORDS = 100  # of a field that can be looked up by its name; all of them are found as words
+_MAX_WORDS = 100  # indexed per named field; the page's full text has all of them
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,30})(?:\.[0-9]{1,30})?", re.ASCII)
 
 
 def tag_term(tag: str) -> str:
-    """
+    """Return the index term of a tag.
+
     >>> tag_term("Second  Hand")
     'second hand'
     """
@@ -30,7 +31,8 @@ def tag_term(tag: str) -> str:
 
 
 def value_term(name: str, value: str | int | float | bool) -> str:
-    """
+    """Return the index term of a field's value; equal numbers have equal terms.
+
     >>> value_term("price", 12.0), value_term("price", "12.50"), value_term("sold", True), value_term("by", "Jane  Doe")
     ('price=12', 'price=12.5', 'sold=true', 'by=jane doe')
     """
@@ -43,7 +45,7 @@ def value_term(name: str, value: str | int | float | bool) -> str:
 
 
 def word_terms(name: str, text: str) -> list[str]:
-    """A term for each word of a text; they are no values, so that -5 is not found by 5.
+    """Return a term for each word of a text. Words and values have different terms, so 5 does not match -5.
 
     >>> word_terms("by", "Jane Doe")
     ['by~jane', 'by~doe']
@@ -52,7 +54,7 @@ def word_terms(name: str, text: str) -> list[str]:
 
 
 def field_terms(added: Additions) -> set[str]:
-    """All that the fields of a page can be looked up by."""
+    """Return all terms of the fields of a page."""
     terms = set()
     for name, value in _single_values(added):
         terms.add(value_term(name, value))
@@ -62,7 +64,7 @@ def field_terms(added: Additions) -> set[str]:
 
 
 def added_text(added: Additions) -> str:
-    """Tags and values, one a line, as words of the page; numbers among them, truth values not."""
+    """Return tags and values as text, one per line: strings and numbers, but no booleans."""
     values = [str(value) for _, value in _single_values(added) if not isinstance(value, bool)]
     return "\n".join((*added.tags, *values))
 

@@ -1,4 +1,4 @@
-"""Arrays of an index in a file (NPZ), which may be damaged, or anybody's."""
+"""Index arrays in an NPZ file, which may be damaged or untrusted."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import CrawlFolderError
-from orienteer.store.failures import explained
-from orienteer.store.page_texts import MAKE_ANEW
+from orienteer.store.failures import map_disk_errors
+from orienteer.store.page_texts import REBUILD_HINT
 
 
 class ArrayFile:
-    """The file as it is when it is opened, whoever removes or replaces it later; closed when nobody needs it."""
+    """An NPZ file that stays readable after its path is removed or replaced; closed when it is collected."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
-        with explained(path):
+        with map_disk_errors(path):
             self._descriptor = os.open(path, os.O_RDONLY)
         weakref.finalize(self, os.close, self._descriptor)
 
     def read(self, is_wanted: Callable[[str], bool] = lambda _: True) -> dict[str, NDArray[Any]]:
-        """The arrays with a name that is wanted."""
+        """Return the arrays whose names are wanted."""
         try:
-            with explained(self._path), self._lock, open(self._descriptor, "rb", closefd=False) as file:
+            with map_disk_errors(self._path), self._lock, open(self._descriptor, "rb", closefd=False) as file:
                 file.seek(0)
                 with np.load(file, allow_pickle=False) as arrays:
                     return {name: arrays[name] for name in arrays.files if is_wanted(name)}
@@ -41,4 +41,4 @@ class ArrayFile:
 
 
 def damaged_index(path: Path, error: Exception) -> CrawlFolderError:
-    return CrawlFolderError(f"{path}: the search index is damaged ({error}); {MAKE_ANEW}")
+    return CrawlFolderError(f"{path}: the search index is damaged ({error}); {REBUILD_HINT}")

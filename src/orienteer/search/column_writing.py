@@ -1,4 +1,4 @@
-"""Computes what ranking needs of pages besides their words, and writes it as `columns.npz` (see `page_columns`)."""
+"""Compute the ranking columns of pages, and write them as `columns.npz` (see `page_columns`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orienteer.graph.reversal import reversed_graph
 from orienteer.inspect.local_web import local_web
 from orienteer.search.page_columns import FILE
 from orienteer.store.database import Database
-from orienteer.store.failures import explained
+from orienteer.store.failures import map_disk_errors
 
 
 def write_columns(
@@ -28,12 +28,12 @@ def write_columns(
     repeats: NDArray[np.int64],
     times: NDArray[np.float64],
     ranks: CrawlRanks,
-    n_by_way: Mapping[str, int],
+    n_by_stemmer: Mapping[str, int],
 ) -> None:
-    """Compute the columns of these pages, which are in increasing order, and put them in the place of the old ones.
+    """Compute the columns of `pages`, which must be in increasing order, and replace the old file.
 
-    `repeats` are the pages they repeat, themselves where they repeat none. `times` is when they were fetched;
-    `n_by_way` are the pages that are read in each way.
+    `repeats` has the page that each page duplicates, or its own id; `times` are fetch times. `n_by_stemmer` counts the
+    pages by stemmer.
     """
     groups = repetition_groups(pages, repeats)
     arrays: dict[str, Any] = {
@@ -44,20 +44,20 @@ def write_columns(
         "times": np.quantile(times, (0, 0.5, 1), method="lower") if len(times) else np.zeros(3),
         "position": np.array(database.next_position()),
         "has_outside": np.array(ranks.has_outside),
-        "ways": np.array(sorted(n_by_way)),
-        "n_by_way": np.array([n_by_way[way] for way in sorted(n_by_way)]),
+        "ways": np.array(sorted(n_by_stemmer)),
+        "n_by_way": np.array([n_by_stemmer[stemmer] for stemmer in sorted(n_by_stemmer)]),
         "local": ranks.local[pages],
         "outside": ranks.outside[pages],
         **_link_arrays(ranks.graph, ranks.pages),
     }
-    with explained(folder / FILE), replaced_inside(folder / FILE) as new:
+    with map_disk_errors(folder / FILE), replaced_inside(folder / FILE) as new:
         np.savez(new, **arrays)
 
 
 class CrawlRanks(NamedTuple):
-    """What each URL of a crawl is worth, 0 where that is unknown, and the links that the local rank follows from.
+    """The ranks of all URLs of a crawl, 0 where unknown, and the link graph of the local rank.
 
-    `graph` is that of the local pages, the fetched ones without redirects; `pages` are their ids in the crawl.
+    `graph` has the local pages, that is, the fetched ones without redirects; `pages` are their ids in the crawl.
     """
 
     local: NDArray[np.float64]
@@ -68,7 +68,7 @@ class CrawlRanks(NamedTuple):
 
 
 def crawl_ranks(database: Database, estimated: dict[str, NDArray[Any]] | None) -> CrawlRanks:
-    """Ranks by page. A name of a page is worth what the page is. `estimated` is what ranks.npz holds."""
+    """Compute ranks by page. A redirect has the rank of its target. `estimated` is the content of ranks.npz."""
     n_urls = database.n_urls()
     inside, outside = np.zeros((2, n_urls))
     try:
@@ -103,7 +103,7 @@ def _link_arrays(graph: LinkGraph, pages: NDArray[np.int64]) -> dict[str, NDArra
 
 
 def _named(database: Database, pages: NDArray[np.int64], groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many pages that say the same name each as the canonical one; what others say of it counts for nothing."""
+    """Count the duplicates that name each page as canonical; pages of other groups do not count."""
     named = np.zeros(len(pages), np.int64)
     pairs = np.array(list(database.canonicals()), np.int64).reshape(-1, 2)
     pairs = pairs[np.isin(pairs, pages).all(axis=1)]
@@ -113,7 +113,7 @@ def _named(database: Database, pages: NDArray[np.int64], groups: NDArray[np.int6
 
 
 def repetition_groups(pages: NDArray[np.int64], repeats: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The page at the end of each chain of repetitions: the first one that was seen."""
+    """Return the page at the end of each chain of duplicates, which is the one that was seen first."""
     n = int(max(pages.max(initial=-1), repeats.max(initial=-1))) + 1
     first = np.arange(n)
     first[pages] = repeats

@@ -1,7 +1,7 @@
-"""Completes what is being typed: its last word, as it goes on in the index, and titles that begin like all of it.
+"""Complete a partial query: its last word from the words of the index, and the whole of it from titles.
 
-Of the forms of a word (index, indexes), which find the same, the most frequent is offered; of words that could follow
-others, those that stand on a page together with them, the most frequent first.
+Of the forms of a word (index, indexes), which match the same pages, only the most frequent is offered. A word after
+others is offered only if it occurs on a page together with them, the most frequent first.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from collections.abc import Sequence
 from tantivy import Occur, Query
 
 from orienteer.search.completion import MAX_TYPED_CHARS, Suggestion
-from orienteer.search.index_view import View
-from orienteer.search.lookup import built, n_found
-from orienteer.search.query import FIELDS, Ask, parse
+from orienteer.search.index_view import IndexView
+from orienteer.search.lookup import n_matches, tantivy_query
+from orienteer.search.query import FIELDS, ParsedQuery, parse
 from orienteer.search.text_index import WRITTEN, schema, written_words
 from orienteer.search.words import words_of
 
-_N_TRIED = 12  # words after others
+_N_TRIED = 12  # candidates for a word after others: each costs a query
 _LAST = re.compile(r"(?:^|(?<=\s))[^\s\"]+$")  # the word that is being typed
 _RULE = re.compile(r"[+-]|(?:" + "|".join(FIELDS) + "):", re.IGNORECASE)
 
 
-def completed(view: View, typed: str, n: int) -> tuple[Suggestion, ...]:
-    """The n best, words first: at most half of them."""
+def completed(view: IndexView, typed: str, n: int) -> tuple[Suggestion, ...]:
+    """Return the n best completions: words first, which are at most half of them, then titles."""
     text = typed.lstrip()
     if not text.strip() or len(text) > MAX_TYPED_CHARS or n < 1:
         return ()
@@ -36,43 +36,43 @@ def completed(view: View, typed: str, n: int) -> tuple[Suggestion, ...]:
     return (*chosen, *(Suggestion(title, "title") for title in titles[: n - len(chosen)]))
 
 
-def _words(view: View, text: str, n: int) -> list[str]:
-    """The text with its last word completed."""
+def _words(view: IndexView, text: str, n: int) -> list[str]:
+    """Return the text with its last word completed."""
     last = _LAST.search(text)
     if last is None or _RULE.match(last[0]) or text.count('"') % 2:
         return []
     head = text[: last.start()]
-    found = _forms_once(view, last[0].lower(), view.completions.words(last[0], 2 * max(n + 1, _N_TRIED)))[:_N_TRIED]
+    found = _distinct_forms(view, last[0].lower(), view.completions.words(last[0], 2 * max(n + 1, _N_TRIED)))[:_N_TRIED]
     if not head.strip():
         return found[:n]
-    n_pages = _together(view, head, found)
+    n_pages = _n_pages_with(view, head, found)
     best = sorted(n_pages, key=lambda word: -n_pages[word])
     return [head + word for word in best if n_pages[word]][:n]
 
 
-def _together(view: View, head: str, words: list[str]) -> dict[str, int]:
-    """How many pages have each word, as it is written, besides all that stands before it.
+def _n_pages_with(view: IndexView, head: str, words: list[str]) -> dict[str, int]:
+    """Count the pages with each word and all words of `head`, as they are written.
 
-    What is written before counts as it stands there, too: to look for it in all its forms would take ten times as long.
+    The words of `head` are not stemmed either: to match all of their forms would take ten times as long.
     """
     before = []
     for clause in parse(head, view.vocabulary.field_names).clauses:
         if clause.field or clause.sign == "-":
-            before.append(built(Ask((clause,)), view.vocabulary))
+            before.append(tantivy_query(ParsedQuery((clause,)), view.vocabulary))
         else:
             known = [word for word in written_words(clause.text) if view.searcher.doc_freq(WRITTEN, word)]
             before += [Query.term_query(schema(), WRITTEN, word) for word in known]
     return {word: _n_pages(view, (*before, Query.term_query(schema(), WRITTEN, word))) for word in words}
 
 
-def _n_pages(view: View, queries: Sequence[Query]) -> int:
-    """How many pages are found by all of these; nothing is scored."""
+def _n_pages(view: IndexView, queries: Sequence[Query]) -> int:
+    """Count the pages that match all of these queries, without scoring."""
     all_of_them = [(Occur.Must, Query.const_score_query(query, 0.0)) for query in queries]
-    return n_found(view.searcher.search(Query.boolean_query(all_of_them), 1))
+    return n_matches(view.searcher.search(Query.boolean_query(all_of_them), 1))
 
 
-def _forms_once(view: View, typed: str, words: list[str]) -> list[str]:
-    """Without those that are forms of a word before them, as most pages are read, and without what was typed."""
-    way = view.vocabulary.main_way
-    forms = {words_of(word, way): word for word in reversed(words) if word != typed}
-    return [word for word in words if forms.get(words_of(word, way)) == word]
+def _distinct_forms(view: IndexView, typed: str, words: list[str]) -> list[str]:
+    """Drop forms of an earlier word (by the stemmer of most pages), and the typed word itself."""
+    stemmer = view.vocabulary.main_stemmer
+    forms = {words_of(word, stemmer): word for word in reversed(words) if word != typed}
+    return [word for word in words if forms.get(words_of(word, stemmer)) == word]

@@ -1,10 +1,9 @@
-"""What somebody may be about to type: titles, and frequent words, by their beginning.
+"""Query completions: titles and frequent words by prefix.
 
-    completions.npz    sorted keys, written as words are looked up (see `words`), so that `cafe` begins `Café` and a
-                       title in any script is found by its first signs; what each stands for; how much that counts
+    completions.npz    sorted keys, normalized like indexed words (see `words`), so that `cafe` is a prefix of `Café`
+                       and a title in any script matches by its first characters; the text of each key, and its weight
 
-The keys that begin with what was typed stand in a row, and the best of them are picked: a few look-ups and a pass over
-the row, however large the index is.
+The keys with a given prefix are adjacent: a completion is a binary search and a pass over the matching keys.
 """
 
 from __future__ import annotations
@@ -23,20 +22,20 @@ from orienteer.search.words import PLAIN, words_of
 
 FILE = "completions.npz"
 WORD, TITLE = 0, 1
-MAX_TYPED_CHARS = 200  # nothing is completed that is longer
+MAX_TYPED_CHARS = 200  # longer queries are not completed
 _RULE = re.compile(rf'"|\b({"|".join(FIELDS)}):', re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A query that may be meant; `kind` is `word` or `title`."""
+    """A suggested query; `kind` is `word` or `title`."""
 
     text: str
     kind: str
 
 
 def cleaned(title: str) -> str:
-    """A title as it can be typed: nothing in it is a rule of the query language.
+    """Return a title without the operators of the query language.
 
     >>> cleaned('  "Red"  +apples - and Title:pears')
     'Red apples and Title pears'
@@ -46,7 +45,7 @@ def cleaned(title: str) -> str:
 
 
 class Completions:
-    """Those of an index; one that has none yet completes nothing."""
+    """The completions of an index; empty if the index has no file of them yet."""
 
     def __init__(self, folder: Path) -> None:
         path = folder / FILE
@@ -57,20 +56,20 @@ class Completions:
             self._targets, self._weights, self._kinds = (
                 arrays.get(name, np.zeros(0, np.int64)) for name in ("targets", "weights", "kinds")
             )
-            self._expect_sense()
+            self._check()
         except (KeyError, ValueError, TypeError) as error:
             raise damaged_index(path, error) from None
 
     def words(self, typed: str, n: int) -> list[str]:
-        """The n words that stand on the most pages of those that begin with this, which is a part of one itself."""
+        """Return the n words with this prefix that occur on the most pages; none if `typed` is several words."""
         keys = words_of(typed, PLAIN)
         return self._best(keys[0], WORD, n) if len(keys) == 1 and len(typed) <= MAX_TYPED_CHARS else []
 
     def titles(self, typed: str, n: int) -> list[str]:
-        """The n titles of the highest rank of those with words that begin with this."""
+        """Return the n titles of the highest rank that have these words, the last one as a prefix."""
         key = " ".join(words_of(typed, PLAIN)) if len(typed) <= MAX_TYPED_CHARS else ""
-        is_whole = key and not typed[-1:].isalnum() and key.isascii()  # a space ends a word
-        return self._best(key + " " * bool(is_whole), TITLE, n) if key else []
+        is_complete = key and not typed[-1:].isalnum() and key.isascii()  # a space ends a word
+        return self._best(key + " " * bool(is_complete), TITLE, n) if key else []
 
     def _best(self, key: str, kind: int, n: int) -> list[str]:
         first, end = self._keys.beginning_with(key.encode())
@@ -79,27 +78,27 @@ class Completions:
         best = found[np.argsort(-self._weights[found], kind="stable")[:n]]
         return [self._texts[int(number)].decode(errors="replace") for number in best]
 
-    def _expect_sense(self) -> None:
-        """ValueError where these are no completions; the file may be anybody's."""
+    def _check(self) -> None:
+        """Raise ValueError for inconsistent arrays; the file may be untrusted."""
         n_texts = len(self._texts)
         if self._targets.shape != (len(self._keys),) or self._targets.dtype.kind not in "iu":
-            raise ValueError("the keys are not those of the texts")
+            raise ValueError("keys and targets differ in length")
         is_float = self._weights.dtype.kind in "fiu"
         if self._weights.shape != (n_texts,) or self._kinds.shape != (n_texts,) or not is_float:
-            raise ValueError("the weights are not those of the texts")
+            raise ValueError("texts, weights and kinds differ in length")
         if len(self._targets) and not 0 <= self._targets.min() <= self._targets.max() < n_texts:
-            raise ValueError("a key stands for no text")
+            raise ValueError("a key has no text")
 
 
 class _Texts:
-    """Texts one after the other, and where each begins."""
+    """Concatenated texts and their offsets."""
 
     def __init__(self, arrays: dict[str, NDArray[Any]], name: str) -> None:
         self._offsets = arrays[f"{name}_offsets"] if arrays else np.zeros(1, np.int64)
         self._bytes = arrays[f"{name}_bytes"].astype(np.uint8, casting="safe").tobytes() if arrays else b""
         offsets = self._offsets
         if offsets.ndim != 1 or not len(offsets) or offsets.dtype.kind not in "iu":
-            raise ValueError("there are no places of texts")
+            raise ValueError("there are no offsets of texts")
         if offsets[0] != 0 or offsets[-1] != len(self._bytes) or (offsets[1:] < offsets[:-1]).any():
             raise ValueError("texts overlap")
 
@@ -110,7 +109,7 @@ class _Texts:
         return self._bytes[int(self._offsets[number]) : int(self._offsets[number + 1])]
 
     def beginning_with(self, key: bytes) -> tuple[int, int]:
-        """The stretch of those that begin with this; they are sorted."""
+        """Return the range of the texts with this prefix; the texts are sorted."""
         return self._place(key), self._place(key + b"\xff")  # no text in UTF-8 has this byte
 
     def _place(self, key: bytes) -> int:

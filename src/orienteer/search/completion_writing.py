@@ -1,7 +1,7 @@
-"""Gathers what somebody may be about to type, and writes it as `completions.npz` of an index (see `completion`).
+"""Collect query completions, and write them as `completions.npz` of an index (see `completion`).
 
-Titles come from the pages of the highest rank, each once; words are those that stand on the most pages. A title can be
-found by its beginning, and by each of its first words: who types `charts` may mean `Old sea charts`.
+Titles come from the pages of the highest rank, each once; words are those that occur on the most pages. A title
+matches from its beginning and from each of its first words: `charts` completes to `Old sea charts`.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from numpy.typing import NDArray
 
 from orienteer.files.plain import replaced_inside
 from orienteer.search.completion import FILE, TITLE, WORD, cleaned
-from orienteer.search.text_index import WRITTEN, refusals
+from orienteer.search.text_index import WRITTEN, tantivy_errors
 from orienteer.search.words import PLAIN, words_of
-from orienteer.store.failures import explained
+from orienteer.store.failures import map_disk_errors
 from orienteer.store.page_texts import PageTexts
 
 MAX_TITLES = 50_000
 MAX_WORDS = 50_000
-_MAX_STARTS = 8  # words of a title that it is found by
+_MAX_STARTS = 8  # words of a title from which it matches
 _MAX_TITLE_CHARS = 120
-_MIN_WORD_CHARS = 3  # of what has no longer form worth typing; a sign of a script without spaces is no word to complete
+_MIN_WORD_CHARS = 3  # shorter words are quicker to type than to choose; also excludes single characters of CJK scripts
 
 
 class _Entry(NamedTuple):
-    """What is offered, how much it counts among its kind, and what it is found by."""
+    """A completion, its weight among those of its kind, and the keys that it matches."""
 
     text: str
     kind: int
@@ -44,9 +44,9 @@ def has_completions(folder: Path) -> bool:
 def write_completions(
     folder: Path, texts: PageTexts, searcher: tantivy.Searcher, ranks: NDArray[np.float64], pages: NDArray[np.int64]
 ) -> None:
-    """Gather them from the titles of these pages, which are in increasing order, and from the words of the index.
+    """Collect the titles of `pages`, which must be in increasing order, and the words of the index.
 
-    `ranks` are those of all pages of the crawl.
+    `ranks` has the ranks of all pages of the crawl.
     """
     entries = [*_titles(texts, ranks, pages), *_words(folder, searcher)]
     keys = sorted((key.encode(), number) for number, entry in enumerate(entries) for key in entry.keys)
@@ -57,17 +57,17 @@ def write_completions(
         "weights": np.array([entry.weight for entry in entries], np.float64),
         "kinds": np.array([entry.kind for entry in entries], np.int8),
     }
-    with explained(folder / FILE), replaced_inside(folder / FILE) as new:
-        np.savez(new, **arrays)  # type: ignore[arg-type]  # its types know no names
+    with map_disk_errors(folder / FILE), replaced_inside(folder / FILE) as new:
+        np.savez(new, **arrays)  # type: ignore[arg-type]  # numpy's types do not allow keyword arrays
 
 
 def _titles(texts: PageTexts, ranks: NDArray[np.float64], pages: NDArray[np.int64]) -> Iterator[_Entry]:
-    """Titles of the pages of the highest rank; of those that say the same, the one of the best page."""
+    """Yield titles of the pages of the highest rank; of equal titles, the one of the best page."""
     best = pages[np.argsort(-ranks[pages], kind="stable")[:MAX_TITLES]]
-    wanted = set(best.tolist())
+    selected = set(best.tolist())
     found: dict[tuple[str, ...], tuple[float, str]] = {}
     for page, title in texts.titles():
-        if page in wanted:
+        if page in selected:
             text = cleaned(title)[:_MAX_TITLE_CHARS].strip()
             words = words_of(text, PLAIN)
             rank = float(ranks[page])
@@ -79,8 +79,8 @@ def _titles(texts: PageTexts, ranks: NDArray[np.float64], pages: NDArray[np.int6
 
 
 def _words(folder: Path, searcher: tantivy.Searcher) -> Iterator[_Entry]:
-    """The words that stand on the most pages, as they are written."""
-    with refusals(folder):
+    """Yield the words that occur on the most pages, as they are written."""
+    with tantivy_errors(folder):
         counted = searcher.terms_with_prefix(WRITTEN, "", limit=MAX_WORDS)
     for word, n_pages in counted:
         keys = words_of(word, PLAIN)
@@ -89,7 +89,7 @@ def _words(folder: Path, searcher: tantivy.Searcher) -> Iterator[_Entry]:
 
 
 def _packed(name: str, texts: list[bytes]) -> dict[str, NDArray[np.generic]]:
-    """Texts one after the other, and where each begins."""
+    """Return the texts concatenated, and their offsets."""
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
     return {
         f"{name}_bytes": np.frombuffer(b"".join(texts), np.uint8),

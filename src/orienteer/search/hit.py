@@ -1,4 +1,4 @@
-"""A page that was found, as it is shown: its title, a snippet, where it stands."""
+"""A search result for display: title, snippet, and positions."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ from numpy.typing import NDArray
 
 from orienteer.search import ranking
 from orienteer.search.paged import has_pages
-from orienteer.search.query import Ask
+from orienteer.search.query import ParsedQuery
 from orienteer.search.snippet import Marker, Snippet, html_of
-from orienteer.search.words import way_of
+from orienteer.search.words import stemmer_of
 from orienteer.store.page_texts import PageText, PageTexts
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A page that was found. `positions` are those under each order, from 1 on; None for one there are no ranks for.
+    """A matching page. `positions` has its position in each order, from 1 on; None for an order without ranks.
 
-    `snippet` and `title` are plain text, as strangers wrote them; the others are escaped, with `<mark>` around words;
-    `parts` are the pieces of the snippet, every second one to be marked.
-    `page_number` is the page of a document (PDF) that the snippet is from; None where there are none, or no word was
-    found on one. `n_duplicates` more pages say the same, and are left out. Ranks sum to 1 over the crawl; time is Unix
-    time.
+    `snippet` and `title` are plain, untrusted text; `snippet_html` and `title_html` are escaped, with `<mark>`;
+    `segments` is the snippet split into pieces, every second of which is to be marked.
+    `page_number` is the page of a document (PDF) that the snippet is from; None if the document has no pages or no word
+    matches. `n_duplicates` pages of the same content are omitted. Ranks sum to 1 over the crawl; time is Unix time.
     """
 
     url: str
@@ -32,7 +31,7 @@ class Hit:
     title_html: str
     snippet: str
     snippet_html: str
-    parts: tuple[str, ...]
+    segments: tuple[str, ...]
     position: int
     positions: dict[str, int | None]
     score: float
@@ -50,67 +49,67 @@ class Hit:
 
     @property
     def link(self) -> str:
-        """Where a browser finds it: the URL, with the page of a document."""
+        """The URL, with the page of a document as its fragment."""
         return self.url if self.page_number is None else f"{self.url}#page={self.page_number}"
 
 
 def hits(
-    source: PageTexts, ask: Ask, found: ranking.Found, shown: NDArray[np.int64],
+    source: PageTexts, parsed: ParsedQuery, candidates: ranking.Candidates, indices: NDArray[np.int64],
     scores: NDArray[np.float64], positions: dict[str, NDArray[np.int64] | None], first: int,
 ) -> tuple[Hit, ...]:  # fmt: skip
-    """The pages at these places of what was found; the `first` of them has this position."""
-    made = []
+    """Load the candidates at these indices; the first of them has the position `first`."""
+    results = []
     markers: dict[str, Marker] = {}
-    texts = source.pages(found.pages[shown].tolist(), lead_only=True)
-    for number, place in enumerate(shown.tolist(), first):
-        text = texts.get(int(found.pages[place]))
-        if text is None:  # it was removed a moment ago
+    texts = source.pages(candidates.pages[indices].tolist(), lead_only=True)
+    for number, index in enumerate(indices.tolist(), first):
+        text = texts.get(int(candidates.pages[index]))
+        if text is None:  # removed by a concurrent update of the index
             continue
-        way = way_of(text.language)
-        if way not in markers:
-            markers[way] = Marker(ask, way)
-        there = {name: None if where is None else int(where[place]) for name, where in positions.items()}
-        title, snippet = markers[way].marked(text.title), markers[way].snippet(text.text, text.title)
+        stemmer = stemmer_of(text.language)
+        if stemmer not in markers:
+            markers[stemmer] = Marker(parsed, stemmer)
+        page_positions = {name: None if where is None else int(where[index]) for name, where in positions.items()}
+        title, snippet = markers[stemmer].marked(text.title), markers[stemmer].snippet(text.text, text.title)
         if has_pages(text.text):
-            snippet = markers[way].snippet_of_pages(text.text + source.rest(text.id), text.title)
+            snippet = markers[stemmer].snippet_of_pages(text.text + source.remainder(text.id), text.title)
         elif not snippet.marks and not title.marks:
-            snippet = _further(source, text, markers[way], snippet)
-        made.append(_hit(text, title, snippet, found, place, number, there, float(scores[place])))
-    return tuple(made)
+            snippet = _fallback_snippet(source, text, markers[stemmer], snippet)
+        results.append(_hit(text, title, snippet, candidates, index, number, page_positions, float(scores[index])))
+    return tuple(results)
 
 
-def _further(source: PageTexts, text: PageText, marker: Marker, snippet: Snippet) -> Snippet:
-    """A snippet that shows why a page was found: from further down, or aside from the main text."""
-    rest = source.rest(text.id)
-    better = marker.snippet(text.text + rest, text.title) if rest else snippet
-    if not better.marks:
-        better = marker.snippet(source.aside(text.id), text.title)
-    return better if better.marks else snippet
+def _fallback_snippet(source: PageTexts, text: PageText, marker: Marker, snippet: Snippet) -> Snippet:
+    """Return a snippet with a matching word from further down, or from the boilerplate; else `snippet`."""
+    rest = source.remainder(text.id)
+    further = marker.snippet(text.text + rest, text.title) if rest else snippet
+    if not further.marks:
+        further = marker.snippet(source.boilerplate(text.id), text.title)
+    return further if further.marks else snippet
 
 
 def _hit(
-    text: PageText, title: Snippet, snippet: Snippet, found: ranking.Found, place: int, position: int,
+    text: PageText, title: Snippet, snippet: Snippet, candidates: ranking.Candidates, index: int, position: int,
     positions: dict[str, int | None], score: float,
 ) -> Hit:  # fmt: skip
-    figures, parts = found.figures, snippet.parts
-    relevance = float(figures.relevance[place])
+    figures, segments = candidates.figures, snippet.segments
+    relevance = float(figures.relevance[index])
     return Hit(
         url=text.url,
         title=title.plain,
-        title_html=html_of(title.parts),
+        title_html=html_of(title.segments),
         snippet=snippet.plain,
-        snippet_html=html_of(parts),
-        parts=parts,
+        snippet_html=html_of(segments),
+        segments=segments,
         position=position,
         positions=positions,
         score=score,
-        text_score=float(found.text[place]),
-        local_rank=float(figures.local[place]),
-        global_rank=None if positions["global"] is None else float(figures.outside[place]),
+        text_score=float(candidates.text[index]),
+        local_rank=float(figures.local[index]),
+        global_rank=None if positions["global"] is None else float(figures.outside[index]),
         relevance=None if math.isnan(relevance) else relevance,
         language=text.language,
         time=text.time,
-        n_duplicates=int(found.n_repeating[place]),
+        n_duplicates=int(candidates.n_repeating[index]),
         page_number=snippet.page,
         type=text.type,
         published=text.published,

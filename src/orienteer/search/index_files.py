@@ -1,4 +1,4 @@
-"""Where an index stands."""
+"""Paths of a search index."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ TEXTS = "pages.db"
 
 
 def index_folder(folder: Path) -> Path:
-    """The index of a crawl folder."""
+    """Return the index folder of a crawl folder."""
     return folder / "index"

@@ -1,4 +1,4 @@
-"""An index as it is at one moment: what belongs together is replaced together."""
+"""A consistent snapshot of an index: all of its files are replaced together."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import tantivy
 from orienteer.search.completion import Completions
 from orienteer.search.facets import Facet, counted, facets
 from orienteer.search.page_columns import PageColumns
-from orienteer.search.query import Ask
-from orienteer.search.text_index import TextIndex, refusals
+from orienteer.search.query import ParsedQuery
+from orienteer.search.text_index import TextIndex, tantivy_errors
 from orienteer.search.vocabulary import Vocabulary
 from orienteer.store.page_texts import PageTexts
 from orienteer.url import host_of
@@ -32,9 +32,9 @@ class RelatedPage:
 
 @dataclass(frozen=True)
 class Overview:
-    """What an index holds: pages of the highest rank inside the crawl, each group of repetitions once, and no more than
-    two of a host where there are others; how many pages there are of each host, language, type and year. Times are Unix
-    time: when the first page was fetched, the one in the middle, and the last."""
+    """A summary of an index. `top_pages` have the highest local rank, one for each group of duplicates, and at most two
+    of a host if there are others; `facets` count all pages. `times` are the Unix times of the first, the median and the
+    last fetch."""
 
     n_pages: int
     top_pages: tuple[RelatedPage, ...]
@@ -43,8 +43,8 @@ class Overview:
 
 
 @dataclass(frozen=True)
-class View:
-    """What a search looks at; `index` is the folder, `text_index` may hold files that the searcher reads."""
+class IndexView:
+    """All that a search reads. `index` is the folder; `text_index` is held because it may own files of the searcher."""
 
     index: Path
     columns: PageColumns
@@ -58,7 +58,7 @@ class View:
         return Completions(self.index)
 
     def named(self, pages: Sequence[int]) -> tuple[RelatedPage, ...]:
-        """These pages by their titles, without those that were removed a moment ago."""
+        """Return these pages with their titles, except pages that were removed meanwhile."""
         texts = self.texts.pages(pages, lead_only=True)
         return tuple(RelatedPage(texts[page].url, texts[page].title) for page in pages if page in texts)
 
@@ -71,14 +71,14 @@ class View:
         best = np.lexsort((-figures.named, -figures.local))[: 20 * _N_TOP_PAGES]
         _, first = np.unique(figures.group[best], return_index=True)
         top = self.columns.pages[best[np.sort(first)]].tolist()
-        with refusals(self.index):
+        with tantivy_errors(self.index):
             counts = counted(self.searcher, tantivy.Query.all_query(), self.vocabulary)
         top_pages = _of_several_hosts(self.named(top))
-        return Overview(len(self.columns), top_pages, facets(counts, Ask(())), self.columns.times)
+        return Overview(len(self.columns), top_pages, facets(counts, ParsedQuery(())), self.columns.times)
 
 
 def _of_several_hosts(pages: tuple[RelatedPage, ...]) -> tuple[RelatedPage, ...]:
-    """The first ones, of each host no more than a few unless there are no others."""
+    """Return the first pages, at most two of each host unless there are no others."""
     n_of_host: Counter[str] = Counter()
     first: list[RelatedPage] = []
     others: list[RelatedPage] = []

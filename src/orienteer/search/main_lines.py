@@ -1,13 +1,12 @@
-"""Which lines of pages are main text, when what repeats on a host counts.
+"""Decide which lines of pages are main text, using the lines that repeat on a host.
 
-Furniture, such as a menu, is told by standing on many pages of a host. It is learned from the first `N_LEARNED` pages
-of a host that the crawl knows, by their numbers. So what is main text on a page follows from its own lines and from
-these pages alone: an index that was brought up to date again and again is the same as one made anew. Pages beyond them
-are judged by what was learned, which is what is approximate; a host whose look changed later keeps more of its
-furniture.
+Boilerplate, such as a menu, occurs on many pages of a host. It is learned from the first `N_LEARNED` pages of the host
+by id. So the main text of a page depends on its own lines and on these pages alone, and an index that was updated many
+times equals a rebuilt one. The result is approximate for further pages: if the layout of a host changes later, more of
+its boilerplate is taken for main text.
 
-Each page remembers by what it was judged (its `basis`). Where that is no longer what its host has, it is judged again,
-however the last run ended.
+Each page stores the `basis` of its decision, a hash of the learned pages. If the basis of its host has changed, the
+page is decided again, also after an interrupted run.
 """
 
 from __future__ import annotations
@@ -26,18 +25,18 @@ N_LEARNED = 500
 _PAGES_PER_TRANSACTION = 200
 
 
-class Furniture(Protocol):
-    """What learns furniture: from all pages first, then it judges each."""
+class BoilerplateFilter(Protocol):
+    """Learns the boilerplate of a host from all its pages first, then classifies the lines of each."""
 
     def learn(self, host: str, lines: Sequence[str]) -> None: ...
 
     def main_lines(self, host: str, lines: Sequence[str], scores: bytes) -> NDArray[np.bool_]: ...
 
 
-def judge_again(texts: PageTexts, learner: Callable[[], Furniture]) -> int:
-    """Bring up to date which lines are main text; how many pages were judged."""
+def update_main_lines(texts: PageTexts, learner: Callable[[], BoilerplateFilter]) -> int:
+    """Decide again for all pages with an outdated basis; return how many these were."""
     by_host: dict[str, list[tuple[int, int, int]]] = {}
-    for page, stamp, url, basis in texts.judged():
+    for page, stamp, url, basis in texts.stamps_and_bases():
         by_host.setdefault(host_of(url), []).append((page, stamp, basis))
     n_judged = 0
     for host, rows in by_host.items():
@@ -50,14 +49,16 @@ def judge_again(texts: PageTexts, learner: Callable[[], Furniture]) -> int:
     return n_judged
 
 
-def _judge(texts: PageTexts, host: str, learned: list[int], stale: list[int], basis: int, furniture: Furniture) -> None:
+def _judge(
+    texts: PageTexts, host: str, learned: list[int], stale: list[int], basis: int, boilerplate: BoilerplateFilter
+) -> None:
     for page in learned:
         lines, scores = texts.lines(page)
-        if scores:  # a text without them, such as that of a document, is no page of its host like others
-            furniture.learn(host, lines)
+        if scores:  # texts without scores, such as documents, do not share the layout of the host
+            boilerplate.learn(host, lines)
     for start in range(0, len(stale), _PAGES_PER_TRANSACTION):
         judged = []
         for page in stale[start : start + _PAGES_PER_TRANSACTION]:
             lines, scores = texts.lines(page)
-            judged.append((page, furniture.main_lines(host, lines, scores) if scores else None))
+            judged.append((page, boilerplate.main_lines(host, lines, scores) if scores else None))
         texts.set_main(judged, basis)

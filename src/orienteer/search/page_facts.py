@@ -1,7 +1,7 @@
-"""What pages can be filtered by besides their words: the type of a file, a date, and whether it is on the topic.
+"""Filters of pages by file type, by date, and by topic.
 
-    type:pdf          by the name that people give it, or by its media type (`type:application/pdf`)
-    before:2025       published before 2025 began, or changed, where nothing is said of when it was published
+    type:pdf          by short name, or by media type (`type:application/pdf`)
+    before:2025       published before 2025, or changed, if no date of publication is known
     after:2024-06-15  on that day or later; after:2024 is in that year or later
 
     topic:on          on the topic of the crawl, by its threshold; topic:off: not
@@ -15,7 +15,7 @@ import re
 
 from orienteer.extract.dates import iso_date
 
-# By the name that is typed, the media types that are meant.
+# By short name, the media types.
 TYPES = {
     "html": ("text/html", "application/xhtml+xml"),
     "pdf": ("application/pdf",),
@@ -34,7 +34,7 @@ _DATE = re.compile(r"\d{4}(-\d{1,2}(-\d{1,2})?)?", re.ASCII)
 
 
 def type_name(media_type: str) -> str:
-    """The name that people give a media type; "" where they give none.
+    """Return the short name of a media type, or "" if it has none.
 
     >>> type_name("application/pdf"), type_name("text/html"), type_name("image/png")
     ('pdf', 'html', '')
@@ -44,7 +44,7 @@ def type_name(media_type: str) -> str:
 
 
 def type_terms(media_type: str) -> tuple[str, ...]:
-    """What a page of this media type is found by; one that states none was read as HTML.
+    """Return the index terms of a media type; a page without one was read as HTML.
 
     >>> type_terms("application/pdf"), type_terms("")
     (('application/pdf', 'pdf'), ('html',))
@@ -54,7 +54,7 @@ def type_terms(media_type: str) -> tuple[str, ...]:
 
 
 def type_term(text: str) -> str:
-    """The term for a type as it was typed; "" where there is no such type.
+    """Return the index term of a type in a query, or "" if there is no such type.
 
     >>> type_term("PDF"), type_term("txt"), type_term("image/png"), type_term("pfd")
     ('pdf', 'text', 'image/png', '')
@@ -65,7 +65,7 @@ def type_term(text: str) -> str:
 
 
 def topic_term(relevance: float | None, threshold: float | None) -> str:
-    """Whether a page is on the topic; "" where there is none.
+    """Return "on" or "off", by whether a page is on the topic; "" if the crawl has no topic.
 
     >>> topic_term(0.7, 0.5), topic_term(None, 0.5), topic_term(0.7, None)
     ('on', 'off', '')
@@ -74,13 +74,13 @@ def topic_term(relevance: float | None, threshold: float | None) -> str:
 
 
 def date_number(date: str) -> int | None:
-    """A date as a number that is ordered as dates are; a year is before all of its days. None for what is no date.
+    """Return a date as a number of the same order; a year is before all of its days. None if it is no valid date.
 
     >>> date_number("2025-03-01"), date_number("2025"), date_number("20x5"), date_number("2025-02-31")
     (20250301, 20250000, None, None)
     """
     if not _DATE.fullmatch(date) or iso_date(date).count("-") != date.count("-"):
         return None
-    parts = [int(part) for part in date.split("-")]
-    year, month, day = (*parts, 0, 0)[:3]
+    numbers = [int(digits) for digits in date.split("-")]
+    year, month, day = (*numbers, 0, 0)[:3]
     return 10_000 * year + 100 * month + day

@@ -1,4 +1,4 @@
-"""Archived pages, read for a search: what they say, and in which language."""
+"""Read archived pages for the index: text, metadata, language, and link texts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from orienteer.extract.language import detected
 from orienteer.extract.main_text import MAIN
 from orienteer.extract.page import Page
 from orienteer.frontier.seen import SeenUrls
-from orienteer.inspect.archived_page import Archived, page_reading
+from orienteer.inspect.archived_page import ArchivedPosition, page_reading
 from orienteer.search.paged import collapsed
 from orienteer.store.archive import Position
 from orienteer.store.page_row import PageRow
@@ -30,45 +30,45 @@ _HAS_WORD = re.compile(r"\w")
 
 
 def stamp_of(*facts: object) -> int:
-    """A number that stands for these facts, signed and of 64 bits: another one for others."""
+    """Return a hash of these facts as a signed 64-bit number."""
     return int.from_bytes(hashlib.blake2b(repr(facts).encode(), digest_size=8).digest(), signed=True)
 
 
 def content_stamp(page: PageRow) -> int:
-    """Tells one content of a page from another: what changes is archived anew."""
+    """Return the stamp of the content of a page: a changed page has another position in the archive."""
     return stamp_of(page.archived, page.noindex)
 
 
 class Languages:
-    """Tells languages; "" where nobody can, or the package that could is not there."""
+    """Detects languages, if the optional package for it is installed."""
 
     def __init__(self) -> None:
-        self._tells = True
+        self._is_available = True
 
     def of(self, text: str) -> str:
-        """What the text looks like."""
-        if not self._tells:
+        """Return the language of a text, or "" if it cannot be detected."""
+        if not self._is_available:
             return ""
         try:
             return detected(text)
         except MissingExtraError:
-            self._tells = False
+            self._is_available = False
             return ""
 
 
-class ToRead(NamedTuple):
-    """A page that is to be read; of one that asks not to be indexed only its links are kept.
+class PageToIndex(NamedTuple):
+    """A page to read; of a page with `noindex` only the links are stored.
 
-    `language` is what is known of it already.
+    `language` is that of the crawl's database, or "".
     """
 
-    page: Archived
+    page: ArchivedPosition
     language: str
     noindex: bool
 
 
-class Said(NamedTuple):
-    """What a page says, as the index keeps it, and its links with words to them."""
+class IndexText(NamedTuple):
+    """The texts of a page as the index stores them, and its links with their texts."""
 
     language: str
     published: str
@@ -80,20 +80,20 @@ class Said(NamedTuple):
 
 
 @contextmanager
-def index_reading(folder: Path) -> Iterator[Callable[[ToRead], Said]]:
+def index_reading(folder: Path) -> Iterator[Callable[[PageToIndex], IndexText]]:
     """For `in_order`: pages of the archive in this folder, read for an index."""
     languages = Languages()
     with page_reading(folder, with_scores=True) as read:
-        yield lambda wanted: _said(wanted, read(wanted.page), languages)
+        yield lambda request: _index_text(request, read(request.page), languages)
 
 
-def _said(wanted: ToRead, content: Page, languages: Languages) -> Said:
+def _index_text(request: PageToIndex, content: Page, languages: Languages) -> IndexText:
     anchors = [(link, encodable(text[:_MAX_ANCHOR_CHARS])) for link, text in content.anchors if _HAS_WORD.search(text)]
-    if wanted.noindex:
-        return Said("", "", "", "", "", packed_text([""]), anchors)
+    if request.noindex:
+        return IndexText("", "", "", "", "", packed_text([""]), anchors)
     lines, scores = _lines(encodable(content.text[:_MAX_CHARS]), content.line_scores)
-    return Said(
-        language=wanted.language or content.language or languages.of(content.text),
+    return IndexText(
+        language=request.language or content.language or languages.of(content.text),
         published=content.fields.published,
         changed=content.fields.changed,
         title=encodable(content.title),
@@ -103,16 +103,16 @@ def _said(wanted: ToRead, content: Page, languages: Languages) -> Said:
     )
 
 
-def to_read(page: PageRow, url: str, shown: Position | None) -> ToRead:
-    """`shown` is where the document stands that a browser has shown."""
+def to_read(page: PageRow, url: str, rendered: Position | None) -> PageToIndex:
+    """`rendered` is the position of the rendered document, if there is one."""
     assert page.archived is not None
-    return ToRead(Archived(page.archived, page.content_type, url, shown), page.language, page.noindex)
+    return PageToIndex(ArchivedPosition(page.archived, page.content_type, url, rendered), page.language, page.noindex)
 
 
-def page_text(page: PageRow, url: str, said: Said, seen: SeenUrls) -> NewText:
-    """What a page says, with those of its links that the crawl knows; `seen` numbers them."""
-    anchors = _known_anchors(page, said.anchors, seen)
-    return NewText(page.id, content_stamp(page), url, page.time, page.content_type, *said[:-1], anchors)
+def page_text(page: PageRow, url: str, content: IndexText, seen: SeenUrls) -> NewText:
+    """Return the row of a page for pages.db, with the texts of its known links; `seen` has the ids of URLs."""
+    anchors = _known_anchors(page, content.anchors, seen)
+    return NewText(page.id, content_stamp(page), url, page.time, page.content_type, *content[:-1], anchors)
 
 
 def _known_anchors(page: PageRow, anchors: list[tuple[str, str]], seen: SeenUrls) -> list[tuple[int, str]]:
@@ -124,7 +124,7 @@ def _known_anchors(page: PageRow, anchors: list[tuple[str, str]], seen: SeenUrls
 
 
 def _lines(text: str, scores: bytes) -> tuple[list[str], bytes]:
-    """The lines of a page that hold something, with single spaces between their words, and their scores."""
+    """Return the lines of a page that are not empty, with collapsed white space, and their scores."""
     lines = [collapsed(line) for line in text.split("\n")]
     if len(scores) < len(lines):  # unknown
         return [line for line in lines if line], b""
@@ -132,7 +132,7 @@ def _lines(text: str, scores: bytes) -> tuple[list[str], bytes]:
 
 
 def main_lines(scores: bytes) -> NDArray[np.bool_] | None:
-    """Which lines are main text by their scores alone; None: all of them, as far as one knows."""
+    """Return which lines are main text by their scores alone; None: all of them, or unknown."""
     if not scores:
         return None
     is_main = np.frombuffer(scores, np.uint8) >= MAIN
@@ -140,5 +140,5 @@ def main_lines(scores: bytes) -> NDArray[np.bool_] | None:
 
 
 def encodable(text: str) -> str:
-    """Without halves of surrogate pairs, which are no text to others."""
+    """Replace lone surrogates, which cannot be encoded in UTF-8."""
     return text if text.isascii() else text.encode(errors="replace").decode()

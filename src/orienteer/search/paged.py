@@ -1,4 +1,4 @@
-"""Texts with pages, such as those of PDF: each page begins with a mark, and a result names the page."""
+"""Texts with pages, such as those of PDF: each page begins with PAGE_MARK, and a result names the page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from orienteer.extract.documents.document import PAGE_MARK
 
 
 def collapsed(line: str) -> str:
-    """A line with single spaces between its words; the mark that a page begins with it stays.
+    """Return a line with single spaces between its words; a page mark at its beginning stays.
 
     >>> collapsed(f"{PAGE_MARK} a  b "), collapsed(PAGE_MARK), collapsed(" ")
     ('\\x0ca b', '\\x0c', '')
@@ -20,5 +20,5 @@ def has_pages(text: str) -> bool:
 
 
 def pages_of(text: str) -> list[str]:
-    """The pages of a text that has some; the first is page 1."""
+    """Split a text with page marks into pages; the first is page 1."""
     return [page.strip("\n") for page in text.split(PAGE_MARK)[1:]]

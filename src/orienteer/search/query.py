@@ -1,21 +1,21 @@
-"""What a person types.
+"""The query language.
 
-    words                 all of them stand on the page, in any form and place (if no page has all: some of them)
-    "two words"           in a row
-    +word  -word          must stand there; must not
-    title:word url:word   in the title, in the address; with "..." several in a row
-    site:example.org      pages of a site; site:example.org/docs of a part of it
+    words                 all of them occur on the page, in any form and order (if no page has all: some of them)
+    "two words"           a phrase
+    +word  -word          required; excluded
+    title:word url:word   in the title, in the URL; with "..." a phrase
+    site:example.org      pages of a site; site:example.org/docs: below a path
     host:www.example.org  pages of one host
     lang:de               pages in a language
     type:pdf              files of a type: html, pdf, text, docx, odt, pptx, xlsx, epub, feed, or a media type
-    before:2025           published before 2025, or changed, where nothing is said of when it was published
+    before:2025           published before 2025, or changed, if no date of publication is known
     after:2024-06         in June 2024 or later
     topic:on              of a crawl with a topic, the pages that are on it; topic:off the others
     tag:shop              pages that a page hook gave this tag
     price:12              pages with this value, or this word, in a field of this name that a page hook added
 
-Anything may be typed: what makes no sense as a rule is looked for as words, and what holds no word is left out. Eight
-words or more are a sentence that somebody has pasted: there + and - are no rules, but text.
+Every text is a valid query: text that is not an operator is searched as words, and text without words is ignored. Eight
+words or more are taken for a pasted sentence, in which + and - are text, not operators.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from orienteer.search.page_facts import TOPIC_VALUES, TYPES, date_number, type_t
 from orienteer.search.words import PLAIN, words_of
 from orienteer.url import host_of
 
-MAX_QUERY_CHARS = 1000  # what follows is not looked at
+MAX_QUERY_CHARS = 1000  # the rest is ignored
 SENTENCE_WORDS = 8
 FIELDS = ("site", "host", "lang", "type", "before", "after", "topic", "title", "url", "tag")
-# They decide which pages are found, not how good they are.
+# Filters decide which pages match, but add no score.
 FILTERS = ("site", "host", "lang", "type", "before", "after", "topic", "tag")
-_MAX_CLAUSES = 32  # of words, and of filters
+_MAX_CLAUSES = 32  # with words, and as many filters
 _FIELD_LIKE = re.compile(r"(?<!\S)[+-]?([^\W\d]\w{0,40}):(?=[^\s:/])")
 _GERSHAYIM = re.compile('(?<=[א-ת])"(?=[א-ת])')  # a quote inside a Hebrew word is no quote
 
 
 class Clause(NamedTuple):
-    """One thing that was typed; `field` is "" where the words may stand anywhere."""
+    """A word, phrase or filter of a query; `field` is "" for words anywhere on the page."""
 
     text: str
     sign: str = ""
@@ -50,7 +50,7 @@ class Clause(NamedTuple):
 
     @property
     def is_word(self) -> bool:
-        """Whether the page may do without it, if it has the others."""
+        """Whether a page may match without it in a relaxed query."""
         return self.sign == "" and self.field == ""
 
     def __str__(self) -> str:
@@ -58,28 +58,28 @@ class Clause(NamedTuple):
         return f"{self.sign}{self.field}{':' if self.field else ''}{text}"
 
 
-class Ask(NamedTuple):
-    """A query, taken apart; `left_out` are filters with values that nothing can be made of."""
+class ParsedQuery(NamedTuple):
+    """A parsed query; `left_out` are the filters with invalid values."""
 
     clauses: tuple[Clause, ...]
     left_out: tuple[Clause, ...] = ()
 
     @property
-    def sought(self) -> list[Clause]:
-        """What the page is to say."""
+    def scored_clauses(self) -> list[Clause]:
+        """The clauses that add to the score of a page."""
         return [clause for clause in self.clauses if clause.sign != "-" and clause.field in ("", "title", "url")]
 
     @property
     def texts(self) -> list[str]:
-        """What may stand anywhere on the page."""
+        """The texts that may occur anywhere on the page."""
         return [clause.text for clause in self.clauses if clause.sign != "-" and clause.field == ""]
 
     def __str__(self) -> str:
         return " ".join(map(str, self.clauses))
 
 
-def parse(text: str, field_names: frozenset[str] = frozenset()) -> Ask:
-    """What was typed; `field_names` are those of fields that hooks added.
+def parse(text: str, field_names: frozenset[str] = frozenset()) -> ParsedQuery:
+    """Parse a query; `field_names` are the names of fields that hooks added.
 
     >>> [str(clause) for clause in parse('big "red apple" -site:A.org +title:pie foo:bar "" -').clauses]
     ['big', '"red apple"', '-site:A.org', '+title:pie', 'foo:bar']
@@ -91,34 +91,34 @@ def parse(text: str, field_names: frozenset[str] = frozenset()) -> Ask:
     typed = _GERSHAYIM.sub("״", text[:MAX_QUERY_CHARS])
     for sign, name, phrase, word in _clause(field_names).findall(typed):
         clause = Clause(phrase or word, sign, name.lower(), bool(phrase))
-        (clauses if _holds_something(clause) else left_out).append(clause)
-    clauses = _the_first(clauses)
+        (clauses if _is_valid(clause) else left_out).append(clause)
+    clauses = _limited(clauses)
     if sum(clause.field == "" for clause in clauses) >= SENTENCE_WORDS:
         clauses = [_without_sign(clause) for clause in clauses]
-    return Ask(tuple(clauses), tuple(clause for clause in left_out if clause.field in FILTERS))
+    return ParsedQuery(tuple(clauses), tuple(clause for clause in left_out if clause.field in FILTERS))
 
 
-def _the_first(clauses: list[Clause]) -> list[Clause]:
-    """As many as are looked at; a filter counts however many words there are."""
+def _limited(clauses: list[Clause]) -> list[Clause]:
+    """Return the first clauses, up to the limits for words and for filters."""
     n_seen = {True: 0, False: 0}
-    kept = []
+    first = []
     for clause in clauses:
         n_seen[is_filter := clause.field in FILTERS] += 1
         if n_seen[is_filter] <= _MAX_CLAUSES:
-            kept.append(clause)
-    return kept
+            first.append(clause)
+    return first
 
 
 def hints(text: str, field_names: frozenset[str] = frozenset()) -> tuple[str, ...]:
-    """What may be wrong with a query that finds nothing, a sentence each.
+    """Return what may be wrong with a query without results, a sentence each.
 
     >>> hints('price:12 "red apple')
     ('The quote before “red apple” is not closed.', 'There is no field “price”: it is looked for as a word.')
     """
     typed = _GERSHAYIM.sub("״", text[:MAX_QUERY_CHARS])
-    ask = parse(typed, field_names)
-    found = list(wrong_values(ask))
-    if not found and not ask.clauses:
+    parsed = parse(typed, field_names)
+    found = list(wrong_values(parsed))
+    if not found and not parsed.clauses:
         found.append("There is no word to look for." if typed.strip() else "The query is empty: type some words.")
     if typed.count('"') % 2:
         after = typed.rpartition('"')[2].strip()[:60]
@@ -129,13 +129,13 @@ def hints(text: str, field_names: frozenset[str] = frozenset()) -> tuple[str, ..
     return tuple(found)
 
 
-def wrong_values(ask: Ask) -> tuple[str, ...]:
-    """What is said of filters that are left out, a sentence each.
+def wrong_values(parsed: ParsedQuery) -> tuple[str, ...]:
+    """Return a sentence for each filter with an invalid value.
 
     >>> wrong_values(parse("before:20x5"))
     ('“before:20x5” is no date, such as 2025, 2025-03 or 2025-03-01: it is left out.',)
     """
-    return tuple(dict.fromkeys(map(_wrong_value, ask.left_out)))
+    return tuple(dict.fromkeys(map(_wrong_value, parsed.left_out)))
 
 
 def _wrong_value(clause: Clause) -> str:
@@ -150,16 +150,16 @@ def _wrong_value(clause: Clause) -> str:
 
 
 @lru_cache(maxsize=256)
-def place_of(text: str) -> tuple[str, str]:
-    """The host that a text names, as URLs have it, and what follows."""
+def host_and_path(text: str) -> tuple[str, str]:
+    """Split a URL prefix into its normalized host and its path."""
     name, _, path = text.rpartition("://")[2].partition("/")
     return host_of(f"http://{name}/"), path
 
 
-def _holds_something(clause: Clause) -> bool:
-    """Whether anything can be looked for by it."""
+def _is_valid(clause: Clause) -> bool:
+    """Whether the clause has a word or a valid value."""
     if clause.field in ("site", "host"):
-        return bool(place_of(clause.text)[0])
+        return bool(host_and_path(clause.text)[0])
     if clause.field == "lang":
         return bool(primary_language(clause.text))
     if clause.field == "type":

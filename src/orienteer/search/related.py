@@ -1,8 +1,7 @@
-"""Pages that are named in one breath with others: linked from the same pages.
+"""Related pages by co-citation: pages that are linked from the same pages.
 
-A page that links to both says that they have something in common, the more so the fewer links it has: each source
-counts for one over its links. Pages that everybody links to are named with everything, which says nothing: what is said
-of a page counts by the logarithm of n over the number of links to it, as with words.
+A common source counts 1 over the number of its links: the fewer links it has, the more specific they are. Pages that
+most pages link to are co-cited with everything, so scores are weighted by log(n / number of incoming links), like IDF.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from numpy.typing import NDArray
 
 from orienteer.search.page_columns import LinkColumns
 
-_MAX_SOURCES = 200  # those with the fewest links say the most
+_MAX_SOURCES = 200  # those with the fewest links, which count the most
 
 
 def co_cited(links: LinkColumns, pages: Collection[int], n: int) -> list[int]:
-    """The n pages most related to these, without them; fewer where there are not so many."""
+    """Return the n pages most related to these, most related first; fewer if there are not as many."""
     places = np.flatnonzero(np.isin(links.pages, list(pages)))
     if not len(places) or n <= 0:
         return []
@@ -30,9 +29,9 @@ def co_cited(links: LinkColumns, pages: Collection[int], n: int) -> list[int]:
     weights = np.repeat(1.0 / np.maximum(degrees[sources], 1), degrees[sources])
     others, which = np.unique(targets, return_inverse=True)
     n_sources = np.diff(links.source_offsets)[others]
-    said = np.bincount(which, weights, len(others)) * np.log(len(links.pages) / n_sources)
-    said[np.isin(others, places)] = 0
-    best = np.lexsort((links.pages[others], -said))
+    scores = np.bincount(which, weights, len(others)) * np.log(len(links.pages) / n_sources)
+    scores[np.isin(others, places)] = 0
+    best = np.lexsort((links.pages[others], -scores))
     return [int(page) for page in links.pages[others[best[: n + len(places)]]] if page not in pages][:n]
 
 

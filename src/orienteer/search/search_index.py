@@ -1,11 +1,11 @@
-"""Search in a crawl folder: words in, pages out.
+"""Search the index of a crawl folder.
 
     index = SearchIndex.open("example.org-crawl")
     results = index.search("opening hours", rank="global")
     for hit in results.hits: print(hit.position, hit.title, hit.url)
 
-An index that is open shows the crawl as it was indexed last when it was opened; `reload` looks again. Several threads
-may search at once, and reload; others may crawl and index meanwhile.
+An open index is a snapshot of the last indexing; `reload` loads the latest one. It is safe to search and reload in
+several threads at once, while other processes crawl and index.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from orienteer.search import ranking
 from orienteer.search.completing import completed
 from orienteer.search.completion import Suggestion
 from orienteer.search.facets import Facet, Filter, filters
-from orienteer.search.finding import MAX_RESULTS, Finding
+from orienteer.search.finding import MAX_RESULTS, FoundPages
 from orienteer.search.hit import Hit
 from orienteer.search.index_files import TEXTS, index_folder
-from orienteer.search.index_view import Overview, RelatedPage, View
+from orienteer.search.index_view import IndexView, Overview, RelatedPage
 from orienteer.search.page_columns import FILE, PageColumns
 from orienteer.search.query import MAX_QUERY_CHARS, parse
 from orienteer.search.related import co_cited
-from orienteer.search.text_index import TextIndex, refusals
+from orienteer.search.text_index import TextIndex, tantivy_errors
 from orienteer.search.vocabulary import Vocabulary
 from orienteer.store.folder_view import FolderView
 from orienteer.store.lock import holder_of
 from orienteer.store.page_texts import PageTexts
 from orienteer.wording import counted, plain
 
-__all__ = ["MAX_RESULTS", "Hit", "RelatedPage", "Results", "SearchIndex", "search"]
+__all__ = ["MAX_RESULTS", "Hit", "RelatedPage", "SearchIndex", "SearchResults", "search"]
 
 if TYPE_CHECKING:
     import pandas
@@ -46,11 +46,11 @@ _N_HITS_FOR_RELATED = 3
 
 
 @dataclass(frozen=True)
-class Results:
-    """A page of results. `total` pages were found, repetitions among them; `relaxed`: none had all of the words, so
-    these have some. `hints` say why nothing was found, or which filters were left out; `suggestion` is what may have
-    been meant; `related` are linked from where the first hits are. `filters` are those of the query, `facets` what all
-    that was found can be narrowed by."""
+class SearchResults:
+    """A page of results. `total` pages match, including duplicates; `relaxed`: no page has all of the words, the hits
+    have some of them. `hints` explain why nothing matches, or which filters were ignored; `suggestion` is a corrected
+    query; `related` pages are linked from the same pages as the first hits. `filters` are those of the query, `facets`
+    count all matching pages."""
 
     query: str
     rank: str
@@ -71,7 +71,7 @@ class Results:
         return asdict(self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A row for each hit."""
+        """Return a data frame with a row for each hit."""
         names = ("position", "url", "title", "snippet", "score", "text_score", "local_rank", "global_rank", "relevance")
         return data_frame({name: [getattr(hit, name) for hit in self.hits] for name in (*names, "language", "time")})
 
@@ -85,7 +85,7 @@ class Results:
         return rows_html(title, ("", "title", "url", "snippet"), rows, self.total - len(rows))
 
 
-def search(folder: str | Path, words: str, **options: Any) -> Results:
+def search(folder: str | Path, words: str, **options: Any) -> SearchResults:
     """Search once; see SearchIndex.search."""
     with SearchIndex.open(folder) as index:
         return index.search(words, **options)
@@ -97,14 +97,14 @@ class SearchIndex:
     def __init__(self, folder: Path, texts: PageTexts) -> None:
         self.folder = folder
         self._opened = [texts]
-        self._view = self._seen()
-        self._outdated: View | None = None
+        self._view = self._load_view()
+        self._outdated: IndexView | None = None
 
     @classmethod
     def open(cls, folder: str | Path) -> SearchIndex:
         path = Path(folder)
         index = index_folder(path)
-        FolderView.open(path).close()  # says in one line where there is none
+        FolderView.open(path).close()  # raises a clear error if there is no crawl folder
         if not (index / "meta.json").exists() or not (index / TEXTS).exists():
             raise CrawlFolderError(f"{path}: there is no search index yet; make it with `orienteer index {path}`")
         texts = PageTexts(index / TEXTS, read_only=True)
@@ -115,27 +115,27 @@ class SearchIndex:
             raise
 
     def reload(self) -> bool:
-        """Look at what was indexed last, unless the index is being written just now; whether that could be done."""
+        """Load the latest index; return False, and keep the loaded one, while the index is being written."""
         try:
-            view = self._seen()
+            view = self._load_view()
         except CrawlFolderError:
             if holder_of(index_folder(self.folder)) is not None:
                 return False
-            view = self._seen()  # whoever was writing may have just ended
-        if holder_of(index_folder(self.folder)) is not None:  # what was seen may be half of it
+            view = self._load_view()  # the writer may have finished between the two calls
+        if holder_of(index_folder(self.folder)) is not None:  # the view may mix old and new files
             return False
         self._view = view
         return True
 
-    def _seen(self) -> View:
+    def _load_view(self) -> IndexView:
         index = index_folder(self.folder)
         columns, text_index = PageColumns(index / FILE), TextIndex(index)
         searcher = text_index.searcher()
-        if not self._opened[-1].is_still_there():  # made anew; whoever is searching still needs the old one
+        if not self._opened[-1].is_current_file():  # rebuilt; concurrent searches still use the old one
             self._opened.append(PageTexts(index / TEXTS, read_only=True))
-        with refusals(index):
-            vocabulary = Vocabulary(searcher, columns.n_by_way)
-            return View(index, columns, searcher, vocabulary, self._opened[-1], text_index)
+        with tantivy_errors(index):
+            vocabulary = Vocabulary(searcher, columns.n_by_stemmer)
+            return IndexView(index, columns, searcher, vocabulary, self._opened[-1], text_index)
 
     def close(self) -> None:
         for texts in self._opened:
@@ -156,13 +156,13 @@ class SearchIndex:
         return self._view.columns.has_outside
 
     def is_current(self) -> bool:
-        """Whether nothing has happened in the crawl since it was indexed."""
+        """Whether the crawl has not changed since it was indexed."""
         view = self._view
         if self._outdated is not view:
             with FolderView.open(self.folder) as crawl:
                 if crawl.database.next_position() == view.columns.position:
                     return True
-            self._outdated = view  # for ever: a crawl only goes forward
+            self._outdated = view  # it stays outdated, since the position of a crawl only grows
         return False
 
     def search(
@@ -175,81 +175,79 @@ class SearchIndex:
         n: int = 10,
         n_related: int = 0,
         with_facets: bool = False,
-    ) -> Results:
-        """The pages that say what is asked for (see `query`), in the order of `rank` (see `ranking`).
+    ) -> SearchResults:
+        """Return the pages that match a query (see `query`), in the order of `rank` (see `ranking`).
 
-        `weight` is that of the rank, from 0 to 1; None: as the order has it. Of the results, those of the `page`-th n
-        are shown. With `with_facets` they are counted by what they can be narrowed by (see `facets`).
+        `weight` is that of the rank, from 0 to 1; None: the default of the order. Results are paged: `page` is from 1
+        on and has `n` hits. `with_facets` adds counts by facet (see `facets`).
         """
         began = time.perf_counter()
         finding = self.find(words, page * n, rank)
-        used_weight = ranking.checked_weight(rank, weight, len(finding.ask.sought))
-        expect_page(page, n)
+        used_weight = ranking.checked_weight(rank, weight, len(finding.parsed.scored_clauses))
+        check_page(page, n)
         orders = finding.orders()
         scores = orders.scores(rank, used_weight)
         ordered = ranking.order(scores)
-        shown = ordered[(page - 1) * n : page * n]
-        best = [int(finding.found.pages[place]) for place in ordered[:_N_HITS_FOR_RELATED]]
-        return Results(
-            query=str(finding.ask),
+        listed = ordered[(page - 1) * n : page * n]
+        best = [int(finding.candidates.pages[index]) for index in ordered[:_N_HITS_FOR_RELATED]]
+        return SearchResults(
+            query=str(finding.parsed),
             rank=rank,
             weight=used_weight,
             page=page,
             n=n,
             total=finding.total,
-            hits=finding.hits(shown, scores, orders.positions(), (page - 1) * n + 1),
+            hits=finding.hits(listed, scores, orders.positions(), (page - 1) * n + 1),
             relaxed=finding.relaxed,
             hints=finding.hints(words),
             suggestion=finding.suggestion(),
             related=self._related(finding.view, best, n_related) if n_related else (),
-            filters=filters(finding.ask),
+            filters=filters(finding.parsed),
             facets=finding.facets() if with_facets else (),
             elapsed_s=time.perf_counter() - began,
         )
 
-    def find(self, words: str, n_wanted: int, rank: str = "text", others: Sequence[SearchIndex] = ()) -> Finding:
-        """All that says what is asked for: at least the best `n_wanted` by their words, of which none is read yet.
+    def find(self, words: str, n_best: int, rank: str = "text", others: Sequence[SearchIndex] = ()) -> FoundPages:
+        """Find at least the best `n_best` matches by text score, without loading their texts.
 
-        That there are ranks for the order is seen to. With `others`, words weigh what they would in one index of all.
+        InputError if there are no ranks for the order. With `others`, word frequencies are those of all the indexes.
         """
         view = self._view
-        ranking.expect_rank(rank)
+        ranking.check_rank(rank)
         if rank == "global" and not view.columns.has_outside:
             how = f"`orienteer estimate {self.folder}`, then `orienteer index {self.folder}`"
-            raise InputError(f"nothing is known of the global rank of these pages; estimate it with {how}")
-        ask = parse(words, view.vocabulary.field_names)
+            raise InputError(f"the global rank of these pages is unknown; estimate it with {how}")
+        parsed = parse(words, view.vocabulary.field_names)
         searchers = [index._view.searcher for index in others]
-        vocabulary = view.vocabulary.together_with((view.searcher, *searchers)) if searchers else view.vocabulary
-        return Finding.of(view, ask, min(n_wanted, MAX_RESULTS), vocabulary)
+        vocabulary = view.vocabulary.with_shared_idf((view.searcher, *searchers)) if searchers else view.vocabulary
+        return FoundPages.of(view, parsed, min(n_best, MAX_RESULTS), vocabulary)
 
     def complete(self, typed: str, n: int = 8) -> tuple[Suggestion, ...]:
-        """What somebody may be about to type (see `completion`): words first, then titles."""
+        """Return completions of a partial query (see `completion`): words first, then titles."""
         view = self._view
-        with refusals(view.index):
+        with tantivy_errors(view.index):
             return completed(view, typed[:MAX_QUERY_CHARS], n)
 
     def overview(self) -> Overview:
-        """What can be found, for who has not asked for anything yet."""
+        """Return a summary of the index."""
         return self._view.overview()
 
     def related(self, url: str, n: int = 10) -> tuple[RelatedPage, ...]:
-        """The pages most often linked to together with this one."""
+        """Return the pages that are linked most often from the same pages as this one."""
         page = self._view.texts.id_of(url)
         if page is None:
             raise InputError(f"{url}: no page with this URL is in the search index of {self.folder}")
         return self._related(self._view, [page], n)
 
-    # -- steps --------------------------------------------------------------------------------------------------
-
-    def _related(self, view: View, pages: list[int], n: int) -> tuple[RelatedPage, ...]:
-        """Of the pages in the index: others may not be shown."""
+    def _related(self, view: IndexView, pages: list[int], n: int) -> tuple[RelatedPage, ...]:
+        """Return the related pages that are in the index; pages outside it, such as off-topic ones, are no results."""
         near = [page for page in co_cited(view.columns.links, set(pages), 3 * n) if page in view.columns]
         return view.named(near)[:n]
 
 
-def expect_page(page: int, n: int) -> None:
-    """InputError where one cannot see this page of n results each."""
+def check_page(page: int, n: int) -> None:
+    """Raise InputError unless `page`, of n results each, is within the first MAX_RESULTS."""
     if n < 1 or page < 1:
         raise InputError(f"n is {n} and page is {page}; both must be 1 or more")
     if page * n > MAX_RESULTS:
-        raise InputError(f"page {page} with {n} results each is too far: one can see the first {MAX_RESULTS:,}")
+        raise InputError(f"page {page} with {n} results each is too far: only the first {MAX_RESULTS:,} are available")

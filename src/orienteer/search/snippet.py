@@ -1,6 +1,6 @@
-"""The part of a page that shows best why it was found, with the words marked.
+"""Snippets: the passage of a page that matches a query best, with the words marked.
 
-A page may hold anything, also markup that its reader took for text: what is marked up here is escaped first.
+The text is untrusted and may contain markup, so it is escaped before marks are added.
 """
 
 from __future__ import annotations
@@ -11,87 +11,86 @@ from html import escape
 from typing import NamedTuple
 
 from orienteer.search.paged import pages_of
-from orienteer.search.query import Ask
-from orienteer.search.scripts import WORD_MARKS, folded, has_signs, written_forms
+from orienteer.search.query import ParsedQuery
+from orienteer.search.scripts import WORD_MARKS, folded, has_unspaced_script, written_forms
 from orienteer.search.words import PLAIN, words_of
 
 SNIPPET_CHARS = 240
 _MAX_CHARS_READ = 20_000
 _MAX_MARKS = 12  # of one word
-_MAX_MARKS_OF_PAGE = 200  # the same, where a page of a document is looked for
-_MAX_LIKELY_PAGES = 50  # of a document, which are looked at closely
+_MAX_MARKS_OF_PAGE = 200  # the same, to choose a page of a document
+_MAX_LIKELY_PAGES = 50  # pages of a document that are compared
 _MIN_CHARS_CUT = 4
 _LEAD_CHARS = 40  # before the first word that is marked
 _TITLE_WITHIN_CHARS = 2_000
-_MIN_TITLE_CHARS = 5  # of a part of a title; shorter ones, such as "The", are no titles
-_MAX_LEAD_CHARS = 100  # the same, where the snippet begins with a block or a sentence that way
+_MIN_TITLE_CHARS = 5  # of the beginning of a title; shorter ones, such as "The", match by chance
+_MAX_LEAD_CHARS = 100  # the same, if the snippet then begins with a block or a sentence
 _SENTENCE_END = re.compile(r"[.!?]\s+(?=[^\W\d_a-z])|[。！？]")
 _REST = re.compile(rf"[^\W_]*(?:[{WORD_MARKS}]+[^\W_]*)*")  # of a word
 _INSIDE = frozenset(WORD_MARKS)
-_BETWEEN = "\ud800"  # half of a pair, which stands in no text
+_SEPARATOR = "\ud800"  # a lone surrogate, which occurs in no text
 
 
 class Snippet(NamedTuple):
-    """A stretch of text, and the places in it that are to be marked."""
+    """A passage of text, and the spans to mark in it."""
 
     plain: str
     marks: tuple[tuple[int, int], ...] = ()
-    page: int | None = None  # of a document that has pages, where a word was found on one
+    page: int | None = None  # of a document with pages, if a word matches on one
 
     @property
-    def parts(self) -> tuple[str, ...]:
-        """The text in pieces: every second one is to be marked."""
-        parts, at = [], 0
+    def segments(self) -> tuple[str, ...]:
+        """The text split into segments, every second of which is to be marked."""
+        segments, at = [], 0
         for start, stop in self.marks:
-            parts += [self.plain[at:start], self.plain[start:stop]]
+            segments += [self.plain[at:start], self.plain[start:stop]]
             at = stop
-        return (*parts, self.plain[at:])
+        return (*segments, self.plain[at:])
 
     @property
     def html(self) -> str:
-        return html_of(self.parts)
+        return html_of(self.segments)
 
 
-def html_of(parts: Sequence[str]) -> str:
-    """A text in pieces for a browser: escaped, with `<mark>` around every second one."""
-    if len(parts) == 1:
-        return escape(parts[0])
-    escaped = escape(_BETWEEN.join(parts)).split(_BETWEEN)  # all at once: it is quicker
+def html_of(segments: Sequence[str]) -> str:
+    """Return segments as HTML: escaped, every second one in `<mark>`."""
+    if len(segments) == 1:
+        return escape(segments[0])
+    escaped = escape(_SEPARATOR.join(segments)).split(_SEPARATOR)  # a single call is faster
     escaped[1::2] = [f"<mark>{part}</mark>" for part in escaped[1::2]]
     return "".join(escaped)
 
 
-Mark = tuple[int, int, str]  # from where to where, and which of the stems
+Mark = tuple[int, int, str]  # start, stop, and the matching stem
 
 
 class Marker:
-    """Finds the words of a query in texts that are read in one way."""
+    """Finds the words of a query in texts that use the same stemmer."""
 
-    def __init__(self, ask: Ask, way: str) -> None:
-        sought = [clause.text for clause in ask.sought]
-        if any(len(text) >= _MIN_CHARS_CUT for text in sought):
-            sought = [text for text in sought if len(text) >= _MIN_CHARS_CUT or not text.isascii()]  # not `the`, `of`
-        forms = [form for text in sought for form in (text, *written_forms(text))]
-        spaced = [form for form in forms if not has_signs(form)]
-        stems = frozenset(word for text in spaced for word in words_of(text, way))
+    def __init__(self, parsed: ParsedQuery, stemmer: str) -> None:
+        terms = [clause.text for clause in parsed.scored_clauses]
+        if any(len(text) >= _MIN_CHARS_CUT for text in terms):
+            terms = [text for text in terms if len(text) >= _MIN_CHARS_CUT or not text.isascii()]  # not `the`, `of`
+        forms = [form for text in terms for form in (text, *written_forms(text))]
+        spaced = [form for form in forms if not has_unspaced_script(form)]
+        stems = frozenset(word for text in spaced for word in words_of(text, stemmer))
         typed = {word for text in spaced for word in folded(text.lower()).split()}
         plain = {word for text in spaced for word in words_of(text, PLAIN)}
         self._starts = [(start, len(start)) for start in _starts(typed | plain | stems)]
         self._runs = _runs(forms)
         self._is_ascii = not self._runs and all(start.isascii() and "?" not in start for start, _ in self._starts)
-        self._stem_of = _Stems(stems, way)
+        self._stem_of = _Stems(stems, stemmer)
 
     def marked(self, text: str) -> Snippet:
-        """All of a short text."""
+        """Return all of a short text."""
         line = " ".join(text.split())
         return Snippet(line, tuple((start, stop) for start, stop, _ in self._marks(line, self._lower(line))))
 
     def snippet(self, text: str, title: str = "", most: int = _MAX_MARKS) -> Snippet:
-        """The stretch of a text with the most of the words in it; its beginning where there are none.
+        """Return the passage of a text with the most of the words, or the beginning of the text if there are none.
 
-        It begins where a block or a sentence begins, if that is near: what stands before belongs to something else. The
-        title is not said again where it stands in the text.
-        White space is expected to be single spaces, and line ends between blocks.
+        The passage starts at a block or a sentence, if one starts nearby. It starts after the title if the text repeats
+        the title. Expects collapsed white space, with line ends between blocks.
         """
         blocks = text[:_MAX_CHARS_READ]
         lower = self._lower(blocks)
@@ -107,10 +106,10 @@ class Marker:
         return _cut(blocks, first - _LEAD_CHARS, marks, is_cut=True)
 
     def snippet_of_pages(self, text: str, title: str) -> Snippet:
-        """The snippet of the page that has most of the words close together, of a text with pages."""
+        """Return the snippet of the page with most of the words close together, for a text with pages."""
         pages = pages_of(text)
         n_starts = [self._n_starts(page) for page in pages]
-        least = max(1, max(n_starts, default=0) - 1)  # a word may be cut off, or be part of another
+        least = max(1, max(n_starts, default=0) - 1)  # tolerates one: a word may be hyphenated, and substrings match
         likely = [number for number, n in enumerate(n_starts) if n >= least][:_MAX_LIKELY_PAGES]
         if not likely:
             return self.snippet("\n".join(pages)[:_MAX_CHARS_READ], title)
@@ -123,7 +122,7 @@ class Marker:
         return sum(start in lower for start, *_ in self._starts)
 
     def _closeness(self, text: str) -> tuple[int, int]:
-        """How many of the words stand in the best stretch of a page, and how often."""
+        """Count the different words in the best passage of a page, and their occurrences."""
         marks = self._marks(text, self._lower(text), _MAX_MARKS_OF_PAGE)
         if not marks:
             return 0, 0
@@ -133,12 +132,12 @@ class Marker:
         return len(set(inside)), len(inside)
 
     def _lower(self, text: str) -> str:
-        """A text in small letters, as long as it was, to look for the words in."""
+        """Return a text in lower case without changing its length, so that offsets stay valid."""
         if text.isascii():
             return text.lower()
-        if self._is_ascii:  # letters of others are not looked for, and become "?": it takes half as long
+        if self._is_ascii:  # other letters cannot match, and become "?": twice as fast
             return text.encode("latin-1", errors="replace").lower().decode("latin-1")
-        return folded(text.replace("\u0130", "I").lower())  # it is the one letter that would become two
+        return folded(text.replace("\u0130", "I").lower())  # the one letter whose lower case has two characters
 
     def _marks(self, text: str, lower: str, most: int = _MAX_MARKS) -> list[Mark]:
         marks: list[Mark] = []
@@ -148,26 +147,26 @@ class Marker:
             while at >= 0 and n_left:
                 end = at + n_chars
                 if at == 0 or (before := text[at - 1]) == " " or not (before.isalnum() or before in _INSIDE):
-                    end = _REST.match(text, end).end()  # type: ignore[union-attr]  # it always matches, if only nothing
+                    end = _REST.match(text, end).end()  # type: ignore[union-attr]  # it always matches, possibly nothing
                     if stem := stem_of[text[at:end]]:
                         marks.append((at, end, stem))
                         n_left -= 1
                 at = find(start, end)
         if self._runs:
-            return _apart(marks + [mark for run in self._runs for mark in _of_signs(lower, run)])
+            return _merged(marks + [mark for run in self._runs for mark in _run_marks(lower, run)])
         if len(self._starts) > 1:
             marks.sort()
         return marks
 
 
 def _runs(texts: Iterable[str]) -> tuple[str, ...]:
-    """Runs of signs that are words or several, without those that hold another."""
-    runs = {run.lower() for text in texts if has_signs(text) for run in text.split()}
+    """Return the runs of characters of scripts without spaces, except those that contain another run."""
+    runs = {run.lower() for text in texts if has_unspaced_script(text) for run in text.split()}
     return tuple(sorted(run for run in runs if not any(run != other and other in run for other in runs)))
 
 
-def _of_signs(lower: str, run: str) -> list[Mark]:
-    """Where a run of signs stands; where it does not as a whole, every two of its signs."""
+def _run_marks(lower: str, run: str) -> list[Mark]:
+    """Mark the occurrences of a run; if there are none, those of each pair of its characters."""
     pieces = [run] if run in lower else [run[at : at + 2] for at in range(len(run) - 1)]
     marks = []
     for piece in pieces:
@@ -178,8 +177,8 @@ def _of_signs(lower: str, run: str) -> list[Mark]:
     return marks
 
 
-def _apart(marks: list[Mark]) -> list[Mark]:
-    """The marks in order; of those that overlap one that holds both."""
+def _merged(marks: list[Mark]) -> list[Mark]:
+    """Sort marks, and merge those that overlap."""
     found: list[Mark] = []
     for mark in sorted(marks):
         if found and mark[0] < found[-1][1]:
@@ -190,47 +189,47 @@ def _apart(marks: list[Mark]) -> list[Mark]:
 
 
 class _Stems(dict[str, str]):
-    """Which of the stems that are sought a word has, "" if none; kept in mind."""
+    """A cache of the query stem that each word has, "" if none."""
 
-    def __init__(self, sought: frozenset[str], way: str) -> None:
-        self._sought, self._way = sought, way
+    def __init__(self, terms: frozenset[str], stemmer: str) -> None:
+        self._wanted, self._stemmer = terms, stemmer
 
     def __missing__(self, word: str) -> str:
-        words = words_of(word[:100], self._way)
-        self[word] = words[0] if len(words) == 1 and words[0] in self._sought else ""
+        words = words_of(word[:100], self._stemmer)
+        self[word] = words[0] if len(words) == 1 and words[0] in self._wanted else ""
         return self[word]
 
 
 def _starts(words: Iterable[str]) -> tuple[str, ...]:
-    """How words begin that may have the same stem as one of these: alike, but for a letter.
+    """Return prefixes of all words that may share a stem with one of these; they differ in the last letters.
 
-    A stemmer may leave nothing of a word, as the Greek one does.
+    A stemmer may return an empty stem, as the Greek one does.
     """
     starts = {word if len(word) < _MIN_CHARS_CUT else word[: min(len(word) - 1, 6)] for word in words if word}
     return tuple(sorted(a for a in starts if not any(a != b and a.startswith(b) for b in starts)))
 
 
 def _best(marks: Sequence[Mark]) -> int:
-    """The mark that the best stretch begins with: by different words, then marks, then how early it is."""
+    """Return the first mark of the best passage: by different words, then by marks, then the earliest."""
     n_marks, last, best, best_first = len(marks), 0, (0, 0), 0
     n_words = len({stem for _, _, stem in marks})
     for first, mark in enumerate(marks):
         end = mark[0] + SNIPPET_CHARS - _LEAD_CHARS
         while last < n_marks and marks[last][1] <= end:
             last += 1
-        if last - first > (best[1] if best[0] == n_words else best[0]):  # or it has neither more words nor marks
+        if last - first > (best[1] if best[0] == n_words else best[0]):  # otherwise it cannot be better
             found = (len({stem for _, _, stem in marks[first:last]}), last - first)
             if found > best:
                 best, best_first = found, first
-        if last == n_marks:  # the stretches that follow are parts of this one
+        if last == n_marks:  # all later passages lie within this one
             break
     return best_first
 
 
 def _after_title(blocks: str, lower: str, title: str) -> int:
-    """Where a text goes on after the block that is its title, or the first part of it; 0 where there is none.
+    """Return the end of the block that has the title, or the beginning of it; 0 if there is none.
 
-    What stands before, such as a menu, is not what the page is about.
+    Text before that block, such as a menu, is not about the topic of the page.
     """
     name = " ".join(title.split()).lower()
     if not name:
@@ -250,7 +249,7 @@ def _after_title(blocks: str, lower: str, title: str) -> int:
 
 
 def _start_before(blocks: str, first: int, earliest: int) -> int | None:
-    """Where the block begins that a word stands in, or its sentence; None where that is too far before it."""
+    """Return the start of the block or sentence of a word; None if it is too far before the word."""
     at_block = blocks.rfind("\n", max(earliest, first - _MAX_LEAD_CHARS), first)
     if at_block >= 0:
         return at_block + 1
@@ -261,7 +260,7 @@ def _start_before(blocks: str, first: int, earliest: int) -> int | None:
 
 
 def _cut(blocks: str, start: int, marks: Iterable[Mark], is_cut: bool) -> Snippet:
-    """The stretch from there on, to the end of a word; if `is_cut`, from the beginning of a word near there."""
+    """Return the passage from `start` to the end of a word; if `is_cut`, from the next beginning of a word."""
     line = blocks[start : start + _LEAD_CHARS + SNIPPET_CHARS].replace("\n", " ")
     if is_cut and (space := line.find(" ", 0, _LEAD_CHARS)) >= 0:
         start, line = start + space + 1, line[space + 1 :]

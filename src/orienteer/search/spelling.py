@@ -1,4 +1,4 @@
-"""Did you mean ...? A word that is not indexed, and the nearest indexed word."""
+"""Spelling suggestions: replace words that are not indexed by the nearest indexed word."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from collections.abc import Iterator
 
 import tantivy
 
-from orienteer.search.lookup import built, n_found
-from orienteer.search.query import Ask, Clause
+from orienteer.search.lookup import n_matches, tantivy_query
+from orienteer.search.query import Clause, ParsedQuery
 from orienteer.search.text_index import WRITTEN
 from orienteer.search.vocabulary import Vocabulary
 from orienteer.search.words import MAX_WORD_BYTES
 
-_MIN_CHARS = 4  # shorter words are one slip away from anything
-_MIN_CHARS_TWICE = 7  # from here on two slips are allowed
+_MIN_CHARS = 4  # shorter words are within one edit of too many others
+_MIN_CHARS_TWICE = 7  # longer words may have two edits
 _MAX_CHARS = 30
-_RARE = 2  # pages with a word that may be a slip itself
+_RARE = 2  # pages, up to which an indexed word may be a typo itself
 _TIMES_AS_FREQUENT = 50
 _PREFIX_CHARS, _MAX_TERMS = 3, 5_000
 
 
-def suggestion(searcher: tantivy.Searcher, ask: Ask, vocabulary: Vocabulary) -> str | None:
-    """The query with its misspelt words replaced; None where there are none, or that finds no more."""
-    clauses = [_corrected(searcher, clause) for clause in ask.clauses]
-    better = ask._replace(clauses=tuple(clauses))
-    if better == ask:
+def suggestion(searcher: tantivy.Searcher, parsed: ParsedQuery, vocabulary: Vocabulary) -> str | None:
+    """Return the query with misspelt words replaced; None if there are none, or if that finds no more pages."""
+    clauses = [_corrected(searcher, clause) for clause in parsed.clauses]
+    better = parsed._replace(clauses=tuple(clauses))
+    if better == parsed:
         return None
-    n_before, n_after = (n_found(searcher.search(built(asked, vocabulary), 1)) for asked in (ask, better))
+    n_before, n_after = (n_matches(searcher.search(tantivy_query(each, vocabulary), 1)) for each in (parsed, better))
     return str(better) if n_after > n_before else None
 
 
@@ -45,15 +45,17 @@ def _better(searcher: tantivy.Searcher, word: str) -> str:
     if n_pages > _RARE:
         return word
     enough = max(1, n_pages * _TIMES_AS_FREQUENT)
-    near = {other: n for other in one_slip_away(lower) if (n := searcher.doc_freq(WRITTEN, other)) >= enough}
+    near = {other: n for other in one_edit_away(lower) if (n := searcher.doc_freq(WRITTEN, other)) >= enough}
     if not near and not n_pages and len(lower) >= _MIN_CHARS_TWICE:
         terms = searcher.terms_with_prefix(WRITTEN, lower[:_PREFIX_CHARS], limit=_MAX_TERMS)
-        near = {other: n for other, n in terms if abs(len(other) - len(lower)) <= 2 and n_slips(lower, other) <= 2}
+        near = {
+            other: n for other, n in terms if abs(len(other) - len(lower)) <= 2 and edit_distance(lower, other) <= 2
+        }
     return max(near, key=lambda other: (near[other], other)) if near else word
 
 
-def one_slip_away(word: str) -> Iterator[str]:
-    """A letter left out, swapped with the next, taken for another, or too few."""
+def one_edit_away(word: str) -> Iterator[str]:
+    """Yield all words at edit distance 1: a letter deleted, swapped with the next, replaced, or inserted."""
     letters = sorted(set("abcdefghijklmnopqrstuvwxyz") | set(word)) if word.isascii() else sorted(set(word))
     for i in range(len(word) + 1):
         head, tail = word[:i], word[i:]
@@ -65,10 +67,10 @@ def one_slip_away(word: str) -> Iterator[str]:
         yield from (head + letter + tail for letter in letters)
 
 
-def n_slips(one: str, other: str) -> int:
-    """The number of letters left out, put in, taken for another, or swapped with the next.
+def edit_distance(one: str, other: str) -> int:
+    """Return the Damerau-Levenshtein distance (deletions, insertions, replacements, swaps of neighbors).
 
-    >>> n_slips("community", "comunnity"), n_slips("form", "from"), n_slips("a", "a")
+    >>> edit_distance("community", "comunnity"), edit_distance("form", "from"), edit_distance("a", "a")
     (2, 1, 0)
     """
     before_last: list[int] = []

@@ -1,8 +1,8 @@
-"""Which words stand anywhere: what stands nowhere need not be looked for.
+"""The words of an index by field, so that queries skip fields without a match.
 
-A word is sought in a field for each part of a page and each way of reading, which are many where there are pages in
-many languages, and stands in few of them. To ask the text index costs about as much as to look for it; so the words of
-languages that few pages are in are kept in mind.
+A word is searched in a field for each zone and stemmer. Crawls with many languages have many of these fields, and most
+words occur in few of them. A look-up in the text index costs about as much as the search itself, so the words of
+languages with few pages are held in memory.
 """
 
 from __future__ import annotations
@@ -15,66 +15,68 @@ from typing import NamedTuple
 
 import tantivy
 
-from orienteer.search.text_index import ADDED, COUNTED, FIELD_NAME, NAME, PARTS, field
+from orienteer.search.text_index import ADDED, COUNTED, FIELD_NAME, NAME, ZONES, field
 from orienteer.search.words import words_of
 
-_FEW_PAGES = 200
-_N_REMEMBERED = 1 << 16
-_N_TEXTS_REMEMBERED = 1 << 12
-MAX_WORDS_IN_A_ROW = 32  # that are looked for
-_MAX_FIELD_NAMES = 1_000  # that can be asked for by name
+_MAX_PRELOADED_PAGES = 200  # of a stemmer whose words are held in memory
+_CACHE_SIZE = 1 << 16
+_TEXT_CACHE_SIZE = 1 << 12
+MAX_PHRASE_WORDS = 32  # further words of a phrase are ignored
+_MAX_FIELD_NAMES = 1_000  # that a query can name
 
 
-class Place(NamedTuple):
-    """A way of reading a text, its words as they are read, and the parts of pages in which each of them stands."""
+class TermFields(NamedTuple):
+    """A stemmer, the words of a text after stemming, and the zones in which each of the words occurs."""
 
-    way: str
+    stemmer: str
     words: tuple[str, ...]
-    parts: tuple[str, ...]
+    zones: tuple[str, ...]
 
 
 class Vocabulary:
-    """The words of an index as it is at one moment. `n_by_way` are the pages that are read in each way.
+    """The words of a snapshot of an index. `n_by_stemmer` counts the pages by stemmer.
 
-    `main_way` is that of most pages; `field_names` are those of fields that page hooks added; `has_added`: they have
-    added any words.
+    `main_stemmer` is that of most pages; `field_names` are the names of fields that page hooks added; `has_added`: the
+    hooks added words.
     """
 
-    def __init__(self, searcher: tantivy.Searcher, n_by_way: Mapping[str, int]) -> None:
+    def __init__(self, searcher: tantivy.Searcher, n_by_stemmer: Mapping[str, int]) -> None:
         self._searcher = searcher
-        self._all: tuple[tantivy.Searcher, ...] = (searcher,)
-        self.ways = tuple(n_by_way)
-        self.main_way = max(self.ways, key=lambda way: n_by_way[way])
+        self._all_searchers: tuple[tantivy.Searcher, ...] = (searcher,)
+        self.stemmers = tuple(n_by_stemmer)
+        self.main_stemmer = max(self.stemmers, key=lambda stemmer: n_by_stemmer[stemmer])
         self.has_added = bool(searcher.terms_with_prefix(ADDED, "", limit=1))
         self._with_values = {field for field in COUNTED if searcher.terms_with_prefix(field, "", limit=1)}
         names = searcher.terms_with_prefix(FIELD_NAME, "", limit=_MAX_FIELD_NAMES)
         self.field_names = frozenset(name for name, _ in names)
-        asked = lru_cache(_N_REMEMBERED)(partial(_parts, searcher))
-        self._parts_of: dict[str, _PartsOf] = {
-            way: _parts_by_word(searcher, way).get if n_pages <= _FEW_PAGES else partial(asked, way)
-            for way, n_pages in n_by_way.items()
+        cached = lru_cache(_CACHE_SIZE)(partial(_zones, searcher))
+        self._zones_of: dict[str, _ZonesOf] = {
+            stemmer: _zones_by_word(searcher, stemmer).get
+            if n_pages <= _MAX_PRELOADED_PAGES
+            else partial(cached, stemmer)
+            for stemmer, n_pages in n_by_stemmer.items()
         }
-        self._places = lru_cache(_N_TEXTS_REMEMBERED)(partial(_places, self._parts_of))
-        self._in_url = lru_cache(_N_REMEMBERED)(lambda word: bool(searcher.doc_freq("url", word)))
+        self._term_fields = lru_cache(_TEXT_CACHE_SIZE)(partial(_term_fields, self._zones_of))
+        self._in_url = lru_cache(_CACHE_SIZE)(lambda word: bool(searcher.doc_freq("url", word)))
 
-    def together_with(self, searchers: Iterable[tantivy.Searcher]) -> Vocabulary:
-        """The same, but a word weighs what it would in one index of these and no others."""
+    def with_shared_idf(self, searchers: Iterable[tantivy.Searcher]) -> Vocabulary:
+        """Return a copy with the word weights of one index of all the documents of `searchers`."""
         same = copy(self)
-        same._all = tuple(searchers)
+        same._all_searchers = tuple(searchers)
         return same
 
     def weight(self, name: str, words: Sequence[str]) -> float:
-        """What words in a row, in a field, are worth by how rare they are in all indexes together, as a multiple of
-        what they are in this one: the text index goes by this one alone."""
-        if len(self._all) == 1:
+        """Return the IDF of a phrase in all indexes together, divided by that in this index, which is the IDF that
+        tantivy uses."""
+        if len(self._all_searchers) == 1:
             return 1.0
-        counts = [[searcher.doc_freq(name, word) for searcher in self._all] for word in words]
-        n_pages = sum(searcher.num_docs for searcher in self._all)
+        counts = [[searcher.doc_freq(name, word) for searcher in self._all_searchers] for word in words]
+        n_pages = sum(searcher.num_docs for searcher in self._all_searchers)
         together = sum(_idf(n_pages, sum(of_word)) for of_word in counts)
         return together / sum(_idf(self._searcher.num_docs, self._searcher.doc_freq(name, word)) for word in words)
 
     def has_values(self, field: str) -> bool:
-        """Whether any page has a value in a field that results are counted by."""
+        """Whether any page has a value in this field, which must be a facet."""
         return field in self._with_values
 
     def is_title(self, name: str) -> bool:
@@ -82,47 +84,51 @@ class Vocabulary:
         return bool(self._searcher.doc_freq(NAME, name))
 
     def are_in_url(self, words: Sequence[str]) -> bool:
-        """Whether each of the words stands in the address of any page."""
-        return all(map(self._in_url, words[:MAX_WORDS_IN_A_ROW]))
+        """Whether each of the words occurs in the URL of any page."""
+        return all(map(self._in_url, words[:MAX_PHRASE_WORDS]))
 
-    def parts(self, way: str, word: str) -> tuple[str, ...]:
-        """The parts of pages that are read in this way in which a word stands on any page."""
-        return self._parts_of[way](word) or ()
+    def zones(self, stemmer: str, word: str) -> tuple[str, ...]:
+        """Return the zones in which a word occurs on any page with this stemmer."""
+        return self._zones_of[stemmer](word) or ()
 
-    def places(self, text: str) -> tuple[Place, ...]:
-        """Where the words of a text may stand in a row; ways in which they stand nowhere are left out."""
-        return self._places(text)
+    def term_fields(self, text: str) -> tuple[TermFields, ...]:
+        """Return the fields that may have the words of a text as a phrase; stemmers without any are omitted."""
+        return self._term_fields(text)
 
 
 def _idf(n_pages: int, n_with: int) -> float:
-    """What BM25 makes of a word that so many pages have."""
+    """Return the inverse document frequency of BM25 for a word on `n_with` of `n_pages` pages."""
     return math.log1p((max(n_pages, n_with) - n_with + 0.5) / (n_with + 0.5))
 
 
-_PartsOf = Callable[[str], tuple[str, ...] | None]  # a word, in one way of reading; None or () where it stands nowhere
+_ZonesOf = Callable[[str], tuple[str, ...] | None]  # for a word and a fixed stemmer; None or () if none
 
 
-def _places(parts_of: Mapping[str, _PartsOf], text: str) -> tuple[Place, ...]:
-    read = ((way, words_of(text, way)) for way in parts_of)
-    return tuple(Place(way, words, parts) for way, words in read if words and (parts := _of_all(parts_of[way], words)))
+def _term_fields(zones_of: Mapping[str, _ZonesOf], text: str) -> tuple[TermFields, ...]:
+    read = ((stemmer, words_of(text, stemmer)) for stemmer in zones_of)
+    return tuple(
+        TermFields(stemmer, words, zones)
+        for stemmer, words in read
+        if words and (zones := _of_all(zones_of[stemmer], words))
+    )
 
 
-def _of_all(parts_of: _PartsOf, words: Sequence[str]) -> tuple[str, ...]:
-    """The parts of pages in which each of the words stands."""
-    parts = parts_of(words[0]) or ()
-    for word in words[1:MAX_WORDS_IN_A_ROW]:
-        others = parts_of(word) or ()
-        parts = tuple(part for part in parts if part in others)
-    return parts
+def _of_all(zones_of: _ZonesOf, words: Sequence[str]) -> tuple[str, ...]:
+    """Return the zones in which each of the words occurs."""
+    zones = zones_of(words[0]) or ()
+    for word in words[1:MAX_PHRASE_WORDS]:
+        others = zones_of(word) or ()
+        zones = tuple(zone for zone in zones if zone in others)
+    return zones
 
 
-def _parts(searcher: tantivy.Searcher, way: str, word: str) -> tuple[str, ...]:
-    return tuple(part for part in PARTS if searcher.doc_freq(field(part, way), word))
+def _zones(searcher: tantivy.Searcher, stemmer: str, word: str) -> tuple[str, ...]:
+    return tuple(zone for zone in ZONES if searcher.doc_freq(field(zone, stemmer), word))
 
 
-def _parts_by_word(searcher: tantivy.Searcher, way: str) -> dict[str, tuple[str, ...]]:
-    parts: dict[str, tuple[str, ...]] = {}
-    for part in PARTS:
-        for word, _ in searcher.terms_with_prefix(field(part, way), ""):
-            parts[word] = (*parts.get(word, ()), part)
-    return parts
+def _zones_by_word(searcher: tantivy.Searcher, stemmer: str) -> dict[str, tuple[str, ...]]:
+    zones: dict[str, tuple[str, ...]] = {}
+    for zone in ZONES:
+        for word, _ in searcher.terms_with_prefix(field(zone, stemmer), ""):
+            zones[word] = (*zones.get(word, ()), zone)
+    return zones

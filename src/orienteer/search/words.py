@@ -1,7 +1,7 @@
-"""How a text becomes words that can be looked up: in its language, in any case, with accents or without.
+"""Text analysis: tokens of a text in lower case, stemmed by language, without accents.
 
-A word is a run of letters and digits, or a sign of a script without spaces (see `scripts`). It is stemmed by the
-language of its page ("ponies" and "pony" are the same), where there is a stemmer for it, and then loses its accents.
+A word is a run of letters and digits, or a character of a script without spaces (see `scripts`). It is stemmed by the
+language of its page ("ponies" equals "pony"), if there is a stemmer for it, and then stripped of accents.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from functools import lru_cache
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-from orienteer.search.scripts import TURKISH, prepared
+from orienteer.search.scripts import TURKISH, normalized
 
-MAX_WORD_BYTES = 60  # longer ones are no words
+MAX_WORD_BYTES = 60  # longer tokens are dropped
 PLAIN = "plain"  # no stemming
 
-# By the code of a language, the name that tantivy has for its stemmer.
+# The names of tantivy's stemmers by language code.
 STEMMERS = {
     "ar": "arabic",
     "da": "danish",
@@ -35,36 +35,36 @@ STEMMERS = {
     "sv": "swedish",
     "tr": "turkish",
 }
-WAYS = (PLAIN, *STEMMERS)  # of reading a text
+STEMMER_NAMES = (PLAIN, *STEMMERS)
 _SAME_STEMMER = {"nb": "no", "nn": "no"}
-_TURKISH_ROUNDS = 3  # kütüphanede, kütüphane: one ending is taken off at a time
+_TURKISH_ROUNDS = 3  # kütüphanede, kütüphane: the stemmer removes one suffix at a time
 
 
-def way_of(language: str) -> str:
-    """How texts of a language are read: the code of its stemmer, or `plain`.
+def stemmer_of(language: str) -> str:
+    """Return the code of the stemmer for a language, or `plain`.
 
-    >>> way_of("en"), way_of("nb"), way_of("xx"), way_of("")
+    >>> stemmer_of("en"), stemmer_of("nb"), stemmer_of("xx"), stemmer_of("")
     ('en', 'no', 'plain', 'plain')
     """
     code = _SAME_STEMMER.get(language, language)
     return code if code in STEMMERS else PLAIN
 
 
-@lru_cache(maxsize=len(WAYS))
-def analyzer(way: str) -> TextAnalyzer:
-    """What turns a prepared text into words."""
+@lru_cache(maxsize=len(STEMMER_NAMES))
+def analyzer(stemmer: str) -> TextAnalyzer:
+    """Return the analyzer that splits a normalized text into words."""
     made = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(MAX_WORD_BYTES)).filter(Filter.lowercase())
-    if way != PLAIN:
-        for _ in range(_TURKISH_ROUNDS if way == TURKISH else 1):
-            made = made.filter(Filter.stemmer(STEMMERS[way]))
+    if stemmer != PLAIN:
+        for _ in range(_TURKISH_ROUNDS if stemmer == TURKISH else 1):
+            made = made.filter(Filter.stemmer(STEMMERS[stemmer]))
     return made.filter(Filter.ascii_fold()).build()
 
 
 @lru_cache(maxsize=1 << 14)
-def words_of(text: str, way: str) -> tuple[str, ...]:
-    """The words of a short text.
+def words_of(text: str, stemmer: str) -> tuple[str, ...]:
+    """Return the words of a short text; results are cached.
 
     >>> words_of("Running e-mails", "en"), words_of("Café 東京", "plain")
     (('run', 'e', 'mail'), ('cafe', '東', '京'))
     """
-    return tuple(analyzer(way).analyze(prepared(text, way)))
+    return tuple(analyzer(stemmer).analyze(normalized(text, stemmer)))

@@ -1,6 +1,6 @@
-"""Where to start: one file is one method of choosing seeds, found by its name.
+"""Methods of seed selection: one file per method, registered by name.
 
-A new method is a new file with a class that is marked `@seed_method`; it then appears in the command, the contract
+A new method is a new file with a class decorated with `@seed_method`; it then appears in the command, the contract
 tests and the comparison.
 """
 
@@ -15,12 +15,12 @@ __all__ = ["all_methods", "make_method", "settings_of"]
 
 
 def all_methods() -> dict[str, type[SeedMethod]]:
-    """Every method by its name, those of other packages too."""
+    """Return every method by its name, including plug-ins."""
     return METHODS.all()
 
 
 def make_method(name: str, **settings: Any) -> SeedMethod:
-    """The method of this name; a wrong name or setting is one clear line.
+    """Create the method of this name; an InputError names an unknown name or setting.
 
     >>> make_method("max-weight", depth=3).name
     'max-weight'

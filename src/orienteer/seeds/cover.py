@@ -1,12 +1,12 @@
-"""The frame that all methods share: take a page, cover what it reaches within h hops, go on with what is left.
+"""The loop of all methods: choose a page, cover what it reaches within h hops, repeat with the remaining values.
 
-What a seed covers is counted on the full graph: a search passes through covered pages. Their value is gone from then
-on. Choosing the page that covers the most value each time is the greedy algorithm for maximum coverage: with values
-that are not negative, no choice of k seeds covers more than e / (e - 1) = 1.58 times as much.
+The cover of a seed is computed on the full graph: the search passes through covered pages, whose value is 0 from then
+on. Choosing the page that covers the most value each time is the greedy algorithm for maximum coverage. Bound: with
+non-negative values, no choice of k seeds covers more than e / (e - 1) = 1.58 times as much.
 
-With negative values nothing of that kind is promised: a seed may cover pages that cost more than they are worth, the
-total is neither monotone nor submodular, and a later seed may add more than an earlier one. What holds is that each
-seed taken by a method that looks at the cover added something, and that the greedy one added the most any page could.
+With negative values there is no such bound: a seed may cover pages of negative value, the total is neither monotone nor
+submodular, and a later seed may add more than an earlier one. Still, each seed of a method that uses the cover adds a
+positive value, and each seed of the greedy method adds the largest value that any page could add.
 """
 
 from __future__ import annotations
@@ -24,38 +24,38 @@ from orienteer.seeds.seed_method import SeedMethod
 
 @dataclass(frozen=True)
 class Seed:
-    """A start page, and what it adds to those before it: pages covered for the first time, and their value.
+    """A start page, and its gain: the number and value of the pages that it is the first to cover.
 
-    `part` is the host or site it was chosen for, where the graph was split.
+    `group` is the host or site it was chosen for, if the graph was split.
     """
 
     page: int
     n_pages: int
     value: float
-    part: int | None = None
+    group: int | None = None
 
 
 class Cover:
-    """What the seeds so far reach within `hops` links. `left` are the values of the pages, 0 where covered."""
+    """The pages that the seeds reach within `hops` links. `remaining_values` are those of the pages, 0 if covered."""
 
     def __init__(self, graph: LinkGraph, hops: int, value: NDArray[np.float64]) -> None:
         self.graph = graph
         self.hops = hops
-        self.left = value.copy()
+        self.remaining_values = value.copy()
         self.is_covered = np.zeros(graph.n_pages, np.bool_)
 
     def added_by(self, page: int) -> NDArray[np.int64]:
-        """The pages that this one would cover for the first time, in increasing order."""
+        """Return the uncovered pages that this page would cover, in increasing order."""
         reached = within(self.graph, [page], self.hops)
         return reached[~self.is_covered[reached]]
 
     def add(self, pages: NDArray[np.int64]) -> None:
         self.is_covered[pages] = True
-        self.left[pages] = 0
+        self.remaining_values[pages] = 0
 
 
-def chosen(method: SeedMethod, cover: Cover, k: int, progress: Progress = silent) -> list[Seed]:
-    """Up to k seeds, in the order chosen; fewer where the method finds none that adds anything."""
+def choose_seeds(method: SeedMethod, cover: Cover, k: int, progress: Progress = silent) -> list[Seed]:
+    """Choose up to k seeds; return them in that order, fewer if the method finds none that adds anything."""
     seeds: list[Seed] = []
     method.begin(cover, k, progress)
     while len(seeds) < k:
@@ -64,8 +64,8 @@ def chosen(method: SeedMethod, cover: Cover, k: int, progress: Progress = silent
         if page is None:
             break
         new = cover.added_by(page)
-        value = float(cover.left[new].sum())
-        if method.looks_at_cover and value <= 0:
+        value = float(cover.remaining_values[new].sum())
+        if method.uses_cover and value <= 0:
             break
         cover.add(new)
         seeds.append(Seed(page, len(new), value))

@@ -1,12 +1,12 @@
-"""The greedy algorithm for maximum coverage, exactly: the yardstick of all methods, and cheap enough for every day.
+"""The exact greedy algorithm for maximum coverage: the default, and the reference for all methods.
 
-The weights of all pages within the hops come from bit-parallel search (graph/reach.py), and after each seed only what
-changed is computed again (weighing.py). Lazy evaluation, the usual way, has to look at tens of thousands of pages for a
-single seed, because the neighbourhoods of pages overlap; and it is wrong with negative values.
+The weights of all pages within the hops come from bit-parallel search (graph/reach.py), and after each seed only
+changed weights are computed again (weighing.py). The usual lazy evaluation would evaluate tens of thousands of pages
+for a single seed, because the neighbourhoods of pages overlap; and it is wrong with negative values.
 
-The cost grows with the pages times what their neighbourhoods hold: seconds for 300,000 pages of one country, a minute
-for 200,000 densely linked ones. Above `exact_up_to` pages the sketched form steps in, and the result says so. Whoever
-has the patience gets the exact one at any size from max-weight, with depth = hops.
+The cost is proportional to the total size of the neighbourhoods of all pages: seconds for 300,000 pages of one country,
+a minute for 200,000 densely linked ones. Above `exact_up_to` pages the sketched method is used, and the result says so.
+The method max-weight with depth = hops is exact at any size.
 """
 
 from __future__ import annotations

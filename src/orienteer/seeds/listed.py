@@ -1,4 +1,4 @@
-"""The heuristics to beat: a list of all pages, made once; the first k are the seeds, whatever they cover."""
+"""Baseline heuristics: the first k pages of one sorted list, whatever they cover."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from orienteer.seeds.cover import Cover
 from orienteer.seeds.seed_method import SeedMethod
 
 
-class Listed(SeedMethod):
+class ListedSeeds(SeedMethod):
     """Base of the methods that take pages from a list."""
 
-    looks_at_cover: ClassVar[bool] = False
+    uses_cover: ClassVar[bool] = False
 
     @abstractmethod
     def order(self, graph: LinkGraph, progress: Progress) -> NDArray[np.int64]:
-        """All pages, the best first."""
+        """Return all pages, the best first."""
 
     def begin(self, cover: Cover, k: int, progress: Progress = silent) -> None:
         self._pages = iter(self.order(cover.graph, progress).tolist())
@@ -31,5 +31,5 @@ class Listed(SeedMethod):
 
 
 def best_first(scores: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.int64]:
-    """Pages by their score, ties by the lowest id."""
+    """Return the pages by decreasing score, ties by the lowest id."""
     return np.argsort(-scores, kind="stable")

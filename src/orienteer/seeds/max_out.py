@@ -14,7 +14,7 @@ from orienteer.seeds.seed_method import SeedMethod, seed_method
 
 @seed_method
 class MaxOut(SeedMethod):
-    """Among the pages not covered, the one with the most links to pages not covered. Values are not looked at."""
+    """Among the uncovered pages, the one with the most links to uncovered pages. Values are ignored."""
 
     name: ClassVar[str] = "max-out"
 

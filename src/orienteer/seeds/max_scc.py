@@ -18,7 +18,7 @@ from orienteer.seeds.weighing import Weighing
 class MaxScc(SeedMethod):
     """In the strongly connected component with the most value left, the page with the most within `depth` links.
 
-    Among components of the same weight it is the one that holds the lowest page id.
+    Among components of the same weight it is the one with the lowest page id.
     """
 
     name: ClassVar[str] = "max-scc"
@@ -31,7 +31,7 @@ class MaxScc(SeedMethod):
         self._weighing = Weighing(cover, min(self.depth, cover.hops), progress)
 
     def best(self, cover: Cover) -> int | None:
-        weight_of_page = component_weights(self._n_components, self._labels, cover.left)[self._labels]
+        weight_of_page = component_weights(self._n_components, self._labels, cover.remaining_values)[self._labels]
         in_heaviest = int(weight_of_page.argmax())
         if weight_of_page[in_heaviest] <= 0:
             return None
@@ -44,5 +44,5 @@ class MaxScc(SeedMethod):
 def component_weights(
     n_components: int, labels: NDArray[np.uint32], values: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """The total value of each component."""
+    """Return the total value of each component."""
     return np.asarray(np.bincount(labels, values, n_components), np.float64)

@@ -17,7 +17,7 @@ from orienteer.seeds.weighing import Weighing
 class MaxWeight(SeedMethod):
     """The page with the most value left within `depth` links; with depth = hops this is the exact greedy.
 
-    Looking further than the hops would be for nothing: a greater depth counts as the hops.
+    A depth above the hops would not change the cover, so it is limited to the hops.
     """
 
     name: ClassVar[str] = "max-weight"

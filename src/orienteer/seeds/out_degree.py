@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.progress import Progress
-from orienteer.seeds.listed import Listed, best_first
+from orienteer.seeds.listed import ListedSeeds, best_first
 from orienteer.seeds.seed_method import seed_method
 
 
 @seed_method
-class OutDegree(Listed):
+class OutDegree(ListedSeeds):
     """The k pages with the most links."""
 
     name: ClassVar[str] = "out-degree"

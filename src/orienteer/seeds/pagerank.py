@@ -1,4 +1,4 @@
-"""PageRank: the most important pages, be they anywhere near the others or not."""
+"""PageRank: the most important pages, even if they are close to each other."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank
 from orienteer.progress import Progress
-from orienteer.seeds.listed import Listed, best_first
+from orienteer.seeds.listed import ListedSeeds, best_first
 from orienteer.seeds.seed_method import seed_method
 
 _TOLERANCE = 1e-9
 
 
 @seed_method
-class PageRank(Listed):
+class PageRankSeeds(ListedSeeds):
     """The k pages of the highest uniform PageRank."""
 
     name: ClassVar[str] = "pagerank"

@@ -1,4 +1,4 @@
-"""Random: the seeds to beat."""
+"""Random: the baseline of all methods."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from orienteer.errors import InputError
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.progress import Progress
-from orienteer.seeds.listed import Listed
+from orienteer.seeds.listed import ListedSeeds
 from orienteer.seeds.seed_method import seed_method
 
 
 @seed_method
-class Random(Listed):
-    """Distinct pages, any as likely as any other; fewer seeds of the same rng are the first of more."""
+class RandomSeeds(ListedSeeds):
+    """Distinct pages with equal probability; fewer seeds with the same rng are a prefix of more."""
 
     name: ClassVar[str] = "random"
 

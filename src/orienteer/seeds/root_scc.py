@@ -20,8 +20,8 @@ from orienteer.seeds.weighing import Weighing
 class RootScc(SeedMethod):
     """Of the root components from which the heaviest component can be reached, the heaviest; in it as max-scc.
 
-    A root is a component that no other links to; weights are of what is left. A root may be more than the hops away
-    from the heaviest component: the method then ends when the surroundings of the root are covered.
+    A root is a component that no other links to; weights are of uncovered pages. If the root is more than the hops away
+    from the heaviest component, the method ends when everything near the root is covered.
     """
 
     name: ClassVar[str] = "root-scc"
@@ -35,7 +35,7 @@ class RootScc(SeedMethod):
         self._weighing = Weighing(cover, min(self.depth, cover.hops), progress)
 
     def best(self, cover: Cover) -> int | None:
-        weights = component_weights(self._web_of_components.n_pages, self._labels, cover.left)
+        weights = component_weights(self._web_of_components.n_pages, self._labels, cover.remaining_values)
         weight_of_page = weights[self._labels]
         in_heaviest = int(weight_of_page.argmax())
         if weight_of_page[in_heaviest] <= 0:

@@ -1,7 +1,7 @@
-"""What a method of choosing seeds is.
+"""The interface of seed selection methods.
 
-A method is asked for one seed after the other; what the seeds cover is kept by the Cover (see cover.py), which the
-method reads and never changes. It is pure: arrays in, a page out. Ties go to the lowest page id.
+A method returns one seed after the other. The Cover (see cover.py) records what the seeds cover; the method reads it
+and never changes it. It is pure: arrays in, a page out. Ties go to the lowest page id.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Approximation:
-    """How far a method that estimates may be off.
+    """The proved quality of seeds chosen by estimates.
 
-    Each seed adds at least `at_least` of what the best page would have added in its place; this holds for all seeds
-    together with probability `confidence`. It is what can be proved; what was measured is far better.
+    Each seed adds at least the share `at_least` of what the best page would have added in its place; this holds for all
+    seeds together with probability `confidence`. Measured results are far better than this bound.
     """
 
     at_least: float
     confidence: float
     about: str
 
-    def and_also(self, other: Approximation | None) -> Approximation:
-        """What holds of both: the smaller share, unless one of the two fails."""
+    def combined_with(self, other: Approximation | None) -> Approximation:
+        """Return the bound for the seeds of both: the smaller share, with the union bound of their errors."""
         if other is None:
             return self
         confidence = max(self.confidence + other.confidence - 1, 0.0)
@@ -50,25 +50,25 @@ class Approximation:
 class SeedMethod(ABC):
     """Base of all methods; keyword arguments of `__init__` are the settings.
 
-    A method that `looks_at_cover` ends where its next seed would add nothing, or less. The others are the heuristics to
-    beat: they take the first k pages of a list, whatever these add.
+    A method that `uses_cover` ends when its next seed would add nothing, or less. The others are baselines: they take
+    the first k pages of a list, whatever these add.
     """
 
     name: ClassVar[str]
-    looks_at_cover: ClassVar[bool] = True
+    uses_cover: ClassVar[bool] = True
 
     approximation: Approximation | None = None
 
     @abstractmethod
     def begin(self, cover: Cover, k: int, progress: Progress = silent) -> None:
-        """Nothing is covered yet; about k seeds will be asked for."""
+        """Start a selection of about k seeds; nothing is covered yet."""
 
     @abstractmethod
     def best(self, cover: Cover) -> int | None:
-        """The page to take next; None where the method finds nothing that is worth it."""
+        """Return the page to take next; None if no page is worth taking."""
 
-    def covered(self, pages: NDArray[np.int64], cover: Cover) -> None:  # noqa: B027 (many look at the cover alone)
-        """The last seed covered these pages; another one will be asked for."""
+    def covered(self, pages: NDArray[np.int64], cover: Cover) -> None:  # noqa: B027 (many methods only read the cover)
+        """Receive the pages that the last seed covered, before the next call of `best`."""
 
 
 METHODS: ClassRegistry[SeedMethod] = ClassRegistry(

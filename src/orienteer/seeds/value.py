@@ -1,8 +1,8 @@
-"""What a page is worth: 1, or a number a page from an array or a file, or the paper's rule.
+"""Values of pages: 1, or a number per page from an array or a file, or the paper's rule.
 
-Values may be negative (spam). They are rounded to a grid on which every sum of them is exact in float64, so that equal
-sums are equal whatever the order they were added in, and ties fall the same everywhere: steps of 2^-52 of the sum of
-all absolute values. Whole numbers that add up to less than 2^52 stay as they are.
+Values may be negative (spam). They are rounded to a grid on which every sum is exact in float64, in steps of 2^-52 of
+the sum of all absolute values. Invariant: sums do not depend on the order of addition, so ties are the same on every
+machine. Integers whose absolute values add up to less than 2^52 are not changed.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from orienteer.graph.page_names import page_named
 
 Value = ArrayLike | str | PathLike[str] | None
 
-PAPER = "paper"  # stands for the paper's rule where a file of values could be named; a file of that name is ./paper
+PAPER = "paper"  # selects the paper's rule instead of a file of values; a file of that name is ./paper
 
 _SPAM, _CLICKED = -10.0, 10.0
 
 
 def page_values(graph: LinkGraph, value: Value = None) -> NDArray[np.float64]:
-    """The value of every page, on the grid. A text or a path is a file (see `values_in_file`)."""
+    """Return the value of every page, on the grid. A text or a path is a file (see `values_in_file`)."""
     if value is None:
         return np.ones(graph.n_pages)
     if isinstance(value, str | PathLike):
@@ -42,7 +42,7 @@ def page_values(graph: LinkGraph, value: Value = None) -> NDArray[np.float64]:
 
 
 def on_grid(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The values, rounded so that all sums of them are exact."""
+    """Round the values so that all sums of them are exact."""
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
         raise InputError(f"values: page {int(bad[0])} has the value {values[bad[0]]}; it must be a finite number")
@@ -55,10 +55,10 @@ def on_grid(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def values_in_file(graph: LinkGraph, path: Path, unnamed: float = 1.0) -> NDArray[np.float64]:
-    """The values that a text file names (.gz, .zst: compressed); lines that start with # do not count.
+    """Read values from a text file (.gz and .zst are decompressed); lines that start with # are ignored.
 
-    Either a number a line, as many as there are pages, in their order. Or lines `page value`, where a page is an id or
-    a URL; pages that are not named are worth `unnamed`.
+    The file has either one number per line, for every page in order, or lines `page value`, where a page is an id or a
+    URL; other pages have the value `unnamed`.
     """
     numbered = [
         (number, line.strip())
@@ -78,7 +78,7 @@ def _named_values(graph: LinkGraph, path: Path, numbered: list[tuple[int, str]],
     values = np.full(graph.n_pages, unnamed)
     named: set[int] = set()
     for number, line in numbered:
-        # A name in the place of a URL may hold spaces, so only what follows the last one, or a tab, is the value.
+        # Names used instead of URLs may contain spaces, so the value is what follows the last space, or a tab.
         name, _, value = line.rpartition("\t" if "\t" in line else " ")
         try:
             page = page_named(graph, name.strip())
@@ -95,7 +95,7 @@ def _number(path: Path, number: int, text: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise InputError(f"{path}, line {number}: {text.strip()!r} is no number") from None
+        raise InputError(f"{path}, line {number}: {text.strip()!r} is not a number") from None
     if not math.isfinite(value):
         raise InputError(f"{path}, line {number}: the value {text.strip()} must be a finite number")
     return value
@@ -108,26 +108,26 @@ def paper_value(
     n_uncrawled: ArrayLike | None = None,
     p_unique: ArrayLike = 1.0,
 ) -> NDArray[np.float64]:
-    """The paper's rule: a page is worth 1, spam -10, a page that was clicked 10; and `p_unique` for each link to a page
-    that was not crawled.
+    """Compute values by the paper's rule: 1 for a page, -10 for spam, 10 for a clicked page, plus `p_unique` for each
+    link to an uncrawled page.
 
     `spam` and `clicked` are masks, `n_uncrawled` counts links, `p_unique` is the probability that a newly crawled page
-    of the site is no duplicate, one number or one for each page (see `unique_share`).
+    of the site is not a duplicate, one number or one for each page (see `unique_share`).
 
     >>> paper_value(4, spam=[1, 0, 0, 0], clicked=[0, 1, 0, 0], n_uncrawled=[0, 0, 6, 0], p_unique=0.5).tolist()
     [-10.0, 10.0, 4.0, 1.0]
     """
     values = np.ones(n_pages)
     if spam is not None:
-        values[_a_page(n_pages, "spam", spam).astype(np.bool_)] = _SPAM
+        values[_per_page(n_pages, "spam", spam).astype(np.bool_)] = _SPAM
     if clicked is not None:
-        values[_a_page(n_pages, "clicked", clicked).astype(np.bool_)] = _CLICKED
+        values[_per_page(n_pages, "clicked", clicked).astype(np.bool_)] = _CLICKED
     if n_uncrawled is None:
         return values
-    counts = _a_page(n_pages, "n_uncrawled", n_uncrawled).astype(np.float64)
+    counts = _per_page(n_pages, "n_uncrawled", n_uncrawled).astype(np.float64)
     shares = np.asarray(p_unique, np.float64)
     if shares.ndim:
-        _a_page(n_pages, "p_unique", shares)
+        _per_page(n_pages, "p_unique", shares)
     if not (counts >= 0).all():
         raise InputError("n_uncrawled: the number of links must be 0 or more")
     if not ((shares >= 0) & (shares <= 1)).all():
@@ -136,21 +136,21 @@ def paper_value(
 
 
 def unique_share(sites: ArrayLike, is_duplicate: ArrayLike, is_crawled: ArrayLike | None = None) -> NDArray[np.float64]:
-    """For every page the share of the pages of its site that are no duplicates: the paper's P_uniq, as measured.
+    """Return for every page the share of the pages of its site that are not duplicates: the paper's P_uniq, measured.
 
-    With `is_crawled`, only these pages are counted, and a site without any is taken to have no duplicates.
+    With `is_crawled`, only these pages are counted, and a site without any is assumed to have no duplicates.
 
     >>> unique_share([0, 0, 1, 1], [True, False, False, False]).tolist()
     [0.5, 0.5, 1.0, 1.0]
     """
     ids = np.asarray(sites, np.int64)
-    counted = np.ones(len(ids)) if is_crawled is None else _a_page(len(ids), "is_crawled", is_crawled)
-    duplicate = _a_page(len(ids), "is_duplicate", is_duplicate).astype(np.bool_) * counted
+    counted = np.ones(len(ids)) if is_crawled is None else _per_page(len(ids), "is_crawled", is_crawled)
+    duplicate = _per_page(len(ids), "is_duplicate", is_duplicate).astype(np.bool_) * counted
     share = 1 - np.bincount(ids, duplicate) / np.maximum(np.bincount(ids, counted), 1)
     return np.asarray(share[ids])
 
 
-def _a_page(n_pages: int, name: str, values: ArrayLike) -> NDArray[np.float64] | NDArray[np.bool_]:
+def _per_page(n_pages: int, name: str, values: ArrayLike) -> NDArray[np.float64] | NDArray[np.bool_]:
     array = np.asarray(values)
     if array.shape != (n_pages,):
         raise InputError(f"{name}: {array.size:,} values for {n_pages:,} pages")

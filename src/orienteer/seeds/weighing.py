@@ -1,8 +1,8 @@
-"""The depth-d weights of all pages over what is left, kept right while seeds cover pages.
+"""The depth-d weights of all pages over the uncovered value, updated as seeds cover pages.
 
-The weights that change with a seed are those of the pages that reach a newly covered page within d links. Either what
-was covered is taken off them, or all weights are summed anew over what is left: whichever starts from fewer pages. All
-seeds together so cost at most about twice the first weighing. Exact: values lie on a grid (see value.py).
+A seed changes the weights of the pages that reach a newly covered page within d links. Either the covered value is
+subtracted from them, or all weights are computed again from the remaining pages, whichever starts from fewer pages. So
+all seeds together cost at most about twice the first weighing. Results are exact: values are on a grid (see value.py).
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ class Weighing:
 
     def __init__(self, cover: Cover, depth: int, progress: Progress = silent) -> None:
         self._depth = depth
-        self._left = cover.left.copy()  # what the weights are sums of
+        self._left = cover.remaining_values.copy()  # the values that the weights are sums of
         self._progress = progress
         self.weights = np.zeros(cover.graph.n_pages)
         self._weigh(cover)
 
     def covered(self, pages: NDArray[np.int64], cover: Cover) -> None:
-        """These pages are worth nothing now."""
+        """Update the weights after these pages were covered."""
         gone = pages[self._left[pages] != 0]
-        if len(gone) < np.count_nonzero(cover.left):
+        if len(gone) < np.count_nonzero(cover.remaining_values):
             add_depth_weights(cover.graph, self._depth, gone, -self._left, self.weights, self._progress)
         else:
             self.weights[:] = 0
@@ -36,14 +36,14 @@ class Weighing:
         self._left[gone] = 0
 
     def _weigh(self, cover: Cover) -> None:
-        pages = np.flatnonzero(cover.left)
-        add_depth_weights(cover.graph, self._depth, pages, cover.left, self.weights, self._progress)
+        pages = np.flatnonzero(cover.remaining_values)
+        add_depth_weights(cover.graph, self._depth, pages, cover.remaining_values, self.weights, self._progress)
 
     def best(self) -> int | None:
-        """The page of the greatest weight; None if no weight is above 0."""
+        """Return the page of the greatest weight; None if no weight is above 0."""
         page = int(self.weights.argmax())
         return page if self.weights[page] > 0 else None
 
     def best_of(self, is_candidate: NDArray[np.bool_]) -> int:
-        """The page of the greatest weight among some."""
+        """Return the page of the greatest weight among the candidates."""
         return int(np.where(is_candidate, self.weights, -np.inf).argmax())

@@ -1,1 +1,1 @@
-"""What a crawl leaves on disk: the pages as they came, and all that is known about them."""
+"""The files of a crawl: the archive of its responses, and the database with everything known about its pages."""

@@ -1,4 +1,4 @@
-"""The gzip members of a file of an archive: one holds one record. What is damaged is passed over."""
+"""The gzip members of an archive file, one per record. Damaged members are skipped."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import BinaryIO, NamedTuple
 
 from isal import igzip_lib
 
-MAX_RECORD_BYTES = 64 << 20  # unpacked: more than any crawl keeps of a page
+MAX_RECORD_BYTES = 64 << 20  # unpacked: more than any crawl stores of a page
 _MAGIC = b"\x1f\x8b\x08"
 _READ_BYTES = 1 << 16
 _STEP_BYTES = 1 << 20
-_MAX_IN_VAIN = 1_000  # the bytes that a member begins with may stand anywhere: they are tried, but not for ever
+_MAX_FAILURES = 1_000  # the magic bytes may occur in any data: after so many false starts in a row skip _READ_BYTES
 
 
 class Member(NamedTuple):
-    """A member that is whole: where it stands, its bytes, and what is packed in them."""
+    """A complete member: its offset, its bytes, and its decompressed content."""
 
     offset: int
     packed: bytes
@@ -24,22 +24,22 @@ class Member(NamedTuple):
 
 
 def whole_members(path: Path, start: int = 0, end: int | None = None) -> Iterator[Member]:
-    """Those between two places of a file, in order."""
+    """Yield the complete members between two offsets of a file, in order."""
     with path.open("rb") as file:
         last = path.stat().st_size if end is None else end
-        offset, n_in_vain = start, 0
+        offset, n_failures = start, 0
         while offset < last:
             member = _member_at(file, offset, last)
             if member is not None:
                 yield member
-                offset, n_in_vain = offset + len(member.packed), 0
+                offset, n_failures = offset + len(member.packed), 0
             else:
-                n_in_vain += 1
-                offset = _next_magic(file, offset + (1 if n_in_vain % _MAX_IN_VAIN else _READ_BYTES), last)
+                n_failures += 1
+                offset = _next_magic(file, offset + (1 if n_failures % _MAX_FAILURES else _READ_BYTES), last)
 
 
 def unpacked_member(member: bytes) -> bytes:
-    """What is packed in a member; ValueError where it is not whole, or holds more than any record."""
+    """Return the content of a member; ValueError if it is incomplete or larger than MAX_RECORD_BYTES."""
     decoder = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
     try:
         content: bytes = decoder.decompress(member, MAX_RECORD_BYTES + 1)
@@ -51,7 +51,7 @@ def unpacked_member(member: bytes) -> bytes:
 
 
 def _member_at(file: BinaryIO, offset: int, last: int) -> Member | None:
-    """The member that begins here; None where there is none that is whole."""
+    """Return the member that begins at `offset`; None if there is no complete one."""
     decoder = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
     packed, content, n_bytes = bytearray(), [], 0
     file.seek(offset)
@@ -71,13 +71,13 @@ def _member_at(file: BinaryIO, offset: int, last: int) -> Member | None:
 
 
 def _next_magic(file: BinaryIO, offset: int, last: int) -> int:
-    """Where the next member may begin, or the end."""
+    """Return the next offset at which a member may begin, or the end."""
     file.seek(offset)
-    kept = b""
+    overlap = b""
     while offset < last and (chunk := file.read(min(_READ_BYTES, last - offset))):
-        found = (kept + chunk).find(_MAGIC)
+        found = (overlap + chunk).find(_MAGIC)
         if found >= 0:
-            return offset - len(kept) + found
+            return offset - len(overlap) + found
         offset += len(chunk)
-        kept = (kept + chunk)[-len(_MAGIC) + 1 :]
+        overlap = (overlap + chunk)[-len(_MAGIC) + 1 :]
     return last

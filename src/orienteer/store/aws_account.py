@@ -1,8 +1,10 @@
-"""Who somebody is at AWS, or at a store like it: as all its tools find it out, and without keeping any of it.
+"""The endpoint, region and credentials for AWS or an S3-compatible store, found as the AWS tools find them.
 
 AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN
 the profile AWS_PROFILE of ~/.aws/credentials and ~/.aws/config
 the role of the machine, unless AWS_EC2_METADATA_DISABLED is true
+
+Nothing of this is stored in the crawl folder.
 """
 
 from __future__ import annotations
@@ -18,14 +20,14 @@ from orienteer.errors import CrawlFolderError
 _SECRETS = ("access_key_id", "secret_access_key", "session_token")
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 _REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
-# Any of these says that the machine has a role.
+# Any of these shows that the machine has a role.
 _ROLES = ("AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI")
 _ANONYMOUS = "AWS_SKIP_SIGNATURE"
 
 
 @dataclass(frozen=True)
 class AwsAccount:
-    """Where to ask, and as whom; "" where that is left to the defaults."""
+    """Endpoint, region and credentials; "" leaves it to the defaults."""
 
     endpoint: str
     region: str
@@ -33,29 +35,29 @@ class AwsAccount:
 
     @classmethod
     def found(cls, endpoint: str | None, region: str | None) -> AwsAccount:
-        """As the settings say, then the environment, then the files of AWS."""
-        kept, environment = _profile(), os.environ
+        """Take each value from the settings, else from the environment, else from the files of AWS."""
+        profile, environment = _profile(), os.environ
         in_environment = {name: environment[key] for name in _SECRETS if (key := _variable(name)) in environment}
-        secrets = in_environment if "access_key_id" in in_environment else _secrets_of(kept)
-        is_alone = environment.get("AWS_EC2_METADATA_DISABLED", "").lower() == "true"
-        if not secrets and is_alone and not any(name in environment for name in (*_ROLES, _ANONYMOUS)):
+        secrets = in_environment if "access_key_id" in in_environment else _secrets_of(profile)
+        has_no_role_service = environment.get("AWS_EC2_METADATA_DISABLED", "").lower() == "true"
+        if not secrets and has_no_role_service and not any(name in environment for name in (*_ROLES, _ANONYMOUS)):
             raise CrawlFolderError("no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE")
         return cls(
-            endpoint or _first(_ENDPOINTS) or kept.get("endpoint_url", ""),
-            region or _first(_REGIONS) or kept.get("region", ""),
+            endpoint or _first(_ENDPOINTS) or profile.get("endpoint_url", ""),
+            region or _first(_REGIONS) or profile.get("region", ""),
             secrets,
         )
 
     def settings(self) -> dict[str, Any]:
-        """As obstore takes them. The environment would win over `endpoint` alone."""
+        """Return the options for obstore. Both names of the endpoint are set, or the environment would win."""
         where = {"endpoint": self.endpoint, "aws_endpoint_url_s3": self.endpoint, "region": self.region}
         return {name: value for name, value in where.items() if value} | self.secrets
 
 
 def without_secrets(text: str) -> str:
-    """A message of a store, should it quote what it was sent."""
-    kept = _secrets_of(_profile())
-    values = [os.environ.get(_variable(name), "") for name in _SECRETS] + list(kept.values())
+    """Return a message of a store with credentials that it quotes replaced."""
+    secrets = _secrets_of(_profile())
+    values = [os.environ.get(_variable(name), "") for name in _SECRETS] + list(secrets.values())
     for value in filter(None, values):
         text = text.replace(value, "…")
     return text
@@ -69,12 +71,12 @@ def _first(names: tuple[str, ...]) -> str:
     return next((os.environ[name] for name in names if os.environ.get(name)), "")
 
 
-def _secrets_of(kept: dict[str, str]) -> dict[str, str]:
-    return {name: kept[f"aws_{name}"] for name in _SECRETS if kept.get(f"aws_{name}")}
+def _secrets_of(profile: dict[str, str]) -> dict[str, str]:
+    return {name: profile[f"aws_{name}"] for name in _SECRETS if profile.get(f"aws_{name}")}
 
 
 def _profile() -> dict[str, str]:
-    """What the files of AWS say of the profile that is chosen; nothing where they cannot be read."""
+    """Return the chosen profile from the files of AWS; empty if they cannot be read."""
     name = os.environ.get("AWS_PROFILE") or "default"
     found: dict[str, str] = {}
     for variable, file, heading in (

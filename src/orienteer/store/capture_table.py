@@ -1,11 +1,11 @@
-"""captures/captures.db: where the records of an archive stand, by the URL that they are about.
+"""captures/captures.db: the positions of the records of an archive, by their URLs.
 
-capture   a row per record that can be shown: responses, revisits, and what a browser made of a page
-scanned   how far each file of the archive has been read, and a digest of its last bytes before that place
+capture   a row per record that can be displayed: responses, revisits, rendered documents and screenshots
+scanned   how far each file of the archive has been read, and a digest of its last bytes before that offset
 
-All of it is derived from the archive: each step of a scan is one transaction, so that it may be killed at any moment,
-and several may scan at once (see `take`). A table that this user has not made is not believed (see `files/signing`);
-neither is one that is garbled. Either is made anew. Where nothing can be written the table is in memory.
+All of it is derived from the archive. Each step of a scan is one transaction, so a scan may be killed at any moment and
+several processes may scan at once (see `add_scan`). A table that is damaged or was not signed by this user (see
+`files/signing`) is rebuilt. If the folder is not writable the table is in memory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from orienteer.errors import CrawlFolderError
 from orienteer.files.plain import make_plain_folder, open_plain
 from orienteer.files.signing import is_signed, signature
 from orienteer.store.connection import connected
-from orienteer.store.failures import explained
+from orienteer.store.failures import map_disk_errors
 from orienteer.url import canonical_url
 
 FOLDER, FILE = "captures", "captures.db"
@@ -43,7 +43,7 @@ _COLUMNS = "url, kind, time, status, type, digest, file, offset, size_bytes"
 
 
 class CaptureRow(NamedTuple):
-    """A record; `type` is the media type of what it holds, `digest` that of its payload as the record states it."""
+    """A record; `type` is the media type of its payload, `digest` the payload digest as the record states it."""
 
     url: str
     kind: int
@@ -57,7 +57,7 @@ class CaptureRow(NamedTuple):
 
 
 class Scanned(NamedTuple):
-    """So many bytes of a file have been read; `tail` tells its last ones."""
+    """The number of bytes of a file that have been read, and a digest of the last of them."""
 
     size_bytes: int
     tail: bytes
@@ -76,15 +76,15 @@ class CaptureTable:
             self._connection.close()
 
     def scanned(self) -> dict[int, Scanned]:
-        """How far the files have been read, by their numbers."""
-        with self._explained():
+        """Return how far each file has been read, by its number."""
+        with self._mapped_errors():
             rows = self._connection.execute("SELECT file, size_bytes, tail FROM scanned").fetchall()
         return {int(file): Scanned(int(size_bytes), bytes(tail)) for file, size_bytes, tail in rows}
 
-    def take(self, file: int, before: Scanned | None, after: Scanned, rows: Iterable[CaptureRow]) -> bool:
-        """What was found in a file between two places; False, and nothing is taken, where another process was there."""
+    def add_scan(self, file: int, before: Scanned | None, after: Scanned, rows: Iterable[CaptureRow]) -> bool:
+        """Add the records of a file between two offsets; False, and no change, if another process was faster."""
         keyed = [(key_of(row.url), *row) for row in rows]
-        with self._explained(), self._transaction():
+        with self._mapped_errors(), self._transaction():
             found = self._connection.execute("SELECT size_bytes, tail FROM scanned WHERE file = ?", (file,)).fetchone()
             if found != (None if before is None else tuple(before)):
                 return False
@@ -92,33 +92,33 @@ class CaptureTable:
             self._connection.execute("INSERT OR REPLACE INTO scanned VALUES (?, ?, ?)", (file, *after))
         return True
 
-    def forget(self, file: int | None = None) -> None:
-        """All that is known of a file, or of all of them."""
+    def delete(self, file: int | None = None) -> None:
+        """Delete the rows of a file, or of all files."""
         where, values = ("", ()) if file is None else (" WHERE file = ?", (file,))
-        with self._explained(), self._transaction():
+        with self._mapped_errors(), self._transaction():
             for table in ("capture", "scanned"):
                 self._connection.execute(f"DELETE FROM {table}{where}", values)
 
-    def of(self, url: str) -> list[CaptureRow]:
-        """The records about a URL, or one that may stand for it (see `loosely`), as they were archived."""
+    def find(self, url: str) -> list[CaptureRow]:
+        """Return the records of a URL, or of an equivalent one (see `loose_key`), in the order of archiving."""
         sql = f"SELECT {_COLUMNS} FROM capture WHERE key = ? ORDER BY time, file, offset"
-        with self._explained():
+        with self._mapped_errors():
             rows = self._connection.execute(sql, (key_of(url),)).fetchall()
-        wanted = loosely(url)
-        return [row for row in map(CaptureRow._make, rows) if loosely(row.url) == wanted]
+        wanted_key = loose_key(url)
+        return [row for row in map(CaptureRow._make, rows) if loose_key(row.url) == wanted_key]
 
     def __len__(self) -> int:
-        with self._explained():
+        with self._mapped_errors():
             return int(self._connection.execute("SELECT count(*) FROM capture").fetchone()[0])
 
     # -- opening ------------------------------------------------------------------------------------------------
 
     def _on_disk(self) -> sqlite3.Connection | None:
-        """The file, made anew where it is not to be believed; None where nothing can be written."""
+        """Open the file, and rebuild it if it is not trusted; None if nothing can be written."""
         folder = self.path.parent if self.path.parent.exists() else self.path.parent.parent
         if not os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
             return None
-        with explained(self.path):
+        with map_disk_errors(self.path):
             make_plain_folder(self.path.parent)
             for _ in range(2):
                 os.close(open_plain(self.path, os.O_WRONLY | os.O_CREAT))
@@ -126,7 +126,7 @@ class CaptureTable:
                     connection = connected(self.path, read_only=False, many_threads=True)
                 except sqlite3.DatabaseError:
                     connection = None
-                if connection is not None and _is_believed(connection):
+                if connection is not None and _is_trusted(connection):
                     return connection
                 if connection is not None:
                     connection.close()
@@ -135,12 +135,12 @@ class CaptureTable:
         return None  # nothing can be signed here
 
     def _in_memory(self) -> sqlite3.Connection:
-        """A table of its own, with what the file says, if that is to be believed."""
+        """Make a table in memory with the rows of the file, if that is trusted."""
         connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
         with suppress(OSError, sqlite3.Error, CrawlFolderError):
             found = connected(self.path, read_only=True)
             try:
-                if _is_believed(found, is_new=False):
+                if _is_trusted(found, is_new=False):
                     found.backup(connection)
             finally:
                 found.close()
@@ -159,16 +159,16 @@ class CaptureTable:
         self._connection.execute("COMMIT")
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
-        with self._lock, explained(self.path):
+    def _mapped_errors(self) -> Iterator[None]:
+        with self._lock, map_disk_errors(self.path):
             yield
 
 
-def loosely(url: str) -> str:
-    """What a URL has in common with those that may stand for it: http for https, a slash more or less at the end, a
-    fragment, and the marks of a visit.
+def loose_key(url: str) -> str:
+    """Return a key that equivalent URLs share: without scheme (http or https), trailing slashes, fragment and tracking
+    parameters.
 
-    >>> loosely("https://Example.org/a/?b=1#top"), loosely("http://example.org/a?b=1&utm_source=x")
+    >>> loose_key("https://Example.org/a/?b=1#top"), loose_key("http://example.org/a?b=1&utm_source=x")
     ('example.org/a?b=1', 'example.org/a?b=1')
     """
     whole = canonical_url(url) or url.partition("#")[0]
@@ -178,12 +178,12 @@ def loosely(url: str) -> str:
 
 
 def key_of(url: str) -> int:
-    digest = hashlib.blake2b(loosely(url).encode(errors="surrogatepass"), digest_size=8).digest()
+    digest = hashlib.blake2b(loose_key(url).encode(errors="surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, signed=True)
 
 
-def _is_believed(connection: sqlite3.Connection, is_new: bool = True) -> bool:
-    """Whether this user has made the table, in this format; an empty file becomes one, if it may."""
+def _is_trusted(connection: sqlite3.Connection, is_new: bool = True) -> bool:
+    """Return whether this user made the table, in this format; with `is_new` an empty file becomes a table."""
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
         has_tables = connection.execute("SELECT name FROM sqlite_master").fetchone()

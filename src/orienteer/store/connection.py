@@ -1,8 +1,8 @@
-"""SQLite as the store uses it: explicit transactions, durable commits, every failure in one line.
+"""SQLite connections of the store: explicit transactions, durable commits, one-line errors.
 
-The first write begins a transaction, `commit` ends it; reads see what was written before them, committed or not. What
-is committed is on the disk (write-ahead log, synchronous=FULL), and other processes may read it at any time. When a
-write fails the transaction is lost as a whole: commit raises the same error again until `rollback`.
+The first write begins a transaction, `commit` ends it; a connection reads its own uncommitted writes. A commit is
+durable (write-ahead log, synchronous=FULL), and other processes may read it at any time. When a write fails the whole
+transaction is lost: `commit` raises the same error again until `rollback`.
 """
 
 from __future__ import annotations
@@ -16,23 +16,24 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 from orienteer.errors import CrawlFolderError
 from orienteer.files.plain import expect_plain, replaced_inside
-from orienteer.store.failures import damaged, explained
+from orienteer.store.column_ranges import RANGES, Range, RowRanges
+from orienteer.store.failures import damaged, map_disk_errors
 from orienteer.store.schema import APPLICATION_ID, SCHEMA, TABLES, UPGRADES, VERSION, Upgrade
 
 _BUSY_TIMEOUT_S = 10.0
-_NO_PLACE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)  # for the shared memory
+_NO_SHARED_MEMORY = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)  # SQLite cannot create the -shm file
 _PRAGMAS = (
     "synchronous = FULL",
     "cache_size = -65536",  # 64 MiB
-    "wal_autocheckpoint = 8192",  # pages: the indexes are written here and there, so let changes to a page add up
+    "wal_autocheckpoint = 8192",  # pages: index writes are scattered, so collect several changes of the same page
     f"journal_size_limit = {1 << 26}",
 )
 
 
-class Kind(NamedTuple):
-    """What kind of database a file is: how to tell it, in which version of its format, and what is in it.
+class DatabaseKind(NamedTuple):
+    """A kind of database: its application id, the version of its format, and its schema.
 
-    `upgrades` lead from older versions, step by step, to this one.
+    `upgrades` lead from older versions, step by step, to this one. `ranges` are the valid values of columns by name.
     """
 
     what: str
@@ -41,26 +42,31 @@ class Kind(NamedTuple):
     schema: str
     tables: tuple[str, ...]
     upgrades: Mapping[int, Upgrade] = {}
+    ranges: Mapping[str, Range] = {}
 
 
-class Connection:
-    """An open database. One thread may use it.
+class DatabaseConnection:
+    """An open database. Only one thread may use it.
 
-    A database of an older version is upgraded when it is opened to be written, and then `upgraded_from` says from which
-    version. Opened to be read it is left as it is, and `missing_tables` are those it does not have yet.
+    A database of an older version is upgraded when it is opened for writing; `upgraded_from` is then its old version.
+    Opened read-only it stays unchanged, and `missing_tables` and `missing_columns` name what the upgrade would add.
     """
 
-    kind: ClassVar[Kind] = Kind("the database of a crawl", APPLICATION_ID, VERSION, SCHEMA, TABLES, UPGRADES)
+    kind: ClassVar[DatabaseKind] = DatabaseKind(
+        "the database of a crawl", APPLICATION_ID, VERSION, SCHEMA, TABLES, UPGRADES, RANGES
+    )
 
     def __init__(self, path: Path, read_only: bool = False) -> None:
         self.path = path
         self.upgraded_from: int | None = None
         self.missing_tables: frozenset[str] = frozenset()
+        self.missing_columns: frozenset[str] = frozenset()
         self._failed: CrawlFolderError | None = None
-        self._explained = explained(path)
+        self._map_errors = map_disk_errors(path)
+        self._ranges: dict[str, RowRanges] = {}  # by SQL statement
         if not path.is_file():
             raise CrawlFolderError(f"{path}: no such database")
-        with explained(path):
+        with map_disk_errors(path):
             self._connection = connected(path, read_only)
             try:
                 self._check(read_only)
@@ -72,14 +78,14 @@ class Connection:
 
     @classmethod
     def create(cls, path: Path) -> Self:
-        """A new database; it appears under its name when it is complete."""
-        with explained(path), replaced_inside(path) as new:
+        """Create a database; it gets its name when it is complete."""
+        with map_disk_errors(path), replaced_inside(path) as new:
             connection = sqlite3.connect(new, isolation_level=None)
             try:
                 connection.executescript(
                     f"PRAGMA journal_mode = WAL; PRAGMA application_id = {cls.kind.application_id};"
                     f"BEGIN; {cls.kind.schema} PRAGMA user_version = {cls.kind.version}; COMMIT;"
-                    "PRAGMA wal_checkpoint(TRUNCATE);"  # closing would do it too, but not say when the disk is full
+                    "PRAGMA wal_checkpoint(TRUNCATE);"  # closing does it too, but ignores a full disk
                 )
             finally:
                 connection.close()
@@ -90,7 +96,7 @@ class Connection:
         return cls(path, read_only)
 
     def close(self) -> None:
-        """What is not committed is lost."""
+        """Close the connection; uncommitted changes are lost."""
         self._connection.close()
 
     def __enter__(self) -> Self:
@@ -106,10 +112,10 @@ class Connection:
             self._change(self._connection.execute, "COMMIT", ())
 
     def rollback(self) -> None:
-        """Back to the last commit."""
+        """Return to the last commit."""
         self._failed = None
         if self._connection.in_transaction:
-            with explained(self.path):
+            with map_disk_errors(self.path):
                 self._connection.execute("ROLLBACK")
 
     def _rows(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
@@ -117,22 +123,36 @@ class Connection:
             yield from batch
 
     def _batches(self, n_rows: int, sql: str, *values: Any) -> Iterator[list[tuple[Any, ...]]]:
-        with explained(self.path):
+        with map_disk_errors(self.path):
             cursor = self._connection.execute(sql, values)
             batch = cursor.fetchmany(n_rows)
+        ranges = self._ranges_of(sql, cursor)
         while batch:
+            with self._expecting_damage():
+                ranges.check_all(batch)
             yield batch
-            with explained(self.path):
+            with map_disk_errors(self.path):
                 batch = cursor.fetchmany(n_rows)
 
     def _row(self, sql: str, *values: Any) -> tuple[Any, ...] | None:
-        """The first row; None if there is none."""
-        with self._explained:
-            row: tuple[Any, ...] | None = self._connection.execute(sql, values).fetchone()
+        """Return the first row; None if there is none."""
+        with self._map_errors:
+            cursor = self._connection.execute(sql, values)
+            row: tuple[Any, ...] | None = cursor.fetchone()
+        if row is not None:
+            with self._expecting_damage():
+                self._ranges_of(sql, cursor).check(row)
         return row
 
+    def _ranges_of(self, sql: str, cursor: sqlite3.Cursor) -> RowRanges:
+        ranges = self._ranges.get(sql)
+        if ranges is None:
+            columns = [column[0] for column in cursor.description or ()]
+            ranges = self._ranges[sql] = RowRanges(columns, self.kind.ranges)
+        return ranges
+
     def _first(self, sql: str, *values: Any) -> Any:
-        """The first column of the first row; None if there is no row."""
+        """Return the first column of the first row; None if there is no row."""
         row = self._row(sql, *values)
         return None if row is None else row[0]
 
@@ -144,14 +164,14 @@ class Connection:
 
     @contextmanager
     def _expecting_damage(self) -> Iterator[None]:
-        """A value that SQLite read without complaint may still not be what was written."""
+        """Report errors inside as damage: SQLite has no checksums, so it may read a wrong value without an error."""
         try:
             yield
         except (TypeError, ValueError, OverflowError, LookupError, RecursionError) as error:
             raise damaged(self.path, error) from None
 
     def _change(self, execute: Callable[[str, Any], Any], sql: str, values: Any) -> None:
-        """Execute a statement inside the transaction."""
+        """Execute a statement inside a transaction."""
         self._begin()
         self._try(execute, sql, values)
 
@@ -164,10 +184,10 @@ class Connection:
 
     def _try(self, execute: Callable[[str, Any], Any], sql: str, values: Any) -> None:
         try:
-            with self._explained:
+            with self._map_errors:
                 execute(sql, values)
         except CrawlFolderError as error:
-            # SQLite may have rolled back all of the transaction. What follows must not pass for the whole of it.
+            # SQLite may have rolled back the transaction: later writes must not be committed without the earlier ones.
             self._failed = error
             raise
 
@@ -191,11 +211,12 @@ class Connection:
             return
         if read_only:
             self.missing_tables = new_tables
+            self.missing_columns = frozenset(column for step in steps for column in kind.upgrades[step].columns)
         else:
             self._upgrade(steps)
 
     def _upgrade(self, steps: range) -> None:
-        """All steps or none."""
+        """Apply all steps in one transaction."""
         self._connection.execute("BEGIN IMMEDIATE")
         for step in steps:
             for statement in self.kind.upgrades[step].statements:
@@ -206,9 +227,9 @@ class Connection:
 
 
 def connected(path: Path, read_only: bool, many_threads: bool = False) -> sqlite3.Connection:
-    """An SQLite file, opened so that others may go on writing to it; whoever shares it between threads keeps order."""
+    """Open an SQLite file that other processes may write to; with `many_threads` the caller must lock."""
     expect_plain(path, alone=not read_only)
-    for companion in ("-wal", "-shm", "-journal"):  # whoever reads writes to these, too
+    for companion in ("-wal", "-shm", "-journal"):  # readers write to these, too
         expect_plain(path.with_name(path.name + companion), alone=True)
     address = path.resolve().as_uri()
     mode = "ro" if read_only else "rw"
@@ -219,8 +240,8 @@ def connected(path: Path, read_only: bool, many_threads: bool = False) -> sqlite
     except sqlite3.Error as error:
         connection.close()
         has_log = path.with_name(f"{path.name}-wal").exists()
-        if not read_only or has_log or getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NO_PLACE:
+        if not read_only or has_log or getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NO_SHARED_MEMORY:
             raise
-        # In a folder that nobody can write to there is no place for SQLite's shared memory, nor a use for it.
+        # In a read-only folder SQLite cannot create its shared memory, and does not need it: no process writes there.
         connection = sqlite3.connect(f"{address}?immutable=1", **options)
     return connection

@@ -1,4 +1,4 @@
-"""The tables of crawl.db that a refresh writes: its epochs, and what came of the pages in them."""
+"""The tables of crawl.db that a refresh writes: epochs, and the visits of pages in them."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.pages.states import PageState
-from orienteer.store.connection import Connection
+from orienteer.store.connection import DatabaseConnection
 from orienteer.store.failures import damaged
 from orienteer.store.history import N_UNKNOWN, DonePages, expect_ids
 from orienteer.store.page_row import blob_of, page_ids
 from orienteer.store.visits import EpochHead, EpochRow, Revisits, Visit, VisitKind
 
 PAGES_PER_BATCH = 20_000
-_LEAST_URL_BYTES = 8  # of the file, for each
+_LEAST_URL_BYTES = 8  # each URL takes at least so much of the file
 
 _VISITED = (
-    "SELECT visit.position, visit.page, visit.state, coalesce(visit.redirect_to, -1), page.links, visit.kind, "
-    "page.relevance, {n_unknown}, page.state "
+    "SELECT visit.position, visit.page, visit.state, coalesce(visit.redirect_to, -1) AS redirect_or_none, "
+    "page.links AS links_or_none, "
+    "visit.kind, page.relevance, {n_unknown} AS n_unknown, page.state AS state_or_none "
     "FROM visit LEFT JOIN page ON page.id = visit.page "
     "WHERE visit.position > ? AND visit.position <= ? ORDER BY visit.position"
 )
 
 
 class SeenChange(NamedTuple):
-    """What became of a page in an epoch, and what is known of the page now: title, and how it was when asked last."""
+    """A visit of a page in an epoch, with the title of the page and the outcome of its last fetch."""
 
     position: int
     page: int
@@ -39,7 +40,7 @@ class SeenChange(NamedTuple):
 
 
 class SeenPages(NamedTuple):
-    """All pages that are done, as arrays: what a refresh decides by which of them are due."""
+    """All pages that are done, as arrays from which a refresh selects the pages that are due."""
 
     pages: NDArray[np.uint32]
     states: NDArray[np.uint8]
@@ -50,11 +51,11 @@ class SeenPages(NamedTuple):
     n_missing: NDArray[np.int64]
 
 
-class EpochTables(Connection):
+class EpochTables(DatabaseConnection):
     """The tables `epoch`, `visit` and `revisit`."""
 
     def n_urls(self) -> int:
-        """How many URLs are numbered; arrays of that length are made, so a number that cannot be is not believed."""
+        """Return the number of URLs. Arrays of that length are allocated, so an implausible number is an error."""
         n_urls = int(self._first("SELECT coalesce(max(id) + 1, 0) FROM url"))
         size_bytes = int(self._first("PRAGMA page_count")) * int(self._first("PRAGMA page_size"))
         if n_urls > size_bytes // _LEAST_URL_BYTES:
@@ -69,20 +70,20 @@ class EpochTables(Connection):
         self._write("UPDATE epoch SET ended = ? WHERE id = ?", time, epoch)
 
     def epochs(self) -> list[EpochHead]:
-        """All of them, the first crawl apart."""
+        """Return all epochs after the first crawl."""
         sql = "SELECT id, began, ended, position, length(seeds) / 4, length(due) / 4 FROM epoch ORDER BY id"
         return [EpochHead(*row) for row in self._rows(sql)]
 
     def last_epoch(self) -> EpochRow | None:
-        """The one that was begun last; None while there is only the first crawl."""
+        """Return the latest epoch; None while there is only the first crawl."""
         for *head, seeds, trust, due in self._rows("SELECT * FROM epoch ORDER BY id DESC LIMIT 1"):
             number, began, ended, position, hops = head
             with self._expecting_damage():
                 weights = np.frombuffer(trust, "<f8").astype(np.float64)
-                starts, wanted = (expect_ids(page_ids([blob]), self.n_urls()) for blob in (seeds, due))
+                starts, due_pages = (expect_ids(page_ids([blob]), self.n_urls()) for blob in (seeds, due))
                 if len(weights) != len(starts) or not (weights > 0).all() or not np.isfinite(weights).all():
-                    raise ValueError("an epoch whose seeds have no trust")
-                return EpochRow(number, began, ended, position, hops, starts, weights, wanted)
+                    raise ValueError("an epoch has seeds without trust")
+                return EpochRow(number, began, ended, position, hops, starts, weights, due_pages)
         return None
 
     def add_visit(self, visit: Visit) -> None:
@@ -90,7 +91,7 @@ class EpochTables(Connection):
         self._write("INSERT INTO visit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *visit[:6], *archived)
 
     def visit_counts(self, first: int, end: int | None = None) -> dict[VisitKind, int]:
-        """How many visits of each kind there were at the positions from `first` up to, not including, `end`."""
+        """Return the number of visits of each kind at the positions in [first, end)."""
         sql = "SELECT kind, count(*) FROM visit WHERE position >= ? AND position < ? GROUP BY kind ORDER BY kind"
         with self._expecting_damage():
             return {VisitKind(kind): n for kind, n in self._rows(sql, first, 2**63 - 1 if end is None else end)}
@@ -98,28 +99,28 @@ class EpochTables(Connection):
     def visits_of_kinds(
         self, kinds: Collection[VisitKind], first: int, end: int | None = None, limit: int | None = None
     ) -> Iterator[SeenChange]:
-        """Visits of these kinds at the positions from `first` up to, not including, `end`: the newest, and first."""
+        """Yield visits of these kinds at the positions in [first, end), the newest first."""
         sql = (
             "SELECT visit.position, visit.page, kind, visit.time, visit.redirect_to, title, outcome "
             "FROM visit JOIN page ON page.id = visit.page WHERE visit.position >= ? AND visit.position < ? "
             f"AND kind IN ({', '.join(str(int(kind)) for kind in kinds)}) ORDER BY visit.position DESC LIMIT ?"
         )
-        found = self._rows(sql, first, 2**63 - 1 if end is None else end, -1 if limit is None else limit)
-        return map(SeenChange._make, found)
+        rows = self._rows(sql, first, 2**63 - 1 if end is None else end, -1 if limit is None else limit)
+        return map(SeenChange._make, rows)
 
     def first_fetched(self, end: int | None = None, limit: int | None = None) -> Iterator[SeenChange]:
-        """The pages of the first crawl, which is over at `end`, as far as they are still there, the newest first."""
+        """Yield the pages of the first crawl, which ended at position `end`, that still exist, the newest first."""
         fetched, new = int(PageState.FETCHED), int(VisitKind.NEW)
         sql = (
-            "SELECT position, id, ?, coalesce(first_time, page.time), redirect_to, title, outcome "
+            "SELECT position, id, ?, coalesce(first_time, page.time) AS first_time, redirect_to, title, outcome "
             "FROM page LEFT JOIN revisit ON revisit.page = page.id WHERE position < ? AND state = ? "
             "AND id NOT IN (SELECT page FROM visit WHERE kind = ?) ORDER BY position DESC LIMIT ?"
         )
-        found = self._rows(sql, new, 2**63 - 1 if end is None else end, fetched, new, -1 if limit is None else limit)
-        return map(SeenChange._make, found)
+        rows = self._rows(sql, new, 2**63 - 1 if end is None else end, fetched, new, -1 if limit is None else limit)
+        return map(SeenChange._make, rows)
 
     def unsent_bytes(self, first: int, end: int | None = None) -> int:
-        """The size of what servers did not send again, because it was not modified."""
+        """Return the size of content that servers did not send again because it was not modified."""
         sql = (
             "SELECT coalesce(sum(page.size_bytes), 0) FROM visit JOIN page ON page.id = visit.page "
             "WHERE visit.position >= ? AND visit.position < ? AND visit.kind = ?"
@@ -127,18 +128,43 @@ class EpochTables(Connection):
         return int(self._first(sql, first, 2**63 - 1 if end is None else end, int(VisitKind.NOT_MODIFIED)))
 
     def revisits(self, page: int) -> Revisits | None:
-        """None for a page that was never asked for again."""
+        """Return the revisits of a page; None if it was never requested again."""
         for values in self._rows("SELECT * FROM revisit WHERE page = ?", int(page)):
             return Revisits(*values)
         return None
 
+    def missing(self) -> Iterator[Revisits]:
+        """Yield the pages that were missing at their last visit, the longest missing first."""
+        sql = "SELECT * FROM revisit WHERE missing_since IS NOT NULL ORDER BY missing_since, page"
+        for values in self._rows(sql):
+            with self._expecting_damage():
+                yield Revisits(*values)
+
+    def newly_missing(self, first: int, end: int | None, before: int) -> Iterator[SeenChange]:
+        """Yield pages that were missing at the positions in [first, end), the newest first.
+
+        Pages that were missing in the previous epoch, which begins at `before`, are left out.
+        """
+        sql = (
+            "SELECT visit.position, visit.page, kind, visit.time, visit.redirect_to, title, outcome "
+            "FROM visit JOIN page ON page.id = visit.page WHERE visit.position >= ? AND visit.position < ? "
+            "AND kind = ? AND visit.page NOT IN "
+            "(SELECT page FROM visit WHERE position >= ? AND position < ? AND kind = ?) ORDER BY visit.position DESC"
+        )
+        missing = int(VisitKind.MISSING)
+        rows = self._rows(sql, first, 2**63 - 1 if end is None else end, missing, before, first, missing)
+        for change in map(SeenChange._make, rows):
+            seen = self.revisits(change.page)
+            yield change._replace(outcome=(seen.missing_as if seen is not None else None) or VisitKind.MISSING.words)
+
     def set_revisits(self, revisits: Revisits) -> None:
-        self._write("INSERT OR REPLACE INTO revisit VALUES (?, ?, ?, ?, ?, ?, ?)", *revisits)
+        self._write("INSERT OR REPLACE INTO revisit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *revisits)
 
     def seen_pages(self) -> SeenPages:
         sql = (
-            "SELECT page.id, page.state, coalesce(first_time, page.time), coalesce(checked, page.time), "
-            "coalesce(n_checks, 0), coalesce(n_changes, 0), coalesce(n_missing, 0) "
+            "SELECT page.id, page.state, coalesce(first_time, page.time) AS first_time, "
+            "coalesce(checked, page.time) AS checked, coalesce(n_checks, 0) AS n_checks, "
+            "coalesce(n_changes, 0) AS n_changes, coalesce(n_missing, 0) AS n_missing "
             "FROM page LEFT JOIN revisit ON revisit.page = page.id ORDER BY page.position"
         )
         kinds: tuple[Any, ...] = (np.uint32, np.uint8, np.float64, np.float64, np.int64, np.int64, np.int64)
@@ -147,30 +173,33 @@ class EpochTables(Connection):
             with self._expecting_damage():
                 for column, kind, values in zip(columns, kinds, zip(*rows, strict=True), strict=True):
                     column.append(np.array(values, kind))
-        return SeenPages(*(np.concatenate(column) for column in columns))
+        seen = SeenPages(*(np.concatenate(column) for column in columns))
+        with self._expecting_damage():
+            expect_ids(seen.pages, self.n_urls())
+        return seen
 
     def _with_unknown(self, sql: str) -> str:
-        """The query, asking how many links of a page are not known; a database of an older version cannot tell."""
+        """Insert the number of unknown links into a query; 0 in databases of older versions, which do not store it."""
         return sql.format(n_unknown="0" if "unknown" in self.missing_tables else N_UNKNOWN)
 
     def _visited_pages(self, after: int, until: int) -> Iterator[DonePages]:
         for rows in self._batches(PAGES_PER_BATCH, self._with_unknown(_VISITED), after, until):
             with self._expecting_damage():
-                done = DonePages.of_rows([_heard(row) for row in rows]).within(self.n_urls())
+                done = DonePages.of_rows([_history_row(row) for row in rows]).within(self.n_urls())
             yield done
 
 
-def _heard(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A row of _VISITED as one of HISTORY_COLUMNS, with the links that the Crawl has heard of at the visit.
+def _history_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Convert a row of _VISITED to HISTORY_COLUMNS, with the links that the Crawl received at the visit.
 
-    These need not be all that is known of the page: if it could not be had, what was known of it is kept.
+    The page may have more links stored: when a visit fails, its row keeps the links of an earlier one.
     """
-    position, page, state, redirect_to, links, kind, relevance, n_unknown, kept_state = row
+    position, page, state, redirect_to, links, kind, relevance, n_unknown, stored_state = row
     if state != PageState.FETCHED:
         links, relevance = b"", None
     elif redirect_to >= 0:
         links = blob_of([redirect_to])
-    if state != kept_state or redirect_to >= 0:
+    if state != stored_state or redirect_to >= 0:
         n_unknown = 0
-    is_asked = kind != VisitKind.CARRIED and state != PageState.BLOCKED
-    return position, page, state, redirect_to, links, is_asked, relevance, n_unknown
+    is_requested = kind != VisitKind.CARRIED and state != PageState.BLOCKED
+    return position, page, state, redirect_to, links, is_requested, relevance, n_unknown

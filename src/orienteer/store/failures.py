@@ -1,4 +1,4 @@
-"""What the disk refuses, said in one line: full, read-only, damaged, in use."""
+"""One-line messages for errors of the disk and of SQLite: full, read-only, damaged, in use."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _CLOSE_TO_FULL_BYTES = 1 << 20
 _RUN_AGAIN = "nothing acknowledged is lost, run the same command again"
 
 
-class Explained:
-    """What `explained` returns; it is entered several times a page, and a generator would take four times as long."""
+class DiskErrorMapper:
+    """Return type of `map_disk_errors`; entered several times a page, and four times as fast as a generator."""
 
     __slots__ = ("_path",)
 
@@ -28,37 +28,37 @@ class Explained:
         pass
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        if error is not None and (refusal := _refusal(self._path, error)) is not None:
-            raise refusal from None
+        if error is not None and (mapped := _mapped(self._path, error)) is not None:
+            raise mapped from None
 
 
-def explained(path: Path) -> Explained:
-    """Whatever the disk or SQLite refuses inside becomes a CrawlFolderError about `path`. Our own mistakes do not."""
-    return Explained(path)
+def map_disk_errors(path: Path) -> DiskErrorMapper:
+    """Map errors of the disk and of SQLite to a CrawlFolderError about `path`. Programming errors pass unchanged."""
+    return DiskErrorMapper(path)
 
 
-def _refusal(path: Path, error: BaseException) -> CrawlFolderError | None:
-    """The error in one line; None where it is none of the disk."""
+def _mapped(path: Path, error: BaseException) -> CrawlFolderError | None:
+    """Return the error in one line; None if the disk is not the cause."""
     if isinstance(error, OSError):
-        return CrawlFolderError(_of_the_system(path, error))
+        return CrawlFolderError(_os_error(path, error))
     if isinstance(error, (sqlite3.ProgrammingError, sqlite3.InterfaceError)):
         return None
     if isinstance(error, sqlite3.IntegrityError):  # a row is there already that no crawl has written
         return damaged(path, error)
     if isinstance(error, sqlite3.Error):
-        return CrawlFolderError(_of_sqlite(path, error))
-    if isinstance(error, UnicodeDecodeError):  # SQLite quotes what it stumbled over, and Python wants that to be text
+        return CrawlFolderError(_sqlite_error(path, error))
+    if isinstance(error, UnicodeDecodeError):  # SQLite quotes the damaged bytes, and Python decodes the message
         return damaged(path, error)
     return None
 
 
 def damaged(path: Path | str, why: object) -> CrawlFolderError:
-    """`why` may quote the file, so it may hold anything."""
+    """Return the error of a damaged file. `why` may quote the file, so unprintable characters are replaced."""
     printable = "".join(character if character.isprintable() else "?" for character in str(why))
     return CrawlFolderError(f"{path}: the file is damaged ({printable})")
 
 
-def _of_the_system(path: Path, error: OSError) -> str:
+def _os_error(path: Path, error: OSError) -> str:
     if error.errno in _NO_ROOM:
         return _full(path)
     if error.errno in _READ_ONLY:
@@ -66,7 +66,7 @@ def _of_the_system(path: Path, error: OSError) -> str:
     return f"{path}: {error.strerror or error}; {_RUN_AGAIN} once that is fixed"
 
 
-def _of_sqlite(path: Path, error: sqlite3.Error) -> str:
+def _sqlite_error(path: Path, error: sqlite3.Error) -> str:
     # The low byte is the kind of error. Text that is no UTF-8 is reported by Python, without a code.
     kind = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
     if kind == sqlite3.SQLITE_FULL or (kind == sqlite3.SQLITE_IOERR and _is_close_to_full(path)):
@@ -85,7 +85,7 @@ def _full(path: Path) -> str:
 
 
 def _is_close_to_full(path: Path) -> bool:
-    """SQLite tells a full disk from a broken one only where it was a write that failed."""
+    """Return whether the disk is nearly full: SQLite reports SQLITE_FULL only if a write failed."""
     try:
         return shutil.disk_usage(path.parent).free < _CLOSE_TO_FULL_BYTES
     except OSError:

@@ -1,10 +1,8 @@
-"""The crawl folder, opened to be written: all that is left of a crawl when its process is gone.
+"""The crawl folder, opened for writing: the complete state of a crawl. `folder_files` lists the files in it.
 
-`folder_files` says what stands in it.
-
-The truth is the archive and the database. A page is acknowledged when both hold it: its record is made durable first,
-then one transaction takes its row together with the new end of the archive. Killed at any moment, a folder opens again
-with exactly the acknowledged pages.
+The archive and the database are the source of truth. A page is acknowledged when both hold it: its record is made
+durable first, then one transaction stores its row together with the new end of the archive. After a kill at any moment
+the folder opens with exactly the acknowledged pages.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from orienteer.files.durable import sync_folder, write_durably
 from orienteer.files.plain import expect_plain, make_plain_folder, replaced_inside
 from orienteer.store.archive import Archive
 from orienteer.store.database import Database
-from orienteer.store.failures import explained
+from orienteer.store.failures import map_disk_errors
 from orienteer.store.folder_files import (
     ALLOWED,
     ARCHIVE_END,
@@ -44,24 +42,24 @@ from orienteer.store.uploads import Uploads
 
 
 class CrawlFolder(FolderFiles):
-    """`create`, `open` and `open_or_create` give one, with its lock; close it, or use it in a with-statement."""
+    """A crawl folder and its lock, from `create`, `open` or `open_or_create`. Close it, or use a with-statement."""
 
     def __init__(self, path: Path, database: Database, archive: Archive, lock: FolderLock) -> None:
         super().__init__(path, database, archive)
         self._lock = lock
-        self.uploads: Uploads | None = None  # of complete files of the archive, where these are kept elsewhere
+        self.uploads: Uploads | None = None  # of complete files of the archive, if there is an object store
 
     @classmethod
     def create(cls, path: Path, settings_text: str) -> CrawlFolder:
-        """A new crawl in a folder that is empty, or was not made to the end, or is not there yet."""
+        """Create a crawl in a folder that is empty, partly created, or missing."""
         _expect_no_crawl(path)
-        with explained(path):
+        with map_disk_errors(path):
             path.mkdir(parents=True, exist_ok=True)
         lock = FolderLock(path)
         try:
-            _expect_no_crawl(path)  # it could have been made before we had the lock
+            _expect_no_crawl(path)  # again: another process may have created it before we had the lock
             _remove_leftovers(path)
-            with explained(path):
+            with map_disk_errors(path):
                 write_durably(path / SETTINGS, settings_text)
                 Database.create(path / DATABASE).close()
                 sync_folder(path)
@@ -73,7 +71,7 @@ class CrawlFolder(FolderFiles):
 
     @classmethod
     def open(cls, path: Path) -> CrawlFolder:
-        """The crawl in a folder; what was not acknowledged is removed. One of an older version is upgraded."""
+        """Open the crawl in a folder: unacknowledged data is removed, and an older format is upgraded."""
         expect_crawl(path)
         lock = FolderLock(path)
         try:
@@ -85,7 +83,7 @@ class CrawlFolder(FolderFiles):
 
     @classmethod
     def open_or_create(cls, path: Path, settings_text: str) -> CrawlFolder:
-        """The settings of a crawl that is there already stay as they are."""
+        """Open a crawl, or create it with these settings; an existing crawl keeps its own settings."""
         return cls.open(path) if (path / DATABASE).exists() else cls.create(path, settings_text)
 
     @classmethod
@@ -104,137 +102,137 @@ class CrawlFolder(FolderFiles):
 
     @property
     def upgrade(self) -> str | None:
-        """In one line what was done to the folder when it was opened, because an older version had written it."""
+        """One line about the upgrade of the database when the folder was opened; None if there was none."""
         before = self.database.upgraded_from
         return None if before is None else f"upgraded {DATABASE} from format {before} to {self.database.kind.version}"
 
     def acknowledge(self) -> None:
-        """Everything appended and added so far is durable from now on."""
+        """Make everything appended and added so far durable."""
         end = self.archive.sync()
         if end != archive_end(self.database):
             self.database.set(ARCHIVE_END, end)
         self.database.commit()
         self.archive.acknowledged = end
         if self.uploads is not None:
-            self.uploads.look(time.monotonic())
+            self.uploads.poll(time.monotonic())
 
-    def keep_archive(self, settings: StoreSettings) -> None:
-        """The archive is kept as these settings say; the user has allowed what they open."""
+    def configure_archive(self, settings: StoreSettings) -> None:
+        """Apply the settings of the archive. The user must have allowed the object store in them."""
         self.archive.max_file_bytes = settings.max_file_bytes
-        place = settings.place()
-        self.uploads = None if place is None else Uploads(self.archive, place, settings.drop_local)
+        location = settings.location()
+        self.uploads = None if location is None else Uploads(self.archive, location, settings.drop_local)
 
     def close(self) -> None:
-        """What is not acknowledged is lost; what is not uploaded stays here."""
+        """Close the folder: unacknowledged pages are lost, files that are not uploaded remain local."""
         if self.uploads is not None:
             self.uploads.close()
         super().close()
         self._lock.release()
 
     def write_settings(self, text: str) -> None:
-        with explained(self.settings_path):
+        with map_disk_errors(self.settings_path):
             write_durably(self.settings_path, text)
 
     def write_report(self, report: dict[str, Any]) -> None:
-        with explained(self.report_path):
+        with map_disk_errors(self.report_path):
             write_durably(self.report_path, json.dumps(report, indent=1) + "\n")
 
     def write_checkpoint(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take the place of the last one."""
+        """Replace the last checkpoint."""
         path = self.checkpoint_path
-        with explained(path):
+        with map_disk_errors(path):
             make_plain_folder(path.parent)
             write_signed_arrays(path, arrays)
 
     def write_topic(self, text: str) -> None:
-        with explained(self.topic_path):
+        with map_disk_errors(self.topic_path):
             write_durably(self.topic_path, text)
 
     def write_ranks(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take the place of the last ones."""
+        """Replace the last ranks."""
         path = self.path / "ranks.npz"
-        with explained(path), replaced_inside(path) as new:
-            np.savez(new, **arrays)  # type: ignore[arg-type]  # a name could be one of its own arguments
+        with map_disk_errors(path), replaced_inside(path) as new:
+            np.savez(new, **arrays)  # type: ignore[arg-type]  # mypy: a key could be a parameter of savez
 
     def write_estimate(self, report: dict[str, Any]) -> None:
-        with explained(self.path / ESTIMATE):
+        with map_disk_errors(self.path / ESTIMATE):
             write_durably(self.path / ESTIMATE, json.dumps(report, indent=1) + "\n")
 
     def write_frontier(self, top: dict[str, Any]) -> None:
-        """Take the place of the last one. No crawl ends because it cannot be written."""
+        """Replace the copy of the best pages in the frontier. Errors are ignored: the crawl does not need this file."""
         path = self.path / "frontier.json"
         with suppress(OSError), replaced_inside(path) as new:
             new.write_text(json.dumps(top), encoding="utf-8")
 
 
 def _remove_leftovers(path: Path) -> None:
-    """Remove files that were never completed: their writer was killed. Nobody else writes, since we have the lock."""
-    with explained(path):
-        for folder in (path, path / "checkpoints"):
+    """Remove incomplete files of a killed writer. No other process is writing, since we hold the lock."""
+    with map_disk_errors(path):
+        for folder in (path, path / "archive", path / "checkpoints"):
             for leftover in folder.glob(".new-*"):
                 leftover.unlink()
 
 
 @contextmanager
-def place_for_new_crawl(path: Path) -> Iterator[Path]:
-    """A folder beside `path` to make a crawl in: it gets that name when all is done, and is removed otherwise.
+def new_crawl_folder(path: Path) -> Iterator[Path]:
+    """Yield a folder next to `path` in which to create a crawl; it is renamed to `path` on success, else removed.
 
-    What a process left there that was killed is removed before.
+    Leftovers of a killed process are removed first.
     """
     _expect_no_crawl(path)
-    place = path.with_name(f".{path.name}.importing")
+    staging = path.with_name(f".{path.name}.importing")
     is_ours = False
     try:
-        with explained(place):
-            expect_plain(place, alone=False)
-            place.mkdir(parents=True, exist_ok=True)
-        FolderLock(place).release()  # whoever is at work there is left alone
+        with map_disk_errors(staging):
+            expect_plain(staging, alone=False)
+            staging.mkdir(parents=True, exist_ok=True)
+        FolderLock(staging).release()  # fails if another process is working there
         is_ours = True
-        with explained(place):
-            shutil.rmtree(place)
-        yield place
-        with explained(path):
+        with map_disk_errors(staging):
+            shutil.rmtree(staging)
+        yield staging
+        with map_disk_errors(path):
             if path.exists():
-                shutil.rmtree(path)  # it is empty, or a creation that did not come to its end
-            place.rename(path)
+                shutil.rmtree(path)  # empty, or partly created
+            staging.rename(path)
             sync_folder(path.parent)
     finally:
-        if is_ours or _is_free(place):  # Ctrl-C may come before we know
-            shutil.rmtree(place, ignore_errors=True)
+        if is_ours or _is_free(staging):  # Ctrl-C may arrive before `is_ours` is set
+            shutil.rmtree(staging, ignore_errors=True)
 
 
-def _is_free(place: Path) -> bool:
-    """Whether there is such a folder and nobody is at work in it."""
+def _is_free(staging: Path) -> bool:
+    """Whether the folder exists and no process is working in it."""
     try:
-        FolderLock(place).release()
+        FolderLock(staging).release()
     except CrawlFolderError:
         return False
     return True
 
 
 def remove_crawl(path: Path) -> None:
-    """Remove a crawl folder and all that is in it, if it is one and nobody is writing to it."""
+    """Remove a crawl folder, if it is one and no process is writing to it."""
     if settings_of_folder(path) is None:
         return
     lock = FolderLock(path)
     try:
-        with explained(path):
-            (path / DATABASE).unlink()  # without it the rest is no crawl, however far we get
+        with map_disk_errors(path):
+            (path / DATABASE).unlink()  # first: without it the folder is no crawl, even if rmtree fails
             shutil.rmtree(path)
     finally:
         lock.release()
 
 
 def _expect_no_crawl(path: Path) -> None:
-    """The folder is not there, or empty, or holds only what a creation left that did not come to its end."""
-    with explained(path):
+    """Raise an error unless the folder is missing, empty, or holds only leftovers of an interrupted creation."""
+    with map_disk_errors(path):
         if not path.exists():
             return
         if not path.is_dir():
-            raise CrawlFolderError(f"{path}: a file, where a crawl folder should be")
+            raise CrawlFolderError(f"{path}: a file, not a crawl folder")
         names = {file.name for file in path.iterdir()}
     if DATABASE in names:
-        raise CrawlFolderError(f"{path}: there is a crawl in this folder already")
+        raise CrawlFolderError(f"{path}: already holds a crawl")
     foreign = {name for name in names - {SETTINGS, LOCK, ALLOWED} if not name.startswith(".new-")}
     if foreign:
         why = f"{min(foreign)} is in it, {DATABASE} is not"

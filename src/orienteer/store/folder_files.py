@@ -1,28 +1,28 @@
-"""What stands where in a crawl folder, and how it is read. Nothing here writes.
+"""The files of a crawl folder, read-only.
 
-    crawl.toml        the settings the crawl was made with
-    crawl.db          every URL and page it knows (see `schema`); appears last, so a folder with it is complete
-    crawl.allowed     a signature of the user: what the settings open is allowed (see `ledger/permission`)
+    crawl.toml        the settings of the crawl
+    crawl.db          every known URL and page (see `schema`); created last, so a folder that has it is complete
+    crawl.allowed     the user's signature that allows what the settings open (see `ledger/permission`)
     crawl.lock        held by the one process that may write
-    refresh.lock      held by a refresh by its schedule, until it has told what it found
-    archive/          the pages as they came, in WARC files; stored.json says which are in an object store
-    checkpoints/      what makes a reopen quick; never the truth
-    delivered.json    which webhook was told of which refresh (see `live/webhook_notes`)
+    refresh.lock      held by a scheduled refresh, until it has reported its changes
+    archive/          the responses as received, in WARC files; stored.json lists those in an object store
+    checkpoints/      speeds up opening; a cache
+    delivered.json    which webhook was notified of which refresh (see `live/webhook_deliveries`)
     report.json       the certificate, and why the crawl stopped
-    topic.toml        what the crawl looks for, if it has a topic; topic.npz is what was learned of it
-    policy.npz        what its policy has learned on other sites, if it is one that does
-    ranks.npz         what its pages are worth, inside and in the whole web; derived
-    estimate.json     what came of that estimate: how sure it is, and who matters outside; derived
-    index/            what a search looks things up in (see `search/`); derived, has a lock of its own
-    captures/         where the records of the archive stand, by URL (see `capture_table`); derived
-    outside/          the pages around it that were looked at for that: a folder like this one, links only
-    survey/           the pages outside that a survey needed, and what it measured: a folder like this one
-    jobs/             commands that were started on it from its own pages (see `library/job_folder`)
-    log.jsonl         what happened, an object a line (see `log`); never the truth
-    course.jsonl      how it went, in points (see `course`); never the truth
-    frontier.json     the pages that come next, as a running crawl writes them now and then; never the truth
+    topic.toml        the topic of the crawl, if it has one; topic.npz is the model learned for it
+    policy.npz        the model that its policy learned on other sites, if it uses one
+    ranks.npz         the ranks of its pages, inside the crawl and in the whole web; derived
+    estimate.json     the report of that estimate: its uncertainty, and the top referrers; derived
+    index/            the search index (see `search/`); derived, with a lock of its own
+    captures/         the positions of records in the archive, by URL (see `capture_table`); derived
+    outside/          the pages of its neighborhood fetched for the estimate: a folder like this one, links only
+    survey/           the pages fetched for random walks, and their measurement: a folder like this one
+    jobs/             commands that were started from the web pages of the crawl (see `library/job_folder`)
+    log.jsonl         events, one object a line (see `log`); a cache
+    course.jsonl      the history of the progress, in points (see `progress_points`); a cache
+    frontier.json     the next pages, written now and then by a running crawl; a cache
 
-What is derived can be made anew; what is never the truth can be deleted.
+Derived files can be rebuilt; caches can be deleted.
 """
 
 from __future__ import annotations
@@ -40,17 +40,18 @@ from orienteer.errors import CrawlFolderError
 from orienteer.files.plain import expect_plain, expect_plain_folder
 from orienteer.store.archive import Archive, ArchiveEnd
 from orienteer.store.database import Database
-from orienteer.store.failures import damaged, explained
+from orienteer.store.failures import damaged, map_disk_errors
 from orienteer.store.lock import INNER_FOLDERS
 from orienteer.store.signed_arrays import read_signed_arrays
 
 DATABASE, SETTINGS, ALLOWED = "crawl.db", "crawl.toml", "crawl.allowed"
 ESTIMATE = "estimate.json"
-ARCHIVE_END = "archive_end"  # in the database: the end of the acknowledged part
+_MAX_FILES = 10_000_000
+ARCHIVE_END = "archive_end"  # a meta key: the end of the acknowledged part
 
 
 class FolderFiles:
-    """The files of a crawl folder that is open, for reading or for more."""
+    """The files of an open crawl folder: what readers and writers share."""
 
     def __init__(self, path: Path, database: Database, archive: Archive) -> None:
         self.path = path
@@ -84,7 +85,7 @@ class FolderFiles:
         return self.path / "checkpoints" / "latest.npz"
 
     def read_checkpoint(self) -> dict[str, NDArray[Any]] | None:
-        """The arrays of the last one; None where there is none of this user, or a damaged one."""
+        """Return the arrays of the last checkpoint; None if it is missing, damaged, or another user's."""
         return read_signed_arrays(self.checkpoint_path)
 
     @property
@@ -92,15 +93,15 @@ class FolderFiles:
         return self.path / "topic.toml"
 
     def read_ranks(self) -> dict[str, NDArray[Any]] | None:
-        """The arrays that `write_ranks` was given last; None where there are none."""
+        """Return the arrays of the last `write_ranks`; None if there are none."""
         path = self.path / "ranks.npz"
         if not path.exists():
             return None
         try:
-            with explained(path), path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            with map_disk_errors(path), path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 ranks = dict(arrays)
             if ranks["pages"].ndim != 1 or any(column.shape != ranks["pages"].shape for column in ranks.values()):
-                raise ValueError("ranks of other pages")
+                raise ValueError("the arrays differ in length")
             return ranks
         except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
             raise damaged(path, f"{error}; run `orienteer estimate` again") from None
@@ -110,11 +111,11 @@ class FolderFiles:
         return self.path / "log.jsonl"
 
     @property
-    def course_path(self) -> Path:
+    def progress_path(self) -> Path:
         return self.path / "course.jsonl"
 
     def read_frontier(self) -> Any:
-        """What `write_frontier` was given last; None where there is nothing to be read."""
+        """Return the data of the last `write_frontier`; None if it cannot be read."""
         try:
             return json.loads((self.path / "frontier.json").read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
@@ -122,12 +123,12 @@ class FolderFiles:
 
 
 def settings_of_folder(path: Path) -> str | None:
-    """The text of crawl.toml; None where no crawl is."""
+    """Return the text of crawl.toml; None if there is no crawl."""
     return text_of(path / SETTINGS) if (path / DATABASE).exists() else None
 
 
 def estimate_of_folder(path: Path) -> Any:
-    """What `write_estimate` was given last; None where no estimate was made."""
+    """Return the data of the last `write_estimate`; None if there is no estimate."""
     if not (path / ESTIMATE).exists():
         return None
     try:
@@ -137,12 +138,12 @@ def estimate_of_folder(path: Path) -> Any:
 
 
 def policy_model_path(path: Path) -> Path:
-    """Where the folder of a crawl has what its policy learned on other sites."""
+    """Return the path of the model that the policy of a crawl learned on other sites."""
     return path / "policy.npz"
 
 
 def expect_crawl(path: Path) -> None:
-    with explained(path):
+    with map_disk_errors(path):
         if not path.exists():
             raise CrawlFolderError(f"{path}: no such crawl folder")
         if not (path / DATABASE).exists():
@@ -153,13 +154,16 @@ def expect_crawl(path: Path) -> None:
 def archive_end(database: Database) -> ArchiveEnd:
     end = database.get(ARCHIVE_END, (0, 0))
     try:
-        return ArchiveEnd(*map(int, end))
-    except (TypeError, ValueError) as error:
+        file, size_bytes = map(int, end)
+    except (TypeError, ValueError, OverflowError) as error:
         raise damaged(database.path, error) from None
+    if not (0 <= file < _MAX_FILES and 0 <= size_bytes < 1 << 62):
+        raise damaged(database.path, f"an archive that ends at {size_bytes:,} bytes of file {file:,}")
+    return ArchiveEnd(file, size_bytes)
 
 
 def text_of(path: Path) -> str:
-    with explained(path):
+    with map_disk_errors(path):
         expect_plain(path, alone=False)
         try:
             return path.read_text(encoding="utf-8")

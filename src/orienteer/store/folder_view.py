@@ -1,4 +1,4 @@
-"""A crawl folder opened to be read: nothing in it changes, and another process may be writing to it."""
+"""A crawl folder opened read-only, while another process may be writing to it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from orienteer.store.folder_files import DATABASE, FolderFiles, archive_end, exp
 
 
 class FolderView(FolderFiles):
-    """`FolderView.open(path)`; the database is that of one moment: what is committed later is not seen."""
+    """A read-only crawl folder. Its database is a snapshot: later commits are not visible."""
 
     database: DatabaseView
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """The crawl in a folder; one line where there is none."""
+        """Open the crawl in a folder; CrawlFolderError if there is none."""
         expect_crawl(path)
         database = DatabaseView(path / DATABASE)
         try:

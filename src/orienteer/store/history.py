@@ -1,4 +1,4 @@
-"""What happened in a crawl, in order: pages were done, pages became known. As arrays, to resume it quickly."""
+"""The history of a crawl as arrays, for a fast resume: pages that were done, and pages that were discovered."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.pages.states import PageState
-from orienteer.pages.unknown import NOBODY_KNOWS
+from orienteer.pages.unknown import UNKNOWN_COUNT
 from orienteer.store.page_row import page_ids
 
 HISTORY_COLUMNS = (
-    f"position, id, state, coalesce(redirect_to, -1), links, state != {PageState.BLOCKED:d} OR status > 0, relevance, "
-    "{n_unknown}"
+    "position, id, state, coalesce(redirect_to, -1) AS redirect_or_none, links, "
+    f"state != {PageState.BLOCKED:d} OR status > 0, relevance, "
+    "{n_unknown} AS n_unknown"
 )
 N_UNKNOWN = "coalesce((SELECT n FROM unknown WHERE unknown.page = page.id), 0)"
 
 
 @dataclass(frozen=True)
 class DonePages:
-    """Pages that were done one after the other: fetched, failed, skipped or blocked.
+    """Consecutive pages that are done: fetched, failed, skipped or blocked.
 
-    The links of the k-th are `links[link_offsets[k] : link_offsets[k + 1]]`; `redirects` is the page that it redirects
-    to, -1 where it does not. `asked` says which of them count in a budget: somebody was asked for them, and a blocked
-    one was answered. `relevance` is how relevant they are, NaN where that is not known; `n_unknown` how many of their
-    links are not known (see graph/coverage).
+    The links of page k are `links[link_offsets[k] : link_offsets[k + 1]]`; `redirects` are the targets of redirects, -1
+    for none. `requested` marks the pages that count in the budget: a request was sent, and a blocked page had a
+    response. `relevance` is NaN if unknown; `n_unknown` are the numbers of unknown links (see graph/coverage).
     """
 
     positions: NDArray[np.int64]
@@ -36,62 +36,62 @@ class DonePages:
     redirects: NDArray[np.int64]
     link_offsets: NDArray[np.int64]
     links: NDArray[np.uint32]
-    asked: NDArray[np.bool_]
+    requested: NDArray[np.bool_]
     relevance: NDArray[np.float64]
     n_unknown: NDArray[np.int32]
 
     @classmethod
     def of_rows(cls, rows: Sequence[tuple[Any, ...]]) -> DonePages:
-        """From rows of HISTORY_COLUMNS. TypeError, ValueError or OverflowError where they are damaged."""
-        positions, pages, states, redirects, blobs, asked, relevance, n_unknown = zip(*rows, strict=True)
+        """Make it from rows of HISTORY_COLUMNS. TypeError, ValueError or OverflowError if they are damaged."""
+        positions, pages, states, redirects, blobs, requested, relevance, n_unknown = zip(*rows, strict=True)
         return cls(
             np.array(positions, np.int64),
             np.array(pages, np.uint32),
             np.array(states, np.uint8),
             np.array(redirects, np.int64),
             *joined(blobs),
-            np.array(asked, np.bool_),
+            np.array(requested, np.bool_),
             np.array(relevance, np.float64),
             np.array(n_unknown, np.int32),
         )
 
     def within(self, n_urls: int) -> DonePages:
-        """The same; ValueError where a page, or one that it leads to, is none of so many: kernels do not look."""
+        """Return self; ValueError if an id is not below `n_urls`. Kernels use ids as indexes without a check."""
         expect_ids(self.pages, n_urls)
         expect_ids(self.links, n_urls)
         if self.redirects.max(initial=-1) >= n_urls or self.redirects.min(initial=0) < -1:
-            raise ValueError("a page redirects to a URL that there is not")
-        if self.n_unknown.min(initial=0) < NOBODY_KNOWS:
-            raise ValueError("less than no links are unknown")
+            raise ValueError("a page redirects to an unknown URL")
+        if self.n_unknown.min(initial=0) < UNKNOWN_COUNT:
+            raise ValueError("a negative number of unknown links")
         return self
 
     def before(self, position: int) -> DonePages:
-        """Those that were done before a position."""
+        """Return the pages that were done before a position."""
         n = int(np.searchsorted(self.positions, position))
         offsets = self.link_offsets[: n + 1]
         return DonePages(
             self.positions[:n], self.pages[:n], self.states[:n], self.redirects[:n], offsets, self.links[: offsets[n]],
-            self.asked[:n], self.relevance[:n], self.n_unknown[:n],
+            self.requested[:n], self.relevance[:n], self.n_unknown[:n],
         )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class KnownPages:
-    """Pages that became known otherwise than by a link."""
+    """Pages that were discovered without a link."""
 
     position: int
     pages: NDArray[np.uint32]
 
 
 def expect_ids(pages: NDArray[np.uint32], n_urls: int) -> NDArray[np.uint32]:
-    """The same; ValueError where one of them is not the number of a URL."""
+    """Return `pages`; ValueError if one of the ids is not below `n_urls`."""
     if pages.max(initial=0) >= max(n_urls, 1):
         raise ValueError(f"there is no URL with id {pages.max()}")
     return pages
 
 
 def joined(blobs: Sequence[bytes]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-    """Where the page ids of each blob begin, and those of all blobs in a row. ValueError where one is cut off."""
+    """Return the offsets of the blobs, and their concatenated page ids. ValueError if a blob is truncated."""
     n_bytes = np.zeros(len(blobs) + 1, np.int64)
     np.cumsum([len(blob) for blob in blobs], out=n_bytes[1:])
     if (n_bytes % 4).any():

@@ -1,10 +1,9 @@
-"""log.jsonl: what happened in a crawl, an object of JSON on each line, for people with `jq` and for other programs.
+"""log.jsonl: the log of a crawl, one JSON object per line, for `jq` and other programs.
 
     {"time":"2026-01-31T17:05:09.123Z","event":"fetch","url":"http://a.test/","outcome":"ok","status":200,...}
 
-Lines are gathered and written when the crawl asks for it. A file that has reached `max_file_bytes` becomes log.1.jsonl,
-in the place of the one before. Nothing is ever read from it, and no crawl ends because it cannot be written: what is
-lost is counted, and the number written down when there is a way again.
+Lines are buffered until `flush`. A file that has reached `max_file_bytes` replaces log.1.jsonl. The log is never read
+back, and a write error does not end the crawl: lost lines are counted, and their number is logged later.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from orienteer.files.plain import open_plain
 
 MAX_FILE_BYTES = 100_000_000
 
-# One encoder for all lines: json.dumps would make a new one for each, to leave out the spaces.
+# One encoder for all lines: json.dumps with separators makes a new one per call.
 _encoded = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class Log:
-    """The log at `path`, a file that is appended to."""
+    """The log at `path`. Lines are appended."""
 
     def __init__(
         self, path: Path, max_file_bytes: int = MAX_FILE_BYTES, clock: Callable[[], float] = time.time
@@ -39,18 +38,18 @@ class Log:
         self._lines: list[str] = []
         self._out: int | None = None  # descriptor
         self._n_lost = 0
-        self._second, self._date = -1, ""  # of the last line, and how it is written
+        self._second, self._date = -1, ""  # of the last line, cached
 
     @property
     def old_path(self) -> Path:
         return self.path.with_stem(f"{self.path.stem}.1")
 
     def note(self, event: str, **facts: Any) -> None:
-        """Something happened just now; `facts` are whatever JSON can say."""
+        """Log an event with the current time; `facts` must be JSON serializable."""
         self._lines.append(_encoded({"time": self._now(), "event": event, **facts}))
 
     def flush(self) -> None:
-        """Write the lines noted so far. What cannot be written is dropped."""
+        """Write the buffered lines. Lines that cannot be written are dropped and counted."""
         if not self._lines:
             return
         try:
@@ -81,24 +80,24 @@ class Log:
         n_bytes = os.fstat(self._out).st_size
         text = ("\n".join(lines) + "\n").encode()
         try:
-            rest = memoryview(text)
-            while rest:
-                rest = rest[os.write(self._out, rest) :]
+            unwritten = memoryview(text)
+            while unwritten:
+                unwritten = unwritten[os.write(self._out, unwritten) :]
         except OSError:
             with suppress(OSError):
-                os.ftruncate(self._out, n_bytes)  # rather no line than half a line
+                os.ftruncate(self._out, n_bytes)  # no partial lines
             raise
         self._n_lost = 0
         if n_bytes + len(text) >= self._max_file_bytes:
             self._close_out()
-            with suppress(OSError):  # then it grows on, and this is tried again
+            with suppress(OSError):  # on failure the file grows, and the next flush tries again
                 self.path.replace(self.old_path)
 
     def _open(self) -> None:
         self._out = open_plain(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
         n_bytes = os.fstat(self._out).st_size
         if n_bytes and os.pread(self._out, 1, n_bytes - 1) != b"\n":
-            os.write(self._out, b"\n")  # behind the half line of a process that was killed
+            os.write(self._out, b"\n")  # end the partial line of a killed process
 
     def _close_out(self) -> None:
         if self._out is not None:
@@ -107,7 +106,7 @@ class Log:
 
 
 class NoLog(Log):
-    """For a crawl that keeps none."""
+    """A log that discards everything."""
 
     def note(self, event: str, **facts: Any) -> None:
         pass

@@ -1,25 +1,23 @@
-"""A page that is done, as the database keeps it."""
+"""The database row of a page that is done."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from types import NoneType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from orienteer.pages.states import PageState
 from orienteer.store.archive import Position
 
 NO_LINKS: NDArray[np.uint32] = np.empty(0, np.uint32)
 
 
 class PageRow(NamedTuple):
-    """What came of a page; the fields are the columns of the table. `state` is a PageState.
+    """The outcome of a page; the fields are the columns of the table. `state` is a PageState.
 
     The archive_* are None for a page that is not in the archive. `size_bytes` and `digest` are of the decoded content.
-    `relevance` is None where there is no topic.
+    `relevance` is None without a topic.
     """
 
     id: int
@@ -55,48 +53,40 @@ class PageRow(NamedTuple):
 
     @property
     def repeats(self) -> int | None:
-        """The page that it repeats, exactly or nearly."""
+        """The page of which this is a duplicate or near-duplicate."""
         return self.near_duplicate_of if self.duplicate_of is None else self.duplicate_of
 
     def stored(self) -> tuple[Any, ...]:
-        """The values as SQLite takes them."""
+        """Return the values for SQLite."""
         values: list[Any] = list(self)
-        for place in _TEXTS:
-            if not values[place].isascii():
-                values[place] = _encodable(values[place])
+        for index in _TEXTS:
+            if not values[index].isascii():
+                values[index] = _encodable(values[index])
         values[-2:] = blob_of(self.links), blob_of(self.outside)
         return tuple(values)
 
     @classmethod
     def of_stored(cls, values: tuple[Any, ...]) -> PageRow:
+        """Make a row from values that `column_ranges` has checked."""
         row = cls(*values)
-        others = (row.redirect_to, row.duplicate_of, row.near_duplicate_of, row.archive_offset, row.archive_bytes)
-        is_possible = row.state in _STATES and min(row.id, *(other or 0 for other in others)) >= 0
-        if not is_possible or not all(isinstance(value, kind) for value, kind in zip(values, _KINDS, strict=True)):
-            raise ValueError(f"the row of page {row.id} holds what none can hold")
         return row._replace(noindex=bool(row.noindex), links=page_ids([values[-2]]), outside=page_ids([values[-1]]))
 
 
 COLUMNS = ", ".join(PageRow._fields)
-_STATES = frozenset(map(int, PageState))
-_KINDS: tuple[Any, ...] = (
-    int, int, int, str, int, (float, int), *[(int, NoneType)] * 3, (bytes, NoneType), int, str, str, str, int, int,
-    *[(int, NoneType)] * 3, str, str, (float, int, NoneType), bytes, bytes,
-)  # fmt: skip
 _TEXTS = tuple(map(PageRow._fields.index, ("outcome", "content_type", "language", "title", "etag", "last_modified")))
 
 
 def blob_of(pages: ArrayLike) -> bytes:
-    """Page ids as the database keeps them."""
+    """Encode page ids for the database: little-endian uint32."""
     return np.asarray(pages).astype("<u4", copy=False).tobytes()
 
 
 def page_ids(blobs: Iterable[bytes]) -> NDArray[np.uint32]:
-    """The page ids of all blobs in a row; ValueError where they are none."""
-    # In a bytearray, for an array that may be written to: Numba would compile every kernel once more for others.
+    """Return the concatenated page ids of all blobs; ValueError if their length is no multiple of 4."""
+    # A bytearray makes the array writable: Numba would compile every kernel again for read-only arrays.
     return np.frombuffer(bytearray().join(blobs), "<u4").astype(np.uint32, copy=False)
 
 
 def _encodable(text: str) -> str:
-    """A page may hold half a surrogate pair, which is no text to SQLite."""
+    """Replace lone surrogates, which SQLite cannot encode."""
     return text.encode("utf-8", "replace").decode("utf-8")

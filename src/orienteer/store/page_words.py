@@ -1,9 +1,9 @@
-"""The hashed words of a page and of its links, as the database keeps them: uint32 numbers in one blob.
+"""The hashed words of a page and of its links, stored as uint32 numbers in one blob.
 
 number of links, of their words, of the page's words
-the page that each link leads to
-where the words of each link begin, and where those of the last end
-the words of the links, one link after the other
+the target of each link
+the offset of the words of each link, and the end of those of the last
+the words of the links, link by link
 the words of the page
 """
 
@@ -29,12 +29,12 @@ class PageWords(NamedTuple):
 
 
 def packed(words: PageWords) -> bytes:
-    parts: list[ArrayLike] = [[len(words.targets), len(words.link_words), len(words.words)], *words]
-    return b"".join(np.asarray(part).astype("<u4").tobytes() for part in parts)
+    arrays: list[ArrayLike] = [[len(words.targets), len(words.link_words), len(words.words)], *words]
+    return b"".join(np.asarray(array).astype("<u4").tobytes() for array in arrays)
 
 
 def unpacked(blob: bytes) -> PageWords:
-    """ValueError where the blob is none that `packed` made."""
+    """Return the inverse of `packed`; ValueError if the blob is malformed."""
     numbers = page_ids([blob])
     if len(numbers) < _HEAD:
         raise ValueError("words are cut off")

@@ -1,13 +1,13 @@
-"""One archived response as a WARC record, and back.
+"""Archived responses as WARC records: writing and reading.
 
-What stands in a record is what came over the wire, with three changes that the readers of WARC expect:
+A record holds what was received, with three changes that readers of WARC expect:
 
     the body is stored without its chunks, so `Transfer-Encoding` becomes `X-Crawler-Transfer-Encoding`
-    the status line of HTTP/2 becomes that of HTTP/1.1; `WARC-Protocol` says what was spoken
-    header lines end in CRLF, whatever they ended in
+    the status line of HTTP/2 becomes that of HTTP/1.1; `WARC-Protocol` names the original protocol
+    header lines end in CRLF
 
-The body keeps its content coding. Every record is a gzip member of its own, so one page is read without the others.
-A page that was asked for again and is as it was becomes a `revisit`, which points to the record that holds it.
+The body keeps its content coding. Every record is a gzip member of its own, so that it can be read alone. An unchanged
+page that is fetched again becomes a `revisit` record, which points to the record with the body.
 fastwarc writes the framing; ISA-L compresses it, about eight times as fast as zlib and a tenth larger.
 """
 
@@ -24,16 +24,19 @@ from typing import NamedTuple
 from isal import isal_zlib
 
 from orienteer import __version__
+from orienteer.warc.records import ASSET_HEADER
 
 with warnings.catch_warnings():
-    # fastwarc 1.1 trips over its own deprecated classes while it is imported.
+    # fastwarc 1.1 uses its own deprecated classes while it is imported.
     warnings.simplefilter("ignore", DeprecationWarning)
     from fastwarc.warc import WarcRecord, WarcRecordType
 
-DURATION = "Orienteer-Duration"  # a header of records: the seconds that the answer took
+DOM, VIEW = "urn:dom:", "urn:view:"  # prefixes of a page URL: its rendered document, its screenshot
+PAYLOAD_DIGEST = "WARC-Payload-Digest"
+DURATION = "Orienteer-Duration"  # a header of records: seconds from the request to the end of the response
 
-_NO_MORE: Mapping[str, str] = {}
-_GZIP = 31  # zlib's number for: a gzip header, and the largest window
+_NO_HEADERS: Mapping[str, str] = {}
+_GZIP = 31  # wbits of zlib: gzip header, largest window
 _COMPRESSION_LEVEL = 2
 _MAX_HEAD_BYTES = 1 << 20
 _STANDARD = "https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
@@ -51,8 +54,8 @@ _TRANSFER_ENCODING = re.compile(rb"^Transfer-Encoding(?=[ \t]*:)", re.IGNORECASE
 class ArchivedResponse(NamedTuple):
     """A response to be archived; `time` is Unix time in seconds.
 
-    `raw_headers` are the status line and the header lines, `body` is as received but for its chunks. `truncated` says
-    why the body is not whole, in the words of the standard: "length", "time", "disconnect" or "unspecified".
+    `raw_headers` are the status line and the header lines, `body` is as received without its chunks. `truncated` is the
+    reason why the body is incomplete, a value of the standard: "length", "time", "disconnect" or "unspecified".
     """
 
     url: str
@@ -62,8 +65,8 @@ class ArchivedResponse(NamedTuple):
     address: str = ""
     protocol: str = ""
     truncated: str | None = None
-    body_sha1: bytes | None = None  # if it is known already
-    duration_s: float = 0.0  # from asking to the end of the answer; 0: not known
+    body_sha1: bytes | None = None  # if already computed
+    duration_s: float = 0.0  # from the request to the end of the response; 0: unknown
 
     @property
     def payload_sha1(self) -> bytes:
@@ -71,10 +74,10 @@ class ArchivedResponse(NamedTuple):
 
 
 class ArchivedPage(NamedTuple):
-    """A response as read back. The body is still content-coded; header values are Latin-1, which loses no byte.
+    """A response as read back. The body is still content-coded; header values are decoded as Latin-1, without loss.
 
-    `payload_digest` is as the record states it, such as `sha1:` with letters of base 32; "" where it does not.
-    `duration_s` is how long the answer took; None where nobody noted that.
+    `payload_digest` is as stated in the record, such as `sha1:` with a base 32 digest; "" if missing. `duration_s` is
+    None if it was not recorded.
     """
 
     url: str
@@ -87,24 +90,21 @@ class ArchivedPage(NamedTuple):
 
     @property
     def raw_headers(self) -> bytes:
-        """The status line and the header lines, with the empty line behind them."""
+        """The status line and the header lines, with the empty line at the end."""
         lines = [f"HTTP/1.1 {self.status} -", *(f"{name}: {value}" for name, value in self.headers), "", ""]
         return "\r\n".join(lines).encode("latin-1", "replace")
 
 
-class Revisited(NamedTuple):
-    """The record that holds a page which was found unchanged: the URL and the time it was archived with.
-
-    `payload_sha1` is of its body as stored, if that is known.
-    """
+class EarlierRecord(NamedTuple):
+    """The earlier record of an unchanged page: its URL and time, and the SHA-1 of the stored body if that is known."""
 
     url: str
     time: float
     payload_sha1: bytes | None = None
 
 
-def response_record(response: ArchivedResponse, more: Mapping[str, str] = _NO_MORE) -> bytes:
-    """The record as a gzip member; `more` are headers of the record."""
+def response_record(response: ArchivedResponse, more: Mapping[str, str] = _NO_HEADERS) -> bytes:
+    """Return the record as a gzip member; `more` are additional headers of the record."""
     record = _http_record(WarcRecordType.response, response, response.payload_sha1, more)
     if response.truncated:
         record.headers["WARC-Truncated"] = response.truncated
@@ -112,12 +112,12 @@ def response_record(response: ArchivedResponse, more: Mapping[str, str] = _NO_MO
 
 
 def revisit_record(
-    response: ArchivedResponse, earlier: Revisited, not_modified: bool, more: Mapping[str, str] = _NO_MORE
+    response: ArchivedResponse, earlier: EarlierRecord, not_modified: bool, more: Mapping[str, str] = _NO_HEADERS
 ) -> bytes:
-    """The record, a gzip member, of a page that is still what it was in the `earlier` one; only its headers are kept.
+    """Return a revisit record, a gzip member, of a page that is unchanged since the `earlier` one: headers, no body.
 
-    With `not_modified` the server said so (304). Otherwise the same payload came again: the digests must be equal, in
-    the content coding in which each of them came.
+    With `not_modified` the server answered 304. Otherwise it sent the same payload again: the digests of the payloads,
+    as content-coded, must be equal.
     """
     payload_sha1 = earlier.payload_sha1 if not_modified else response.payload_sha1
     if earlier.payload_sha1 not in (None, payload_sha1):
@@ -128,14 +128,14 @@ def revisit_record(
     headers["WARC-Refers-To-Target-URI"] = earlier.url
     headers["WARC-Refers-To-Date"] = _date(earlier.time)
     if not not_modified:
-        headers["WARC-Truncated"] = "length"  # so the standard calls a payload that is left out
+        headers["WARC-Truncated"] = "length"  # required by the standard for an omitted payload
     return _member(record, _head(response.raw_headers))
 
 
 def resource_record(
-    uri: str, time: float, content_type: str, body: bytes, refers_to: str = "", more: Mapping[str, str] = _NO_MORE
+    uri: str, time: float, content_type: str, body: bytes, refers_to: str = "", more: Mapping[str, str] = _NO_HEADERS
 ) -> bytes:
-    """The record, a gzip member, of something that we made of a page, such as `urn:dom:` with its URL.
+    """Return a record, a gzip member, of a document made from a page, such as `urn:dom:` with its URL.
 
     `refers_to` is the URL of the page.
     """
@@ -145,7 +145,7 @@ def resource_record(
     headers["WARC-Date"] = _date(time)
     headers["WARC-Target-URI"] = uri
     headers["Content-Type"] = content_type
-    headers["WARC-Payload-Digest"] = f"sha1:{_base_32(hashlib.sha1(body).digest())}"
+    headers[PAYLOAD_DIGEST] = stated_digest(hashlib.sha1(body).digest())
     if refers_to:
         headers["WARC-Refers-To-Target-URI"] = refers_to
         headers["WARC-Refers-To-Date"] = _date(time)
@@ -164,7 +164,7 @@ class Resource(NamedTuple):
 
 
 def resource_of(member: bytes) -> Resource:
-    """The resource in a gzip member; ValueError where it is not one that `resource_record` made."""
+    """Parse a gzip member made by `resource_record`; ValueError for any other."""
     record = _record_in(member)
     uri = record.headers.get("WARC-Target-URI")
     if record.record_type != WarcRecordType.resource or uri is None:
@@ -173,11 +173,11 @@ def resource_of(member: bytes) -> Resource:
     return Resource(uri, time, record.headers.get("Content-Type") or "", record.reader.read())
 
 
-class Described(NamedTuple):
-    """What an index says of a record. `kind` is "response", "revisit" or "resource".
+class RecordDescription(NamedTuple):
+    """The facts about a record for an index. `kind` is "response", "revisit" or "resource".
 
-    `status` is 0 where no server answered. `refers_to` are the URL and the date of the record that holds what a
-    revisit speaks of.
+    `status` is 0 without a response. `refers_to` are URL and date of the record with the payload of a revisit.
+    `is_asset`: it is an asset, and no page.
     """
 
     kind: str
@@ -188,10 +188,11 @@ class Described(NamedTuple):
     content_type: str
     payload_digest: str
     refers_to: tuple[str, str] | None = None
+    is_asset: bool = False
 
 
-def description_of(member: bytes) -> Described:
-    """What stands in a gzip member that was made here; ValueError where it was not."""
+def describe_record(member: bytes) -> RecordDescription:
+    """Describe a record written by this module; ValueError for any other."""
     record = _record_in(member)
     headers, kind = record.headers, record.record_type
     url, content_type, status = headers.get("WARC-Target-URI"), headers.get("Content-Type") or "", 0
@@ -203,12 +204,13 @@ def description_of(member: bytes) -> Described:
     date, earlier = headers.get("WARC-Date") or "", None
     if kind == WarcRecordType.revisit:
         earlier = headers.get("WARC-Refers-To-Target-URI") or "", headers.get("WARC-Refers-To-Date") or ""
-    digest, time = headers.get("WARC-Payload-Digest") or "", record.record_date.timestamp()
-    return Described(headers.get("WARC-Type") or "", url, date, time, status, content_type, digest, earlier)
+    digest, time = headers.get(PAYLOAD_DIGEST) or "", record.record_date.timestamp()
+    kind_name, is_asset = headers.get("WARC-Type") or "", headers.get(ASSET_HEADER) is not None
+    return RecordDescription(kind_name, url, date, time, status, content_type, digest, earlier, is_asset)
 
 
 def warcinfo_record(file_name: str) -> bytes:
-    """The record that every file begins with: who wrote it, and to which standard. A gzip member."""
+    """Return the first record of every file, a gzip member: the software and the version of the standard."""
     record = WarcRecord()
     record.init_headers(WarcRecordType.warcinfo)
     record.headers["WARC-Filename"] = file_name
@@ -218,12 +220,12 @@ def warcinfo_record(file_name: str) -> bytes:
 
 
 def page_of(member: bytes) -> ArchivedPage:
-    """The page in a gzip member; ValueError where it is not one that `response_record` made."""
+    """Parse a gzip member made by `response_record`; ValueError for any other."""
     return _page_in(_record_in(member), (WarcRecordType.response,))
 
 
 def page_or_revisit_of(member: bytes) -> tuple[ArchivedPage, bool]:
-    """The same, also of a revisit, which has no body; and whether it is one."""
+    """Parse a response or a revisit, which has no body; and return whether it is a revisit."""
     record = _record_in(member)
     page = _page_in(record, (WarcRecordType.response, WarcRecordType.revisit))
     return page, record.record_type == WarcRecordType.revisit
@@ -236,27 +238,36 @@ def _page_in(record: WarcRecord, kinds: tuple[WarcRecordType, ...]) -> ArchivedP
     record.parse_http("none", max_header_len=_MAX_HEAD_BYTES)
     headers = record.http_headers
     pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers.items_bytes()]
-    digest = record.headers.get("WARC-Payload-Digest") or ""
+    digest = record.headers.get(PAYLOAD_DIGEST) or ""
     time, duration_s = record.record_date.timestamp(), _seconds(record.headers.get(DURATION) or "")
     return ArchivedPage(url, time, headers.status_code or 0, pairs, record.reader.read(), digest, duration_s)
 
 
 def _seconds(text: str) -> float | None:
-    """The seconds that a header states; None where it states none."""
+    """Return the seconds stated in a header; None if it is malformed."""
     return float(text) if _SECONDS.fullmatch(text) else None
 
 
 def _record_in(member: bytes) -> WarcRecord:
+    decoder = isal_zlib.decompressobj(_GZIP)
     try:
-        return WarcRecord.from_bytes(isal_zlib.decompress(member, _GZIP))
+        content = decoder.decompress(member)
+        if not decoder.eof or decoder.unused_data:
+            raise ValueError("it is not exactly one gzip member")
+        return WarcRecord.from_bytes(content)
     except (isal_zlib.error, OSError) as error:  # type: ignore[misc]  # isal says `error` were an instance
         raise ValueError(str(error)) from None
+
+
+def stated_digest(sha1: bytes) -> str:
+    """Format a SHA-1 for a record: `sha1:` and base 32."""
+    return f"sha1:{_base_32(sha1)}"
 
 
 def _http_record(
     kind: WarcRecordType, response: ArchivedResponse, payload_sha1: bytes | None, more: Mapping[str, str]
 ) -> WarcRecord:
-    """A record without its block: what is said of every response, whether it is kept whole or not."""
+    """Return a record without its block: the headers common to responses and revisits."""
     record = WarcRecord()
     record.init_headers(kind)
     headers = record.headers
@@ -264,7 +275,7 @@ def _http_record(
     headers["WARC-Target-URI"] = response.url
     headers["Content-Type"] = "application/http; msgtype=response"
     if payload_sha1 is not None:
-        headers["WARC-Payload-Digest"] = f"sha1:{_base_32(payload_sha1)}"
+        headers[PAYLOAD_DIGEST] = stated_digest(payload_sha1)
     if response.address:
         headers["WARC-IP-Address"] = response.address
     if response.protocol:
@@ -277,12 +288,12 @@ def _http_record(
 
 
 def _date(time: float) -> str:
-    """As WARC writes it. A revisit finds its page by this text, so it is the same for the same time."""
+    """Format a time for WARC. A revisit refers to its page by this text, so equal times must give equal texts."""
     return datetime.fromtimestamp(time, UTC).isoformat().replace("+00:00", "Z")
 
 
 def _head(raw_headers: bytes) -> bytes:
-    """The status line and headers as they stand in the record, with the blank line behind them."""
+    """Return the status line and the headers for the record, with the blank line at the end."""
     is_plain = raw_headers.endswith(b"\r\n\r\n") and raw_headers.count(b"\n") == raw_headers.count(b"\r\n")
     if is_plain and raw_headers.startswith(b"HTTP/1") and b"transfer-encoding" not in raw_headers.lower():
         return raw_headers
@@ -294,7 +305,7 @@ def _head(raw_headers: bytes) -> bytes:
 
 
 def _base_32(sha1: bytes) -> str:
-    """As base64.b32encode has it, which takes fifteen times as long."""
+    """Return the same as base64.b32encode, in a fifteenth of the time."""
     number = int.from_bytes(sha1)
     return "".join([_BASE_32[number >> shift & 1023] for shift in range(150, -1, -10)])
 

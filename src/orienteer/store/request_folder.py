@@ -1,14 +1,14 @@
-"""The requests of a spider that another framework drives, so that none is lost when its process dies.
+"""The persistent requests of a spider that another framework runs, so that none is lost when its process dies.
 
-    requests.db       every request that was accepted, those that wait, and what came of the others
+    requests.db       every accepted request, the pending ones, and the outcomes of the others
     crawl.lock        held by the one process that may write
 
-page       a row per request: ids are dense from 0, in order of arrival. `fingerprint` says which requests are the same,
-           `registered` whether others like it are dropped because of it, `start` whether the crawl starts from it
-request    the request itself, in whatever form the caller gives it, as long as the page is not done
-done       what came of a page, in order: a PageState, the page it is another name of, its links as uint32
+page       a row per request: ids are dense from 0, in order of arrival. Requests with equal `fingerprint` are
+           duplicates, `registered`: duplicates of it are dropped, `start`: the crawl starts from it
+request    the request itself, in the caller's encoding, until the page is done
+done       outcomes, in order: a PageState, the page of which it is an alias, its links as uint32
 host       the names of the hosts; ids are dense from 0
-meta       single values: whose requests they are, and how many surveys of the coverage were begun
+meta       single values: the owner of the requests, and the number of coverage surveys begun
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike
 
 from orienteer.errors import CrawlFolderError
 from orienteer.files.durable import sync_folder
-from orienteer.store.connection import Connection, Kind
-from orienteer.store.failures import explained
+from orienteer.store.connection import DatabaseConnection, DatabaseKind
+from orienteer.store.failures import map_disk_errors
 from orienteer.store.history import DonePages
 from orienteer.store.lock import FolderLock
 from orienteer.store.page_row import blob_of
@@ -45,7 +45,7 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 
 class RequestRow(NamedTuple):
-    """A request that was accepted; the fields are the columns of the table."""
+    """An accepted request; the fields are the columns of the table."""
 
     page: int
     url: str
@@ -56,10 +56,10 @@ class RequestRow(NamedTuple):
     start: bool
 
 
-class RequestTables(Connection):
-    """Nothing is durable before `commit`."""
+class RequestTables(DatabaseConnection):
+    """The tables of requests.db. Nothing is durable before `commit`."""
 
-    kind: ClassVar[Kind] = Kind(
+    kind: ClassVar[DatabaseKind] = DatabaseKind(
         "a database of requests", 0x4F725371, 1, _SCHEMA, ("page", "request", "done", "host", "meta")
     )
 
@@ -71,7 +71,7 @@ class RequestTables(Connection):
         self._write("INSERT OR REPLACE INTO meta VALUES ('owner', ?)", name)
 
     def n_surveys(self) -> int:
-        """How many surveys of the coverage were begun."""
+        """Return the number of coverage surveys begun."""
         return int(self._first("SELECT value FROM meta WHERE key = 'surveys'") or 0)
 
     def set_n_surveys(self, n: int) -> None:
@@ -81,7 +81,7 @@ class RequestTables(Connection):
         self._write("INSERT INTO page VALUES (?, ?, ?, ?, ?, ?, ?)", *row)
 
     def set_start(self, page: int) -> None:
-        """The crawl starts from this page, too."""
+        """Mark a page from which the crawl starts."""
         self._write("UPDATE page SET start = 1 WHERE id = ?", page)
 
     def set_priority(self, page: int, priority: int) -> None:
@@ -90,23 +90,23 @@ class RequestTables(Connection):
     def add_host(self, host: int, name: str) -> None:
         self._write("INSERT INTO host VALUES (?, ?)", host, name)
 
-    def keep(self, page: int, request: bytes) -> None:
-        """The request of a page that is not done, in place of the one before."""
+    def set_request(self, page: int, request: bytes) -> None:
+        """Store or replace the request of a page that is not done."""
         self._write("INSERT OR REPLACE INTO request VALUES (?, ?)", page, request)
 
     def request(self, page: int) -> bytes | None:
-        """None if it was not kept, or the page is done."""
+        """Return the stored request; None if there is none, or the page is done."""
         request: bytes | None = self._first("SELECT request FROM request WHERE page = ?", page)
         return request
 
     def finish(self, page: int, state: int, redirect_to: int | None, links: ArrayLike) -> None:
-        """The page is done; its request is not needed any more."""
+        """Store the outcome of a page, and delete its request."""
         sql = "INSERT INTO done (page, state, redirect_to, links) VALUES (?, ?, ?, ?)"
         self._write(sql, page, state, redirect_to, blob_of(links))
         self._write("DELETE FROM request WHERE page = ?", page)
 
     def rows(self) -> Iterator[RequestRow]:
-        """All requests that were accepted, in order of their ids."""
+        """Yield all accepted requests, in order of their ids."""
         for row in self._rows("SELECT * FROM page ORDER BY id"):
             yield RequestRow._make(row)
 
@@ -114,7 +114,7 @@ class RequestTables(Connection):
         return [name for (name,) in self._rows("SELECT name FROM host ORDER BY id")]
 
     def history(self) -> Iterator[DonePages]:
-        """What came of the pages that are done, in order."""
+        """Yield the pages that are done, in order."""
         columns = "position, page, state, coalesce(redirect_to, -1), links, 1, NULL, 0"
         for rows in self._batches(_PAGES_PER_BATCH, f"SELECT {columns} FROM done ORDER BY position"):
             with self._expecting_damage():
@@ -126,17 +126,17 @@ class RequestTables(Connection):
 
 
 class RequestFolder:
-    """A folder with the requests of one spider, made if it is not there. Close it."""
+    """A folder with the requests of one spider, created if it does not exist. Close it after use."""
 
     def __init__(self, path: Path, owner: str) -> None:
         self.path = path
-        with explained(path):
+        with map_disk_errors(path):
             path.mkdir(parents=True, exist_ok=True)
         self._lock = FolderLock(path)
         try:
             if not (path / DATABASE).exists():
                 RequestTables.create(path / DATABASE).close()
-                with explained(path):
+                with map_disk_errors(path):
                     sync_folder(path)
             self.tables = RequestTables.open(path / DATABASE)
         except BaseException:
@@ -149,12 +149,12 @@ class RequestFolder:
             raise
 
     def _claim(self, owner: str) -> None:
-        before = self.tables.owner()
-        if before is None:
+        stored_owner = self.tables.owner()
+        if stored_owner is None:
             self.tables.set_owner(owner)
             self.tables.commit()
-        elif before != owner:
-            raise CrawlFolderError(f"{self.path} holds the requests of spider {before!r}, not of {owner!r}")
+        elif stored_owner != owner:
+            raise CrawlFolderError(f"{self.path} holds the requests of spider {stored_owner!r}, not of {owner!r}")
 
     def close(self) -> None:
         """What is not committed is lost."""

@@ -1,33 +1,34 @@
 """The tables of crawl.db.
 
-url         every URL seen; ids are dense from 0, in order of discovery. There is no index on the URL: it would
-            double the file, and the frontier's interner answers that question from memory
-page        a row per page that is done: fetched, failed or blocked. `position` is the order in which that happened
-            first; it is the row's place in the file, so rows are appended, and a resumed crawl reads them in one sweep.
-            Links are page ids as little-endian uint32, in the order of the document: those inside the scope of the
-            crawl in `links`, the others in `outside`. `relevance` is that to the topic of the crawl, if it has one. A
-            page that is seen to have changed has its row changed
-unknown     pages some of whose links are not known: how many (-1: nobody knows), and why. Of a blocked page it says
-            that it redirects to somewhere that is not known
-session     what is known of URLs that hold a session: the URL without it, the page that was found there first, the
-            digest of its content without the session, and whether another session was seen to get the same page
-canonical   the page that a page names as the canonical one in its place, where that is another one inside the scope
-part        what pages are shown with: pictures, styles, scripts (see `shown_tables`). They are no pages of the crawl
-rendered    pages that a browser has shown: why, what that found, and where the document stands in the archive
-added       fields and tags that page hooks added to a page, as JSON; no row where there are none
-words       what a focused crawl reads of a page: its words and those of its links, hashed (see `page_words`)
-known       pages known from elsewhere than links (seeds, sitemaps), and when: they share the numbering with `page`
-epoch       a row per refresh: when it began and ended, the position of its first visit, where it starts (pages, their
-            trust), how many links it goes, and the pages that are due in it. The first crawl has none
-visit       what came of a page in an epoch: they share the numbering, too (see `visits`)
-revisit     a row per page that was asked for again: how often, and how often it was found changed, or missing
-survey      a row per survey of the coverage: the epoch, how many events had been told when it began, its randomness,
-            and what it is to find out
-walks       the walks of a survey that began together: after how many events, where they entered, and what their
-            scores are held to (see graph/survey). All else about them follows from the seed and the pages
-signature   what near-duplicates are found by (see ledger/band_index)
-band        what earlier versions found them by: the pages of each band of a signature. Not written any more
-event       what happened besides: hosts that were given up, limits that were hit
+url         every URL; ids are dense from 0, in order of discovery. There is no index on the URL: it would double the
+            file, and the frontier looks URLs up in memory
+page        a row per page that is done: fetched, failed or blocked. `position` counts the events by which pages were
+            first done, and is the rowid: rows are appended, and a resumed crawl reads them in one sequential scan.
+            Links are page ids as little-endian uint32, in document order: those inside the scope of the crawl in
+            `links`, the others in `outside`. `relevance` is P(on topic), if the crawl has a topic. A refresh updates
+            the row of a changed page
+unknown     pages with unknown links: how many (-1: the number is unknown), and why. For a blocked page: it redirects to
+            an unknown target
+session     URLs that contain a session id: the URL without it, the first page found there, the digest of its content
+            without the id, and whether another session id gave the same page
+canonical   the canonical page that a page declares, if that is another one inside the scope
+part        the assets of pages: images, styles, scripts (see `rendering_tables`). They are not pages of the crawl.
+            `credentials`: the request carried credentials of the crawl
+rendered    rendered pages: why, the result, the position of the document in the archive, and digests of what the server
+            sent and of the rendered document, by which a refresh detects changes
+added       fields and tags that page hooks added to a page, as JSON; no row if there are none
+words       the features of a focused crawl: the hashed words of a page and of its links (see `page_words`)
+known       pages discovered without a link (sitemaps, feeds), and when: positions are numbered together with `page`
+epoch       a row per refresh: when it began and ended, the position of its first visit, its seeds and their trust, the
+            maximal number of links from a seed, and the pages that are due. The first crawl has none
+visit       the outcome of a page in an epoch: positions are numbered together with `page`, too (see `visits`)
+revisit     a row per page that was requested again: how often, and how often it had changed or was missing
+survey      a row per coverage survey: the epoch, the number of earlier events (`n_told`), its random seed, and its goal
+walks       the walks of a survey that began together: the number of earlier events (`n_told`), their entry pages, and
+            the thresholds for their scores (see graph/survey). The rest follows from the seed and the pages
+signature   signatures for finding near-duplicates (see ledger/band_index)
+band        the pages of each band of a signature, as earlier versions stored them. No longer written
+event       other events: abandoned hosts, limits that were reached
 meta        single values, as JSON; among them the end of the archive
 """
 
@@ -35,8 +36,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-APPLICATION_ID = 0x4F726965  # "Orie", in the file's head: tells our database from any other
-VERSION = 7
+APPLICATION_ID = 0x4F726965  # "Orie", in the header of the file
+VERSION = 9
 
 TABLES = (
     "url", "page", "unknown", "session", "canonical", "part", "rendered", "added", "words", "known", "epoch", "visit",
@@ -56,6 +57,7 @@ _PART = (
     "content_type TEXT NOT NULL DEFAULT '', digest BLOB, archive_file INTEGER, archive_offset INTEGER, "
     "archive_bytes INTEGER)"
 )
+_PART_CREDENTIALS = "ALTER TABLE part ADD COLUMN credentials INTEGER"  # NULL: unknown
 _PART_INDEXES = (
     "CREATE INDEX part_url ON part (url)",
     "CREATE INDEX part_wanted ON part (id) WHERE outcome = ''",
@@ -67,6 +69,15 @@ _RENDERED = (
     "view_bytes INTEGER, n_words_sent INTEGER NOT NULL, n_words INTEGER NOT NULL, n_links_sent INTEGER NOT NULL, "
     "n_links INTEGER NOT NULL, n_parts INTEGER NOT NULL, cpu_s REAL NOT NULL, trouble TEXT NOT NULL)"
 )
+# Values that a refresh compares: digests of the response and of the rendered document; the page of which a page was
+# last a duplicate; the outcome of a missing page; and the digest of a page before its last change.
+_COMPARED = (
+    "ALTER TABLE rendered ADD COLUMN sent_digest BLOB",
+    "ALTER TABLE rendered ADD COLUMN rendered_digest BLOB",
+    "ALTER TABLE revisit ADD COLUMN repeated INTEGER",
+    "ALTER TABLE revisit ADD COLUMN missing_as TEXT",
+    "ALTER TABLE revisit ADD COLUMN former_digest BLOB",
+)
 _SURVEY = (
     "CREATE TABLE survey (id INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, n_told INTEGER NOT NULL, seed TEXT NOT NULL, "
     "until REAL NOT NULL, confidence REAL NOT NULL, error REAL NOT NULL, of_reachable INTEGER NOT NULL, "
@@ -76,7 +87,7 @@ _WALKS = (
     "CREATE TABLE walks (survey INTEGER, number INTEGER, n_told INTEGER NOT NULL, entries BLOB NOT NULL, "
     "allowed REAL NOT NULL, free REAL NOT NULL, stake REAL NOT NULL, PRIMARY KEY (survey, number)) WITHOUT ROWID"
 )
-# Up to version 3 a page that nobody asked for, or that may be there all the same, counted as failed.
+# Up to version 3, unwanted types and temporary errors were stored with the state FAILED, too.
 _NEW_STATE = "CASE WHEN outcome = 'unwanted type' THEN 5 WHEN outcome IN ('http 404', 'http 410') THEN 3 ELSE 4 END"
 _STATES = (
     f"UPDATE visit SET state = (SELECT {_NEW_STATE} FROM page WHERE page.id = visit.page AND page.state = 3) "
@@ -86,10 +97,11 @@ _STATES = (
 
 
 class Upgrade(NamedTuple):
-    """What makes a database of one version one of the next: new tables, and other changes."""
+    """The upgrade of a database to the next version: new tables, statements, and new columns ("part.credentials")."""
 
     tables: tuple[str, ...]
     statements: tuple[str, ...]
+    columns: tuple[str, ...] = ()
 
 
 UPGRADES = {  # by the version they start from
@@ -98,6 +110,8 @@ UPGRADES = {  # by the version they start from
     4: Upgrade(("survey", "walks"), (_SURVEY, _WALKS)),
     5: Upgrade(("canonical",), (_CANONICAL,)),
     6: Upgrade(("part", "rendered"), (_PART, *_PART_INDEXES, _RENDERED)),
+    7: Upgrade((), (_PART_CREDENTIALS,), ("part.credentials",)),
+    8: Upgrade((), _COMPARED),
 }
 
 SCHEMA = f"""
@@ -106,6 +120,7 @@ SCHEMA = f"""
 {_SESSION};
 {_CANONICAL};
 {_PART};
+{_PART_CREDENTIALS};
 {"; ".join(_PART_INDEXES)};
 {_RENDERED};
 {_SURVEY};
@@ -171,6 +186,7 @@ CREATE TABLE revisit (
     n_missing INTEGER NOT NULL,
     missing_since REAL
 );
+{"; ".join(_COMPARED)};
 CREATE TABLE signature (page INTEGER PRIMARY KEY, signature BLOB NOT NULL);
 CREATE TABLE band (band INTEGER, page INTEGER, PRIMARY KEY (band, page)) WITHOUT ROWID;
 CREATE TABLE event (

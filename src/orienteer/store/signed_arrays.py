@@ -1,7 +1,7 @@
-"""Arrays in a file that only its own writer believes: a stranger could make some that kernels index beyond their ends.
+"""Arrays in a signed file: kernels index without bounds checks, so arrays of an untrusted file could corrupt memory.
 
-The file is that of np.savez with the user's signature behind it (see `files/signing`), which NumPy does not mind. The
-signature is looked at before anything else of the file is.
+The file is that of np.savez followed by the user's signature (see `files/signing`), which NumPy ignores. The signature
+is verified before the file is parsed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CHUNK_BYTES = 1 << 20
 
 
 def write_signed_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Take the place of what is there. Where this user cannot sign nothing is written: it would not be believed."""
+    """Write or replace the file. If this user cannot sign, the file is removed: it would not be trusted."""
     if signature(_PURPOSE, ()) is None:
         path.unlink(missing_ok=True)
         return
@@ -39,7 +39,7 @@ def write_signed_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 def read_signed_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
-    """The arrays; None where there are none, or this user has not signed them, or they are damaged."""
+    """Return the arrays; None if there are none, this user did not sign them, or they are damaged."""
     try:
         expect_plain(path, alone=False)
         with path.open("rb") as file:

@@ -1,9 +1,9 @@
-"""Uploads files of an archive in a process of its own, one after the other, and confirms each.
+"""The process that uploads files of an archive one by one, and confirms each.
 
-An upload is confirmed when the store says by itself that it holds these bytes: it has the right size, and its ETag is
-the MD5 of what was sent. Where an ETag is something else, the object is read back and hashed.
+An upload is confirmed if the store reports the right size and an ETag equal to the MD5 of what was sent. If the ETag
+has another form, the object is read back and hashed.
 
-Nothing is overwritten but what this very file has left there before.
+An existing object is overwritten only if its metadata show that it came from the same file.
 """
 
 from __future__ import annotations
@@ -17,74 +17,74 @@ from typing import NamedTuple
 
 from orienteer.errors import CrawlFolderError, OrienteerError
 from orienteer.files.plain import open_plain
-from orienteer.store.failures import explained
-from orienteer.store.object_store import FoundObject, ObjectStore, Place
+from orienteer.store.failures import map_disk_errors
+from orienteer.store.object_store import FoundObject, ObjectStore, StoreLocation
 
 _PART_BYTES = 8 << 20
 _MAX_PARTS = 9_000  # 10,000 are allowed
 _NICENESS = 10
 
 
-def serve(channel: Connection, place: Place) -> None:
-    """Upload what is asked for: a path and a size as JSON; the answer has its sha256, or says what went wrong."""
+def serve(channel: Connection, place: StoreLocation) -> None:
+    """Upload each file received as JSON, a path and a size; the response holds its sha256, or an error."""
     os.nice(_NICENESS)  # the crawl comes first
     store: ObjectStore | None = None
     while True:
         path, size_bytes = json.loads(channel.recv_bytes())
         try:
             store = store or ObjectStore(place)
-            answer = {"sha256": upload(store, Path(path), size_bytes)}
+            response = {"sha256": upload(store, Path(path), size_bytes)}
         except OrienteerError as error:
-            answer = {"trouble": str(error)}
-        channel.send_bytes(json.dumps(answer).encode())
+            response = {"problem": str(error)}
+        channel.send_bytes(json.dumps(response).encode())
 
 
 def upload(store: ObjectStore, path: Path, size_bytes: int) -> str:
-    """The SHA-256 of a file that is in the store, confirmed; it is sent unless it is there already."""
+    """Upload a file unless the store has it, and return its SHA-256 when the upload is confirmed."""
     part_bytes = max(_PART_BYTES, -(-size_bytes // _MAX_PARTS))
-    wanted = _Fingerprint.of(path, size_bytes, part_bytes)
-    there = store.find(path.name)
-    if there is not None and _is_confirmed(store, path.name, there, wanted):
-        return wanted.sha256
-    where = store.place.address(path.name)
-    if there is not None and there.sha256 != wanted.sha256:
-        raise CrawlFolderError(f"{where}: another file is there; choose a prefix of its own for this crawl")
-    store.write(path.name, path, wanted.sha256, part_bytes)
-    there = store.find(path.name)
-    if there is None or not _is_confirmed(store, path.name, there, wanted):
-        held = "nothing" if there is None else f"{there.size_bytes:,} bytes"
-        raise CrawlFolderError(f"{where}: not what was sent arrived ({held}, of {size_bytes:,} bytes)")
-    return wanted.sha256
+    expected = _Fingerprint.of(path, size_bytes, part_bytes)
+    stored = store.find(path.name)
+    if stored is not None and _is_confirmed(store, path.name, stored, expected):
+        return expected.sha256
+    where = store.location.address(path.name)
+    if stored is not None and stored.sha256 != expected.sha256:
+        raise CrawlFolderError(f"{where}: another file has this name; choose another prefix for this crawl")
+    store.write(path.name, path, expected.sha256, part_bytes)
+    stored = store.find(path.name)
+    if stored is None or not _is_confirmed(store, path.name, stored, expected):
+        held = "nothing" if stored is None else f"{stored.size_bytes:,} bytes"
+        raise CrawlFolderError(f"{where}: the object differs from the file ({held} stored, {size_bytes:,} sent)")
+    return expected.sha256
 
 
 class _Fingerprint(NamedTuple):
     size_bytes: int
     sha256: str
-    e_tags: tuple[str, str]  # of an object sent as a whole, and in parts
+    e_tags: tuple[str, str]  # of a single upload, and of a multipart upload
 
     @classmethod
     def of(cls, path: Path, size_bytes: int, part_bytes: int) -> _Fingerprint:
         whole, content = hashlib.md5(usedforsecurity=False), hashlib.sha256()
-        parts: list[bytes] = []
+        digests: list[bytes] = []
         n_bytes = 0
-        with explained(path), os.fdopen(open_plain(path, os.O_RDONLY), "rb") as file:
+        with map_disk_errors(path), os.fdopen(open_plain(path, os.O_RDONLY), "rb") as file:
             while part := file.read(part_bytes):
                 whole.update(part)
                 content.update(part)
-                parts.append(hashlib.md5(part, usedforsecurity=False).digest())
+                digests.append(hashlib.md5(part, usedforsecurity=False).digest())
                 n_bytes += len(part)
         if n_bytes != size_bytes:
-            raise CrawlFolderError(f"{path}: it holds {n_bytes:,} bytes, it should hold {size_bytes:,}")
-        in_parts = hashlib.md5(b"".join(parts), usedforsecurity=False).hexdigest()
-        return cls(n_bytes, content.hexdigest(), (whole.hexdigest(), f"{in_parts}-{len(parts)}"))
+            raise CrawlFolderError(f"{path}: its size is {n_bytes:,} bytes, expected {size_bytes:,}")
+        multipart = hashlib.md5(b"".join(digests), usedforsecurity=False).hexdigest()
+        return cls(n_bytes, content.hexdigest(), (whole.hexdigest(), f"{multipart}-{len(digests)}"))
 
 
-def _is_confirmed(store: ObjectStore, name: str, there: FoundObject, wanted: _Fingerprint) -> bool:
-    if there.size_bytes != wanted.size_bytes:
+def _is_confirmed(store: ObjectStore, name: str, stored: FoundObject, expected: _Fingerprint) -> bool:
+    if stored.size_bytes != expected.size_bytes:
         return False
-    if there.e_tag in wanted.e_tags:
+    if stored.e_tag in expected.e_tags:
         return True
     content = hashlib.sha256()
     for block in store.blocks(name):
         content.update(block)
-    return content.hexdigest() == wanted.sha256
+    return content.hexdigest() == expected.sha256

@@ -1,4 +1,4 @@
-"""The URLs of a crawl with their hosts, numbered as the crawl has numbered them."""
+"""The URLs of a crawl and their hosts, with the ids of the crawl."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _STAGE = "reading the crawl"
 
 
 def seen_urls(database: Database, progress: Progress = silent) -> SeenUrls:
-    """All URLs of a database."""
+    """Return all URLs of a database."""
     seen = SeenUrls(secrets.token_bytes(16))
     number_urls(seen, database, progress)
     return seen
 
 
 def number_urls(seen: SeenUrls, database: Database, progress: Progress = silent) -> None:
-    """Number the URLs that are not numbered yet."""
+    """Add the URLs of a database that are not in `seen` yet."""
     n_urls = database.n_urls()
     try:
         for block in database.url_blocks(len(seen)):

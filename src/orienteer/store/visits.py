@@ -1,4 +1,4 @@
-"""What comes of a page in an epoch, when pages are looked at that may have been seen before."""
+"""Visits: the outcomes of pages in an epoch, compared with the stored version of the page."""
 
 from __future__ import annotations
 
@@ -13,40 +13,40 @@ from orienteer.store.archive import Position
 
 
 class VisitKind(IntEnum):
-    """What was found, beside what was known. Of a page that is *kept*, all that was known stays as it was.
+    """The result of a visit. "Stored" below: the stored version of the page stays unchanged.
 
-    A page is `MISSING` when it answers that there is no such page, or has moved for the time being; it is kept until
-    that has gone on for long enough: then it is `GONE`, and its links are forgotten.
+    A page is `MISSING` when the server answers that it does not exist, or redirects temporarily. It stays stored until
+    it was missing for long enough: then it is `GONE`, and its links are deleted.
     """
 
     NEW = 0  # fetched for the first time
-    CHANGED = 1  # another content, another redirect, or back after it was gone
+    CHANGED = 1  # new content, another redirect, or back after it was gone
     UNCHANGED = 2  # the same content was sent again
-    NOT_MODIFIED = 3  # the server said that it is the same: nothing was sent
-    CARRIED = 4  # not asked for: it was seen not long ago, or changes rarely
-    MISSING = 5  # kept
+    NOT_MODIFIED = 3  # the server answered 304: nothing was sent
+    CARRIED = 4  # not requested, since it was not due; stored
+    MISSING = 5  # stored
     GONE = 6
-    OUT_OF_REACH = 7  # the host is down, robots.txt forbids it, an error: kept
-    NOTHING = 8  # seen for the first time, and there is no page, or none for us
-    LEFT = 9  # farther from the start than this epoch goes: nothing is said of it
+    UNREACHABLE = 7  # the host is down, robots.txt forbids it, an error; stored
+    NOTHING = 8  # a new URL without a page that can be fetched
+    LEFT = 9  # more links from the start than the limit of this epoch; stored
 
     @property
     def words(self) -> str:
-        """`NOT_MODIFIED` as people write it: `not modified`."""
+        """The name for messages: `not modified`."""
         return self.name.lower().replace("_", " ")
 
 
-# Visits for which a host was asked, or should have been.
-ASKED = frozenset(VisitKind) - {VisitKind.CARRIED, VisitKind.LEFT}
+# Visits with a request, or for which one was due.
+REQUESTED = frozenset(VisitKind) - {VisitKind.CARRIED, VisitKind.LEFT}
 
 
 def named_visits(counts: Mapping[VisitKind, int]) -> dict[str, int]:
-    """How many visits there were of each kind, by its name in plain words."""
+    """Return the number of visits of each kind, by its name for messages."""
     return {kind.words: counts[kind] for kind in sorted(counts)}
 
 
 class Visit(NamedTuple):
-    """A page in an epoch. `state` (a PageState) and `redirect_to` are what the Crawl has heard."""
+    """A visit of a page. `state` (a PageState) and `redirect_to` are what the Crawl received."""
 
     position: int
     page: int
@@ -58,10 +58,13 @@ class Visit(NamedTuple):
 
 
 class Revisits(NamedTuple):
-    """What was seen of a page each time that it was asked for again. Times are Unix times.
+    """The history of the visits of a page. Times are Unix times.
 
-    `checked` is when its content was last seen to be the known one, or to have changed; `n_checks` counts that from the
-    second time on, `n_changes` those with a change. `n_missing` counts since `missing_since`, 0 once it is back.
+    `checked` is the time of the last comparison of its content; `n_checks` counts the comparisons, without the first
+    fetch, and `n_changes` those with a change. `n_missing` counts since `missing_since`, and is 0 once the page is
+    back. `repeated` is the page of which this one was last a duplicate, before it changed. `missing_as` is the last
+    outcome of a missing page: `http 404`, `redirect`, `a copy of another page`; None if it is not missing, or unknown.
+    `former_digest` is the digest of what the server sent before the last change; None if it is unknown.
     """
 
     page: int
@@ -71,10 +74,13 @@ class Revisits(NamedTuple):
     n_changes: int = 0
     n_missing: int = 0
     missing_since: float | None = None
+    repeated: int | None = None
+    missing_as: str | None = None
+    former_digest: bytes | None = None
 
 
 class EpochHead(NamedTuple):
-    """An epoch after the first crawl in a few figures; `ended` is None while it is not over."""
+    """A summary of an epoch after the first crawl; `ended` is None while it is running."""
 
     id: int
     began: float
@@ -85,7 +91,7 @@ class EpochHead(NamedTuple):
 
 
 class EpochRow(NamedTuple):
-    """An epoch after the first crawl; `hops` None: as far as the links go. `ended` is None while it is not over."""
+    """An epoch after the first crawl; `hops` None: no limit. `ended` is None while it is running."""
 
     id: int
     began: float

@@ -1,7 +1,7 @@
-"""What makes a page relevant: one file is one kind of topic, found by its name.
+"""Topics: models of what makes a page relevant. Each kind of topic is one file, and is registered by name.
 
-A new kind is a new file with a class that is marked `@topic`; it then can be named in topic files, and the contract
-tests hold it to the promises of all topics.
+A new kind is a new file with a class that has the decorator `@topic`. It can then be named in topic files, and the
+contract tests cover it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ __all__ = ["all_topics", "make_topic", "settings_of"]
 
 
 def all_topics() -> dict[str, type[Topic]]:
-    """Every kind of topic by its name, those of other packages too."""
+    """Return all kinds of topics by name, including those of plugins."""
     return TOPICS.all()
 
 
 def make_topic(name: str, **settings: Any) -> Topic:
-    """The topic of this kind; a wrong name or setting is one clear line.
+    """Create a topic of this kind; InputError for a wrong name or setting.
 
     >>> make_topic("keywords", words=["type theory"]).name
     'keywords'

@@ -3,8 +3,8 @@
     log-odds of a page = log prior odds + sum over words of n(word) * log(P(word | on) / P(word | off))
     P(word | c) = (occurrences in c + smoothing) / (all occurrences in c + smoothing * buckets),   n = log(1 + count)
 
-It learns from one page at a time as well as from all, with the same result: only occurrences are added up. As the words
-of a page are taken to be independent, which they are not, most relevances are close to 0 or 1.
+Learning page by page gives the same result as learning from all pages at once, since only occurrences are added up. The
+model assumes that the words of a page are independent, which they are not, so most relevances are close to 0 or 1.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CLASSES = (False, True)
 
 @topic
 class Bayes(LearningTopic):
-    """Naive Bayes: which words are how often on pages on topic, and on others (McCallum & Nigam 1998)."""
+    """Naive Bayes over word counts of pages on topic and off topic (McCallum & Nigam 1998)."""
 
     name = "bayes"
 
@@ -48,7 +48,7 @@ class Bayes(LearningTopic):
 
         return MultinomialNB(alpha=self.smoothing)
 
-    def _see(self, features: csr_array, labels: NDArray[np.bool_], n_passes: int) -> None:
+    def _partial_fit(self, features: csr_array, labels: NDArray[np.bool_], n_passes: int) -> None:
         self._estimator.partial_fit(features, labels, classes=_CLASSES)
 
     def _word_weights(self) -> NDArray[np.float64]:
@@ -58,13 +58,13 @@ class Bayes(LearningTopic):
     def _bias(self) -> float:
         return self._prior_odds()
 
-    def _knowledge(self) -> Arrays:
+    def _parameters(self) -> Arrays:
         return {_OCCURRENCES: self._estimator.feature_count_}
 
-    def _know(self, learned: Arrays, shape: tuple[int, int]) -> None:
+    def _set_parameters(self, learned: Arrays, shape: tuple[int, int]) -> None:
         occurrences = checked_array(learned, _OCCURRENCES, shape)
         if (occurrences < 0).any():
             raise InputError(f"{_OCCURRENCES} holds numbers below 0")
-        # Two pages, one of each kind, that hold all the words which the examples held.
+        # Fitting two pages, one of each class, with all the words of the examples restores the counts.
         self._estimator = self._new_estimator()
         self._estimator.partial_fit(csr_array(occurrences), _CLASSES, classes=_CLASSES)

@@ -1,4 +1,4 @@
-"""Any estimator with `predict_proba` as a topic."""
+"""Use any estimator with `predict_proba` as a topic."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from orienteer.topics.topic import PageContent, Topic, checked_labels
 
 
 def page_texts(pages: Sequence[PageContent]) -> list[str]:
-    """Title, headings and text of each page, as one text."""
+    """Return title, headings and text of each page as one text."""
     return ["\n".join((page.title, *page.headings, page.text)) for page in pages]
 
 
 class EstimatorTopic(Topic):
-    """An estimator that has been fitted, as scikit-learn defines them: `classes_` and `predict_proba`.
+    """A fitted estimator with the interface of scikit-learn: `classes_` and `predict_proba`.
 
-    It is given what `features` makes of the pages: their texts, as a pipeline that begins with a vectorizer takes them,
-    or for example `orienteer.topics.words.word_counts`. `on_topic` is the class that stands for the topic.
+    `features` converts pages to the input of the estimator: by default their texts, as for a pipeline that begins with
+    a vectorizer; `orienteer.topics.words.word_counts` is another choice. `on_topic` is the class of pages on topic.
 
-    It comes from Python only, and there is no way to name one in a topic file: estimators are kept as pickles, and to
-    open the pickle of a stranger is to run his program.
+    Topic files cannot name an estimator, so this topic is available from Python only: estimators are stored as pickles,
+    and loading an untrusted pickle executes its code.
     """
 
     name = "estimator"
@@ -57,7 +57,7 @@ class EstimatorTopic(Topic):
         labels = checked_labels(len(pages), is_on_topic)
         if not hasattr(self._estimator, "partial_fit") or len(self._off_topic) != 1:
             raise InputError(
-                f"the estimator {type(self._estimator).__name__} cannot go on learning: it needs partial_fit, and two "
+                f"the estimator {type(self._estimator).__name__} cannot learn further: it needs partial_fit, and two "
                 "classes"
             )
         if len(pages):

@@ -1,9 +1,8 @@
-"""How good is a topic? Its relevance of pages that it has not learned from, against the truth.
+"""Cross-validation of topics: compare the relevance of pages that a topic was not trained on with their labels.
 
-Examples are dealt out to folds, each with the same share of pages on topic; a topic trained on the other folds scores
-the pages of one. With whole sites in each fold the figures are those for sites that it has never seen, which is what a
-crawl meets: pages of one site are much alike, so figures without are too good. A topic that needs no training is asked
-as it is.
+Examples are split into stratified folds; the pages of each fold are scored by a topic that was trained on the others.
+With whole sites in each fold the results hold for unseen sites, which a crawl meets; pages of one site are similar, so
+results with mixed sites are too optimistic. A topic without training is evaluated directly.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ BATCH = 512  # pages scored at a time
 
 
 class Quality(NamedTuple):
-    """What comes of taking pages of at least this relevance for on topic; nan where there are none to divide by."""
+    """The quality of a threshold of relevance: `n_right` of the `n_found` pages are on topic; NaN for 0 / 0."""
 
     threshold: float
     n_found: int
@@ -38,7 +37,7 @@ class Quality(NamedTuple):
 
 @dataclass(frozen=True)
 class TopicTest:
-    """The relevance that each example was given by a topic that had not seen it."""
+    """The relevance of each example, by a topic that was not trained on it."""
 
     relevance: NDArray[np.float64]
     is_on_topic: NDArray[np.bool_]
@@ -48,24 +47,24 @@ class TopicTest:
         return _quality(self.relevance, self.is_on_topic, threshold)
 
     def f1_of_folds(self, threshold: float) -> NDArray[np.float64]:
-        """F1 in each fold."""
-        parts = [self.folds == fold for fold in range(int(self.folds.max(initial=0)) + 1)]
-        return np.array([_quality(self.relevance[part], self.is_on_topic[part], threshold).f1 for part in parts])
+        """Return the F1 score of each fold."""
+        masks = [self.folds == fold for fold in range(int(self.folds.max(initial=0)) + 1)]
+        return np.array([_quality(self.relevance[mask], self.is_on_topic[mask], threshold).f1 for mask in masks])
 
     def average_precision(self) -> float:
-        """The mean precision over the pages on topic, each at its own relevance: 1 if they come first, all of them."""
+        """Return the mean precision over the pages on topic, each at its own relevance; 1 if all of them come first."""
         thresholds, n_found, n_right = self._steps()
         precision = n_right / n_found
         return float((precision * np.diff(n_right, prepend=0)).sum() / n_right[-1]) if len(thresholds) else np.nan
 
     def best(self) -> Quality:
-        """The threshold of the highest F1, the highest one of several."""
+        """Return the quality at the threshold with the highest F1; of several, the highest threshold."""
         thresholds, n_found, n_right = self._steps()
         f1 = 2 * n_right / (n_found + n_right[-1])
         return self.at(float(thresholds[f1.argmax()]))
 
     def _steps(self) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-        """The distinct relevances from the highest on, and how many pages, and right ones, have at least that."""
+        """Return the distinct relevances in decreasing order, and the numbers of pages and of right ones at each."""
         order = np.argsort(-self.relevance, kind="stable")
         sorted_ = self.relevance[order]
         last = np.append(np.flatnonzero(sorted_[1:] != sorted_[:-1]), len(sorted_) - 1)
@@ -81,7 +80,7 @@ def cross_validated(
     rng: int = 0,
     progress: Progress = silent,
 ) -> TopicTest:
-    """Test the topics that `make` makes on these examples."""
+    """Cross-validate the topics that `make` creates on these examples."""
     labels = checked_labels(len(pages), is_on_topic)
     if labels.all() or not labels.any():
         raise InputError("a test needs pages on topic and pages that are not")
@@ -96,7 +95,7 @@ def cross_validated(
         progress("training and testing", fold, n_folds)
         others, own = np.flatnonzero(folds != fold).tolist(), np.flatnonzero(folds == fold).tolist()
         if labels[others].all() or not labels[others].any():
-            raise InputError(f"without fold {fold + 1} of {n_folds} all examples are of one kind; ask for other folds")
+            raise InputError(f"without fold {fold + 1} of {n_folds} all examples are of one kind; choose other folds")
         topic = make()
         topic.train([pages[page] for page in others], labels[others])
         relevance[own] = scored(topic, [pages[page] for page in own])
@@ -104,7 +103,7 @@ def cross_validated(
 
 
 def scored(topic: Topic, pages: Sequence[PageContent], progress: Progress = silent) -> NDArray[np.float64]:
-    """The relevance of many pages, a batch at a time."""
+    """Return the relevance of many pages, computed in batches."""
     found = np.zeros(len(pages))
     for start in range(0, len(pages), BATCH):
         progress("scoring pages", start, len(pages))
@@ -113,7 +112,7 @@ def scored(topic: Topic, pages: Sequence[PageContent], progress: Progress = sile
 
 
 def _folds(labels: NDArray[np.bool_], n_folds: int, rng: int) -> NDArray[np.int64]:
-    """Pages of each kind in a random order, dealt out in turn."""
+    """Assign the pages of each class to folds in turn, in a random order."""
     folds = np.zeros(len(labels), np.int64)
     random = np.random.default_rng(rng)
     for kind, what in ((True, "on topic"), (False, "off topic")):
@@ -125,7 +124,7 @@ def _folds(labels: NDArray[np.bool_], n_folds: int, rng: int) -> NDArray[np.int6
 
 
 def _folds_by_site(pages: Sequence[PageContent], labels: NDArray[np.bool_], n_folds: int) -> NDArray[np.int64]:
-    """Whole sites, those with the most pages on topic first, each to the fold that has the fewest of them so far."""
+    """Assign whole sites to folds: sites with the most pages on topic first, each to the fold with the fewest."""
     sites: dict[str, list[int]] = defaultdict(list)
     for number, page in enumerate(pages):
         sites[site_of(host_of(page.url))].append(number)

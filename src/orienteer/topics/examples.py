@@ -1,13 +1,13 @@
-"""Example pages, on topic and not, from where people have them.
+"""Read example pages, on topic and off topic, from files.
 
-    good/            a folder: all HTML files and WARC files in it, and in its folders; of a crawl folder, its archive
+    good/            a folder: all HTML files and WARC files below it; for a crawl folder, its archive
     pages.warc.gz    an archive (.warc, .warc.gz, .warc.zst, .wacz): all HTML pages in it
     page.html        a page
-    pages.txt        a list of URLs, one a line: pages of the archive that `crawl` names
+    pages.txt        a list of URLs, one per line: pages of the archive that `crawl` names
 
-A file is HTML if it has tags in it, whatever its name, or a name that says so; nothing binary is. Its URL is its path
-in the folder, and where that begins with the name of a host, as in a mirror, `http://` and the path. Where a URL was
-archived twice the last page counts.
+A file is HTML if it has tags, or by its suffix; binary files are not. Its URL is its path in the folder; if the path
+begins with the name of a host, as in a mirror, it is `http://` and the path. Of several captures of a URL the last one
+is used.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from orienteer.progress import Progress, silent
 from orienteer.topics.topic import PageContent
 from orienteer.topics.url_pattern import compiled
 from orienteer.url import canonical_url
-from orienteer.warc.archived_answers import MAX_PAGE_BYTES, html_pages, tell_damage
+from orienteer.warc.archived_responses import MAX_PAGE_BYTES, html_pages, warn_of_damage
 from orienteer.warc.files import is_warc, warc_files
-from orienteer.warc.records import Reading
+from orienteer.warc.records import RecordCounts
 
 _SNIFFED_BYTES = 4096
 _TAG = re.compile(
@@ -43,11 +43,11 @@ _HOST_NAME = re.compile(r"[\w-]+(\.[\w-]+)*\.[a-z]{2,}(:\d+)?", re.IGNORECASE | 
 
 @dataclass(frozen=True)
 class ExampleSettings:
-    """Where the examples are.
+    """The sources of examples.
 
-    `positive` and `negative` name files and folders. `crawl` is a crawl folder, or an archive, of which those pages are
-    examples too whose URLs match one of the patterns `positive_urls` or `negative_urls`; where nothing says which pages
-    are not on topic, all its other pages are not.
+    `positive` and `negative` name files and folders. `crawl` is a crawl folder or an archive, whose pages are examples
+    if their URLs match one of the patterns `positive_urls` or `negative_urls`; without any negative setting, all of its
+    other pages are negative examples.
     """
 
     positive: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class ExampleSettings:
 
 
 class Examples(NamedTuple):
-    """Pages, which of them are on topic, and how many files in the folders were left out because they are no HTML."""
+    """Pages, which of them are on topic, and the number of files that were ignored because they are not HTML."""
 
     pages: list[PageContent]
     is_on_topic: NDArray[np.bool_]
@@ -66,12 +66,12 @@ class Examples(NamedTuple):
 
 
 def read_examples(settings: ExampleSettings, folder: Path, progress: Progress = silent) -> Examples:
-    """The examples that settings in a file of this folder name; whatever is wrong with them is one line."""
+    """Read the examples of the settings of a file in `folder`; InputError if they are unusable."""
     if not settings.positive and not settings.positive_urls:
         raise InputError('no positive examples: name pages that are on topic, as in positive = ["good/"]')
     if not settings.crawl and (settings.positive_urls or settings.negative_urls):
         raise InputError("positive_urls and negative_urls are about the pages of a crawl: name it, as in crawl = DIR")
-    reader = _Reader(folder, settings.crawl, progress)
+    reader = _ExampleReader(folder, settings.crawl, progress)
     on = reader.pages(settings.positive, "positive_urls", settings.positive_urls)
     off = reader.pages(settings.negative, "negative_urls", settings.negative_urls)
     if settings.crawl and not settings.negative and not settings.negative_urls:
@@ -85,8 +85,8 @@ def read_examples(settings: ExampleSettings, folder: Path, progress: Progress = 
     return Examples([*on, *off], np.arange(len(on) + len(off)) < len(on), reader.n_left_out)
 
 
-class _Reader:
-    """Reads pages; those of the crawl once."""
+class _ExampleReader:
+    """Reads pages from files; the pages of the crawl are read once."""
 
     def __init__(self, folder: Path, crawl: str, progress: Progress) -> None:
         self.n_left_out = 0
@@ -97,14 +97,14 @@ class _Reader:
             self.crawled = {page.url: page for page in self._pages_in(folder / crawl)}
 
     def pages(self, places: Sequence[str], setting: str, patterns: Sequence[str]) -> list[PageContent]:
-        """The pages in these places, and those of the crawl that match a pattern."""
+        """Return the pages of these files and folders, and those of the crawl that match a pattern."""
         found = [page for place in places for page in self._pages_at(self._folder / place)]
         for pattern in compiled(setting, patterns):
             matching = [page for url, page in self.crawled.items() if pattern.search(url)]
             if not matching:
                 raise InputError(f"{setting}: no page of {self._crawl} matches {pattern.pattern!r}")
             found += matching
-        return list({id(page): page for page in found}.values())  # a page of the crawl may be named in many ways
+        return list({id(page): page for page in found}.values())  # several patterns may match a page of the crawl
 
     def _pages_at(self, path: Path) -> Iterable[PageContent]:
         if path.suffix.lower() == ".txt" and path.is_file():
@@ -127,7 +127,7 @@ class _Reader:
             raise InputError(f"{path}: no URL in it")
 
     def _pages_in(self, path: Path) -> list[PageContent]:
-        """The pages of a folder, an archive or an HTML file."""
+        """Return the pages of a folder, an archive or an HTML file."""
         try:
             if not path.exists():
                 raise InputError(f"{path}: no such file or folder")
@@ -163,11 +163,11 @@ class _Reader:
         return [self._page(url, html, None)]
 
     def _pages_of_archive(self, path: Path) -> list[PageContent]:
-        files, reading = warc_files(path), Reading()
+        files, reading = warc_files(path), RecordCounts()
         answers = html_pages(files, reading, silent)
         pages = {one.request.url: self._page(one.request.url, one.content, one.charset) for one in answers}
         try:
-            tell_damage(reading, files)
+            warn_of_damage(reading, files)
         except GraphFileError as error:
             raise InputError(str(error)) from None
         return list(pages.values())
@@ -179,12 +179,12 @@ class _Reader:
 
 
 def is_html(start: bytes, name: str = "") -> bool:
-    """Whether a file of this name that starts so is HTML.
+    """Whether a file with this name and these first bytes is HTML.
 
     >>> is_html(b"MIME-Version: 1.0\\n\\n<html>"), is_html(b"a < b"), is_html(b"a < b", "a.html"), is_html(b"GIF\\0<p>")
     (True, False, True, False)
     """
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
-        start = start.replace(b"\0", b"")  # UTF-16: what is left of ASCII are its bytes
+        start = start.replace(b"\0", b"")  # UTF-16: leaves the bytes of ASCII characters
     is_named = name.lower().endswith((".html", ".htm")) and bool(start.strip())
     return b"\0" not in start and (is_named or _TAG.search(start) is not None)

@@ -1,10 +1,10 @@
-"""Pages on topic by words and phrases that somebody wrote down.
+"""A topic from a list of words and phrases.
 
     evidence = sum over words of weight * (3 in title + 2 in headings + 2 in URL + log2(1 + occurrences in the text))
     relevance = 1 - 2 ^ (-evidence / enough)
 
-where "in" is 1 where the word stands there and 0 else; a negative evidence counts as none. So a page with the evidence
-that is `enough` has a relevance of 1/2, one with twice as much 3/4, one without any of the words 0.
+where "in" is 1 if the word occurs there, else 0; negative evidence counts as 0. So a page with an evidence of `enough`
+has a relevance of 1/2, one with twice as much 3/4, one without any of the words 0.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _IN_TITLE, _IN_HEADINGS, _IN_URL = 3.0, 2.0, 2.0
 
 @topic
 class Keywords(Topic):
-    """Words and phrases, in lower or upper case; `compil*` stands for all words that begin so.
+    """Words and phrases, ignoring case; `compil*` matches all words with this prefix.
 
-    `weights` is one number a word (default 1), below 0 for words that speak against the topic.
+    `weights` has a number for each word (default 1), below 0 for words that are evidence against the topic.
     """
 
     name = "keywords"
@@ -61,7 +61,7 @@ class Keywords(Topic):
 
 
 class _Word:
-    """A word or phrase, and how to find it: as a whole, not inside of another."""
+    """A word or phrase, which matches as a whole, not inside of a word."""
 
     def __init__(self, text: str, weight: float) -> None:
         self.weight = weight
@@ -75,7 +75,7 @@ class _Word:
         self._pattern = re.compile(before + re.escape(self._plain) + behind)
 
     def count(self, text: str) -> int:
-        # To look for the characters alone is many times as fast, and on most pages they are not there.
+        # The substring test is many times faster, and most pages do not have the word.
         return sum(1 for _ in self._pattern.finditer(text)) if self._plain in text else 0
 
 

@@ -1,9 +1,9 @@
-"""Pages on topic by a list: for simulations, in which the truth is known.
+"""A topic from a list of labelled pages, for simulations in which the truth is known.
 
 A text file (.gz, .zst: compressed) with lines `page`, which is on topic, or `page value`; a page is a URL, or an id in
-graphs that have no URLs, and a value a number from 0 to 1. Between them is a tab, or else the last space of the line.
-With the setting `label` what stands beside a page is the name of a class: `page label`, and a page may have several.
-Lines that start with # do not count. A page that is not in the list is not on topic: its relevance is 0.
+graphs without URLs, and a value is a number from 0 to 1. The separator is a tab, or else the last space of the line.
+With the setting `label` the value is the name of a class: `page label`, and a page may have several.
+Lines that start with # are comments. Pages that are not in the list have the relevance 0.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from orienteer.url import canonical_url
 
 @topic
 class Labels(Topic):
-    """The relevance that a file states; a page without a URL is asked for by its id: `PageContent("17", "", "")`."""
+    """The relevance of pages by a file; a page without a URL is given by its id: `PageContent("17", "", "")`."""
 
     name = "labels"
     reads_text = False
@@ -48,7 +48,7 @@ class Labels(Topic):
         return np.array([self._value(page.url) for page in pages], np.float64)
 
     def of_graph(self, web: LinkGraph) -> NDArray[np.float64]:
-        """The relevance of every page of a graph; a page in the list that the graph does not have is an error."""
+        """Return the relevance of all pages of a graph; a listed page that is not in the graph is an error."""
         relevance = np.zeros(web.n_pages)
         for name, (line, value) in self._values.items():
             try:
@@ -63,7 +63,7 @@ class Labels(Topic):
         return found[1] if found else 0.0
 
     def _lines(self) -> Iterator[tuple[int, str, float]]:
-        """Number, page and value of each line."""
+        """Yield the number, page and value of each line."""
         text = text_of(self.file, str(self.file), "no such file of labels")
         for number, line in enumerate(text.splitlines(), 1):
             line = line.strip()
@@ -80,7 +80,7 @@ class Labels(Topic):
         try:
             value = float(text)
         except ValueError:
-            raise InputError(f"{self.file}, line {line}: {text.strip()!r} is no number (or say which label)") from None
+            raise InputError(f"{self.file}, line {line}: {text.strip()!r} is no number (or set label)") from None
         if not 0 <= value <= 1:
             raise InputError(f"{self.file}, line {line}: the value {text.strip()} must be from 0 to 1")
         return value

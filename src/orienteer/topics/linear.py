@@ -2,8 +2,8 @@
 
     log-odds of a page = bias + sum over words of weight(word) * n(word),   n = log(1 + count), scaled to length 1
 
-Words are weighed together, not each for itself as in naive Bayes, so relevances are better probabilities and the order
-of pages is better too, where there are some hundred examples.
+The weights of words are fitted jointly, not independently as in naive Bayes, so with some hundred examples relevances
+are better calibrated, and pages are ranked better.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CLASSES = (False, True)
 
 @topic
 class Linear(LearningTopic):
-    """Logistic regression; `penalty` holds the weights down, `passes` are made over the examples in training."""
+    """Logistic regression; `penalty` is the L2 regularization, `passes` is the number of training epochs."""
 
     name = "linear"
 
@@ -53,7 +53,7 @@ class Linear(LearningTopic):
     def _new_estimator(self) -> Any:
         from sklearn.linear_model import SGDClassifier
 
-        # It shuffles the pages of each pass by this number: training again gives the same weights.
+        # A fixed seed for shuffling makes training deterministic.
         return SGDClassifier(loss="log_loss", alpha=self.penalty, random_state=0)
 
     def _features(self, pages: Sequence[PageContent]) -> csr_array:
@@ -63,7 +63,7 @@ class Linear(LearningTopic):
         features.data /= lengths[rows]
         return features
 
-    def _see(self, features: csr_array, labels: NDArray[np.bool_], n_passes: int) -> None:
+    def _partial_fit(self, features: csr_array, labels: NDArray[np.bool_], n_passes: int) -> None:
         for _ in range(n_passes):
             self._estimator.partial_fit(features, labels, classes=_CLASSES)
 
@@ -71,18 +71,18 @@ class Linear(LearningTopic):
         return np.asarray(self._estimator.coef_[0], np.float64)
 
     def _bias(self) -> float:
-        """What was learned holds for the share of pages on topic among the examples."""
+        """Return the intercept, corrected from the share of pages on topic among the examples to the prior."""
         return float(self._estimator.intercept_[0]) + self._prior_odds() - self._example_odds()
 
-    def _knowledge(self) -> Arrays:
+    def _parameters(self) -> Arrays:
         estimator = self._estimator
         return {_WEIGHTS: estimator.coef_, _BIAS: estimator.intercept_, _STEPS: np.array([estimator.t_])}
 
-    def _know(self, learned: Arrays, shape: tuple[int, int]) -> None:
+    def _set_parameters(self, learned: Arrays, shape: tuple[int, int]) -> None:
         weights = checked_array(learned, _WEIGHTS, (1, shape[1]))
         bias, steps = checked_array(learned, _BIAS, (1,)), checked_array(learned, _STEPS, (1,))
         self._estimator = self._new_estimator()
-        # It has to have seen a page before its weights can be set.
+        # The estimator allocates its weights in the first fit.
         self._estimator.partial_fit(csr_array((1, shape[1])), [False], classes=_CLASSES)
         self._estimator.coef_, self._estimator.intercept_ = weights.astype(np.float64), bias.astype(np.float64)
         self._estimator.t_ = float(steps[0])

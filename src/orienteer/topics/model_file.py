@@ -1,4 +1,4 @@
-"""What a topic has learned, as a file (see `orienteer.model_file`), beside the settings it was learned with."""
+"""Model files of topics: what a topic has learned, with its settings (see `orienteer.model_file`)."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _MOST_BYTES = 2 * 8 * MAX_BUCKETS  # two numbers a bucket
 
 
 def write_model(path: Path, topic: Topic, settings: Mapping[str, Any]) -> None:
-    """Keep what the topic has learned; the same knowledge gives the same bytes."""
+    """Write what the topic has learned; the file is deterministic."""
     write_arrays(path, FORMAT, topic.name, settings, topic.learned())
 
 
 def read_model(path: Path, topic: Topic, settings: Mapping[str, Any]) -> None:
-    """Let the topic know what one with the same settings had learned; whatever is wrong with the file is one line."""
+    """Load a model into a topic with the same settings; InputError if the file is unusable."""
     model = read_arrays(path, FORMAT, "topic", _MOST_BYTES)
     expect_kind(path, model, topic.name)
     expect_settings(path, model, settings)
     try:
-        topic.take_over(model.arrays)
+        topic.load_learned(model.arrays)
     except InputError as error:
         raise InputError(f"{path}: the model is corrupt ({error})") from None
     if not topic.is_trained:

@@ -1,10 +1,10 @@
-"""What a topic is: something that says of pages how likely they are on topic.
+"""The interface of topics, which estimate the relevance of pages.
 
     relevance(pages)             P(on topic) of each page, in [0, 1]
-    learn(pages, is_on_topic)    these pages were looked at: what it knows grows, now or while a crawl runs
+    learn(pages, is_on_topic)    learn from labelled pages, before or during a crawl
 
-Pages are scored many at a time, which is several times as fast as one by one and gives the same numbers. A topic is
-pure: pages in, numbers out, the same for the same pages whenever they are asked for.
+Pages are scored in batches, which is several times as fast as one by one and gives the same numbers. A topic is pure:
+the relevance of a page depends on the page alone, until the topic learns again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class PageContent(NamedTuple):
-    """What a topic sees of a page."""
+    """The content of a page that topics use."""
 
     url: str
     title: str
@@ -40,9 +40,9 @@ class PageContent(NamedTuple):
 class Topic(ABC):
     """Base of all topics; keyword arguments of `__init__` are the settings.
 
-    One that `needs_training` is asked for relevance only when it `is_trained`. What it has learned are arrays, which
-    another one with the same settings takes over; `file_settings` are settings that name a file. One that does not read
-    the text of pages can tell of pages that nobody has fetched.
+    A topic that `needs_training` scores pages only if it `is_trained`. What it has learned are arrays, which a topic
+    with the same settings can load. `file_settings` are settings that name a file. A topic that does not read the text
+    of pages can score pages before they are fetched.
     """
 
     name: ClassVar[str]
@@ -58,22 +58,22 @@ class Topic(ABC):
 
     @abstractmethod
     def relevance(self, pages: Sequence[PageContent]) -> NDArray[np.float64]:
-        """P(on topic) of each page."""
+        """Return P(on topic) of each page."""
 
     def train(self, pages: Sequence[PageContent], is_on_topic: ArrayLike) -> None:
-        """Learn from all the examples there are; it may look at them several times."""
+        """Learn from all examples; implementations may make several passes."""
         self.learn(pages, is_on_topic)
 
     def learn(self, pages: Sequence[PageContent], is_on_topic: ArrayLike) -> None:
-        """Learn from some more pages, which are looked at once."""
+        """Learn from further pages in a single pass."""
         raise InputError(f"topic {self.name}: it does not learn from examples")
 
     def learned(self) -> Arrays:
-        """All that was learned."""
+        """Return all learned arrays."""
         return {}
 
-    def take_over(self, learned: Arrays) -> None:
-        """Know what another topic with the same settings has learned; an InputError where it cannot be that."""
+    def load_learned(self, learned: Arrays) -> None:
+        """Load what a topic with the same settings has learned; InputError if it is unusable."""
         if learned:
             raise InputError(f"topic {self.name}: it does not learn from examples")
 
@@ -85,7 +85,7 @@ topic = TOPICS.register  # the decorator that registers a kind of topic under it
 
 
 def checked_labels(n_pages: int, is_on_topic: ArrayLike) -> NDArray[np.bool_]:
-    """One truth value a page."""
+    """Return labels as an array with a boolean for each page."""
     labels = np.asarray(is_on_topic)
     if labels.shape != (n_pages,):
         raise InputError(f"is_on_topic: {labels.size:,} values for {n_pages:,} pages")
@@ -94,7 +94,7 @@ def checked_labels(n_pages: int, is_on_topic: ArrayLike) -> NDArray[np.bool_]:
     return labels.astype(np.bool_)
 
 
-def squashed(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Log-odds as probabilities; however large they are, nothing overflows."""
+def sigmoid(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Convert log-odds to probabilities, without overflow."""
     with np.errstate(over="ignore"):
         return np.asarray(1 / (1 + np.exp(-log_odds)))

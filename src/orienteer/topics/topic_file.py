@@ -1,4 +1,4 @@
-"""A topic as a small file that people write:
+"""Topic files, which describe a topic in TOML:
 
     [topic]
     kind = "bayes"                    # or linear, keywords, url-pattern, labels
@@ -6,8 +6,8 @@
     negative = ["bad/", "more.warc.gz"]
     threshold = 0.5                   # a page of at least this relevance is on topic
 
-Further keys are the settings of the kind (`words`, `patterns`, `prior`, ...), and `model`, where what was learned is
-kept: unless it says otherwise beside the file, in NAME.npz. Paths start from the folder of the file.
+Further keys are the settings of the kind (`words`, `patterns`, `prior`, ...), and `model`, the path of the trained
+model: by default NAME.npz in the same folder. Paths are relative to the folder of the file.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TABLE = "topic"
 
 @dataclass(frozen=True)
 class _FileSettings(ExampleSettings):
-    """What the file of any kind may say."""
+    """The settings of topic files of all kinds."""
 
     kind: str = ""
     threshold: float = 0.5
@@ -41,37 +41,37 @@ class _FileSettings(ExampleSettings):
 
 @dataclass(frozen=True)
 class TopicFile:
-    """What a topic file says; `settings` are those of the kind, all of them."""
+    """The content of a topic file; `settings` has all settings of the kind, with defaults."""
 
     path: Path
     kind: str
     settings: dict[str, Any]
-    where: ExampleSettings
+    example_source: ExampleSettings
     threshold: float
     model: Path
 
     @classmethod
     def read(cls, path: str | Path) -> TopicFile:
-        """Whatever is wrong with the file is one line."""
+        """Read a topic file; InputError if it is unusable."""
         file = Path(path)
         table = _table(file)
         if "kind" not in table:
             raise InputError(f"{file}: kind is missing (choices: {', '.join(TOPICS.names())})")
         kind = TOPICS.find(str(table["kind"]), where=f" in {file}")
-        said = from_table(_settings_class(kind), table, str(file))
-        if not 0 < said.threshold <= 1:
-            raise InputError(f"{file}: threshold is {said.threshold}; it must be above 0 and at most 1")
+        values = from_table(_settings_class(kind), table, str(file))
+        if not 0 < values.threshold <= 1:
+            raise InputError(f"{file}: threshold is {values.threshold}; it must be above 0 and at most 1")
         return cls(
             path=file,
             kind=kind.name,
-            settings={name: getattr(said, name) for name in settings_of(kind)},
-            where=ExampleSettings(*(getattr(said, field.name) for field in fields(ExampleSettings))),
-            threshold=said.threshold,
-            model=file.parent / said.model if said.model else file.with_suffix(".npz"),
+            settings={name: getattr(values, name) for name in settings_of(kind)},
+            example_source=ExampleSettings(*(getattr(values, field.name) for field in fields(ExampleSettings))),
+            threshold=values.threshold,
+            model=file.parent / values.model if values.model else file.with_suffix(".npz"),
         )
 
     def topic(self) -> Topic:
-        """The topic, which knows nothing yet that it would have to learn."""
+        """Create the topic, untrained."""
         files = {name: self.settings[name] for name in TOPICS.find(self.kind).file_settings}
         places = {name: str(self.path.parent / file) if file else "" for name, file in files.items()}
         try:
@@ -82,20 +82,20 @@ class TopicFile:
         return made
 
     def examples(self, progress: Progress = silent) -> Examples:
-        """The example pages."""
+        """Read the example pages."""
         try:
-            return read_examples(self.where, self.path.parent, progress)
+            return read_examples(self.example_source, self.path.parent, progress)
         except InputError as error:
             raise InputError(f"{self.path}: {error}") from None
 
-    def keep(self, topic: Topic, model: Path | None = None) -> Path:
-        """Write what the topic has learned to its model file, or another one."""
+    def save_model(self, topic: Topic, model: Path | None = None) -> Path:
+        """Write what the topic has learned to its model file, or to `model`; return the path."""
         place = model or self.model
         write_model(place, topic, self.settings)
         return place
 
     def trained_topic(self) -> Topic:
-        """The topic, with what it has learned: an InputError where it was not trained."""
+        """Load the topic with its model; InputError if it was not trained."""
         topic = self.topic()
         if topic.needs_training:
             if not self.model.exists():
@@ -108,9 +108,9 @@ class TopicFile:
 
 
 def load_topic(path: str | Path) -> Topic:
-    """The topic that a topic file describes, ready to say what pages are relevant.
+    """Load the topic of a topic file, ready to score pages.
 
-    One that learns must have been trained: `orienteer topic train FILE`, or `train` and `TopicFile.keep`.
+    A topic that learns must be trained before: `orienteer topic train FILE`, or `train` and `TopicFile.save_model`.
     """
     return TopicFile.read(path).trained_topic()
 
@@ -130,7 +130,7 @@ def _table(path: Path) -> dict[str, Any]:
 
 
 def _settings_class(kind: type[Topic]) -> type[Any]:
-    """All that a file with a topic of this kind may say, with types and defaults."""
+    """Return a dataclass of all settings of a topic file of this kind, with types and defaults."""
     hints = typing.get_type_hints(kind.__init__)
     own = [(name, hints.get(name, type(default)), default) for name, default in settings_of(kind).items()]
     return make_dataclass("TopicSettings", own, bases=(_FileSettings,), frozen=True)

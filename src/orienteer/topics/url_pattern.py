@@ -1,4 +1,4 @@
-"""Pages on topic by their URLs alone."""
+"""A topic from patterns of URLs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from orienteer.topics.topic import PageContent, Topic, topic
 
 @topic
 class UrlPattern(Topic):
-    """1 where one of the `patterns` is found in the URL (or there are none) and none of `exclude`; else 0.
+    """Relevance 1 if one of the `patterns` (or there are none) and none of `exclude` matches the URL; else 0.
 
-    Patterns are regular expressions that may match anywhere in the URL, in lower or upper case.
+    Patterns are regular expressions that match anywhere in the URL, ignoring case.
     """
 
     name = "url-pattern"
@@ -38,7 +38,7 @@ class UrlPattern(Topic):
 
 
 def compiled(setting: str, patterns: Sequence[str]) -> list[re.Pattern[str]]:
-    """The patterns, ready to search with; what is wrong with one is one line."""
+    """Compile the patterns of a setting; InputError if one is no regular expression."""
     found = []
     for pattern in patterns:
         try:

@@ -1,10 +1,9 @@
-"""Reading archives that others wrote, damaged ones too: the one reader, for imports, graphs, replays and examples.
+"""The reader of WARC archives from any program, damaged ones too, for imports, graphs, replays and examples.
 
-The rule for damage: a record is let through only if it is whole and, where it is packed, the gzip member (or zstd
-frame) that holds it came to its end with a right checksum. Everything else is skipped up to the next record. Each such
-*gap* is counted and reported: by an import in its ImportReport, by everybody else with one DamagedArchiveWarning. An
-archive without a single readable record is an error.
+Rule for damage: a record is accepted only if it is complete and, in a compressed file, its gzip member (or zstd frame)
+is complete with a correct checksum. Everything else is skipped up to the next record. Each such *gap* is counted and
+reported: by an import in its ImportReport, by other readers with one DamagedArchiveWarning. An archive without any
+readable record is an error.
 
-Whoever packs without checksums cannot have them checked: of plain WARC files, and of zstd frames that have none, a
-record is let through if all its bytes are there.
+Plain WARC files and zstd frames without checksums cannot be verified: there a record is accepted if it is complete.
 """

@@ -1,8 +1,8 @@
 """The files of a collection: WARC and WAT files, and those inside a WACZ.
 
-A WACZ is a zip with WARC files in `archive/` and a list of pages. Nothing is unpacked to the disk, and only names that
-stand plainly in `archive/` are read, so it does not matter what else is in it. WARC files are packed already: a zip
-that claims to have made them much smaller is made to blow up.
+A WACZ is a zip with WARC files in `archive/` and a list of pages. Nothing is unpacked to the disk, and only files
+directly in `archive/` are read, so other contents are harmless. WARC files are compressed already: a zip that claims a
+high ratio for them is a zip bomb.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ZIP_ERRORS = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, z
 
 
 class ArchiveFile(NamedTuple):
-    """A WARC or WAT file; with `member`, one inside a WACZ."""
+    """A WARC or WAT file; with `member`, a file inside a WACZ."""
 
     path: Path
     member: str = ""
@@ -50,7 +50,7 @@ class ArchiveFile(NamedTuple):
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
-        """The file as it is packed."""
+        """Open the file, still compressed."""
         if not self.member:
             with _file_at(self.path) as file:
                 yield file
@@ -65,16 +65,16 @@ class ArchiveFile(NamedTuple):
 
 
 class _Lenient:
-    """A member of a zip: where it is damaged, it ends, with a byte that is no part of any record."""
+    """A member of a zip that ends where it is damaged, with a byte that makes the last record invalid."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._is_over = False
 
-    def seek(self, place: int) -> None:
+    def seek(self, offset: int) -> None:
         self._is_over = False
         try:
-            self._file.seek(place)
+            self._file.seek(offset)
         except ZIP_ERRORS:
             self._is_over = True
 
@@ -87,27 +87,27 @@ class _Lenient:
 
 
 def warc_files(path: Path) -> list[ArchiveFile]:
-    """The WARC files at a path: the file itself, those inside a WACZ, or all of a folder, WACZ files too."""
+    """Return the WARC files at a path: the file itself, those inside a WACZ, or all in a folder, WACZ included."""
     return _files_at(path, is_warc, "WARC")
 
 
 def archive_files(path: Path) -> list[ArchiveFile]:
-    """The same with WAT files, which say of pages what stands in them."""
+    """Return the WARC and WAT files at a path; WAT files hold metadata of pages."""
     return _files_at(path, is_archive, "WARC, WACZ or WAT")
 
 
 def archives_in(folder: Path) -> list[Path]:
-    """The WARC, WACZ and WAT files of a folder, which may have a folder `archive` for them."""
+    """Return the WARC, WACZ and WAT files of a folder, or of its subfolder `archive` if there is one."""
     return _in_folder(folder, is_archive, "WARC, WACZ or WAT")
 
 
 def is_warc(path: Path) -> bool:
-    """Whether the name is that of a WARC file, or of a WACZ."""
+    """Return whether the name is that of a WARC file or a WACZ."""
     return is_wacz(path) or _WARC_NAME.fullmatch(path.name) is not None
 
 
 def is_archive(path: Path) -> bool:
-    """Whether the name is that of a WARC or WAT file, or of a WACZ."""
+    """Return whether the name is that of a WARC file, a WAT file or a WACZ."""
     if _WET_NAME.fullmatch(path.name):
         raise InputError(
             f"{path.name}: a WET file holds texts without links; import the WARC or WAT file it was made from"
@@ -119,33 +119,33 @@ def is_wacz(path: Path) -> bool:
     return path.suffix.lower() == ".wacz"
 
 
-def _files_at(path: Path, is_wanted: Callable[[Path], bool], kinds: str) -> list[ArchiveFile]:
+def _files_at(path: Path, is_accepted: Callable[[Path], bool], kinds: str) -> list[ArchiveFile]:
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
     if path.is_dir():
-        return [file for found in _in_folder(path, is_wanted, kinds) for file in _files_at(found, is_wanted, kinds)]
+        return [file for one in _in_folder(path, is_accepted, kinds) for file in _files_at(one, is_accepted, kinds)]
     return files_of_wacz(path) if is_wacz(path) else [ArchiveFile(path)]
 
 
-def _in_folder(path: Path, is_wanted: Callable[[Path], bool], kinds: str) -> list[Path]:
+def _in_folder(path: Path, is_accepted: Callable[[Path], bool], kinds: str) -> list[Path]:
     folder = path / "archive" if (path / "archive").is_dir() else path
-    files = sorted(file for file in folder.iterdir() if file.is_file() and is_wanted(file))
-    _expect_all_here(folder)
+    files = sorted(file for file in folder.iterdir() if file.is_file() and is_accepted(file))
+    _expect_all_local(folder)
     if not files:
         raise InputError(f"{folder}: no {kinds} files in it")
     return files
 
 
-def _expect_all_here(folder: Path) -> None:
-    """Refuse the archive of a crawl some of whose files are in an object store alone (see `store/stored_files`)."""
+def _expect_all_local(folder: Path) -> None:
+    """Raise InputError if files of a crawl's archive are only in an object store (see `store/stored_files`)."""
     try:
-        elsewhere = json.loads((folder / "stored.json").read_bytes())["files"]
-        n_elsewhere = sum(not (folder / f"orienteer-{int(file):05}.warc.gz").exists() for file in elsewhere)
+        stored = json.loads((folder / "stored.json").read_bytes())["files"]
+        n_remote = sum(not (folder / f"orienteer-{int(file):05}.warc.gz").exists() for file in stored)
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return
-    if n_elsewhere:
+    if n_remote:
         raise InputError(
-            f"{folder}: {n_elsewhere:,} of its files are in an object store alone; "
+            f"{folder}: {n_remote:,} of its files are only in an object store; "
             "`orienteer export DIR --format warc` makes one file of them all"
         )
 
@@ -155,7 +155,7 @@ def files_of_wacz(path: Path) -> list[ArchiveFile]:
         members = [entry for entry in zipped.infolist() if _IN_WACZ.fullmatch(entry.filename)]
         for entry in members:
             if entry.file_size > _MAX_RATIO * max(entry.compress_size, 1):
-                raise InputError(f"{path}: {entry.filename} claims to be packed {_MAX_RATIO} times over: a zip bomb")
+                raise InputError(f"{path}: {entry.filename} claims a compression ratio above {_MAX_RATIO}: a zip bomb")
     if not members:
         raise InputError(f"{path}: no WARC files in its folder archive/, so this is no WACZ")
     return [ArchiveFile(path, name) for name in dict.fromkeys(entry.filename for entry in members)]
@@ -169,7 +169,7 @@ def _file_at(path: Path) -> BinaryIO:
 
 
 def zip_at(path: Path) -> zipfile.ZipFile:
-    """A zip; one line where it is none."""
+    """Open a zip; InputError if it is none."""
     try:
         return zipfile.ZipFile(path)
     except OSError as error:

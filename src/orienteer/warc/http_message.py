@@ -1,8 +1,8 @@
-"""An HTTP response as an archive holds it: taken apart, and put as our own archive wants it.
+"""HTTP responses in records of archives: parsed, and normalised for our own archive.
 
-Some archives keep the chunks in which a body came, others only the header that says there were some; some keep the
-content coding, others only its header. What comes out has no chunks, and a coding only if it is stated and there. Of a
-body that was cut off, what came of it counts.
+Some archives keep the chunks of a body, others only the Transfer-Encoding header; some keep the content coding, others
+only its header. The result has no chunks, and a coding only if it is both stated and present. Of a truncated body the
+received part is used.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from orienteer.answers.body import BodyCutOffError, BodyError, BodyTooLargeError, unpacked
-from orienteer.answers.headers import Headers
+from orienteer.responses.body import BodyError, BodyTooLargeError, TruncatedBodyError, unpacked
+from orienteer.responses.headers import Headers
 
 _MAX_HEAD_BYTES = 1 << 19
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
@@ -22,7 +22,7 @@ _UNPRINTABLE = re.compile(r"[^\x20-\x7e]+")
 
 
 class Message(NamedTuple):
-    """`raw_headers` are the status line and the header lines, with the empty line behind them."""
+    """A parsed response; `raw_headers` are the status line and the header lines, with the empty line at the end."""
 
     status: int
     headers: Headers
@@ -31,7 +31,7 @@ class Message(NamedTuple):
 
 
 def response_of(block: bytes) -> Message | None:
-    """The response in the block of a record; None where there is none, or its headers have no end."""
+    """Parse the response in the block of a record; None if there is none, or its headers are unterminated."""
     status = _STATUS.match(block)
     end = None if status is None else _HEAD_END.search(block, 0, _MAX_HEAD_BYTES)
     if status is None or end is None:
@@ -44,29 +44,29 @@ def response_of(block: bytes) -> Message | None:
 
 
 def resource_of(block: bytes, content_type: str) -> Message:
-    """A file that was archived without a response, as the response that would have brought it."""
+    """Make a response for a file that was archived without one."""
     line = _UNPRINTABLE.sub("", content_type)
     raw = f"HTTP/1.1 200 OK\r\nContent-Type: {line}\r\n\r\n".encode()
     return Message(200, Headers([("Content-Type", line)]), raw, block)
 
 
 def content_of(message: Message, max_bytes: int) -> bytes:
-    """The body without its content coding; as it stands where it does not have the one that is stated.
+    """Decode the content coding of the body; unchanged if it does not have the stated coding.
 
-    A body that is too large when unpacked is a BodyTooLargeError.
+    BodyTooLargeError if the decoded body exceeds `max_bytes`.
     """
     try:
         return unpacked(message.body, message.headers.get_all("content-encoding"), max_bytes)
     except BodyTooLargeError:
         raise
-    except BodyCutOffError as error:
-        return error.came
+    except TruncatedBodyError as error:
+        return error.partial
     except BodyError:
         return message.body
 
 
 def truly_coded(message: Message, max_bytes: int) -> Message:
-    """The same, without a Content-Encoding that the body does not have; unpacked, if it was cut off."""
+    """Return a message without a wrong Content-Encoding header; a truncated body is decoded."""
     codings = message.headers.get_all("content-encoding")
     if not codings:
         return message
@@ -82,18 +82,18 @@ def truly_coded(message: Message, max_bytes: int) -> Message:
 
 
 def without_chunks(body: bytes) -> bytes:
-    """The body without the chunks in which it came, as far as it came; as it is where it is in no chunks.
+    """Decode a chunked body as far as it is complete; unchanged if it is not chunked.
 
     >>> without_chunks(b"4\\r\\nWiki\\r\\n3;x=y\\r\\nped\\r\\n0\\r\\n\\r\\n"), without_chunks(b"<p>plain")
     (b'Wikiped', b'<p>plain')
     """
-    parts = []
+    chunks = []
     at = 0
     while (head := _CHUNK.match(body, at)) is not None:
         size = int(head[1], 16)
         if size == 0:
             break
-        parts.append(body[head.end() : head.end() + size])
+        chunks.append(body[head.end() : head.end() + size])
         at = head.end() + size
         at += 2 if body.startswith(b"\r\n", at) else body.startswith(b"\n", at)
-    return b"".join(parts) if parts or head is not None else body
+    return b"".join(chunks) if chunks or head is not None else body

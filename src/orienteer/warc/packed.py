@@ -1,9 +1,9 @@
-"""The bytes of a file that may be packed and damaged: what can be had of it, and a mark where something is missing.
+"""Reads compressed files that may be damaged: yields the readable bytes, and a marker where something is missing.
 
-Archives are packed record by record: a file is a row of gzip members (or zstd frames). What is wrong with one says
-nothing about the next, so the reading goes on there. Nothing of a member is handed out before it has come to its end
-and its checksum was right. A member that is too large to be held in memory, such as a file packed as a whole, is
-unpacked twice: first to check it, keeping nothing, and then, bit by bit, to hand it out.
+Archives are compressed record by record: a file is a sequence of gzip members (or zstd frames). After a damaged member
+reading continues with the next one. No byte of a member is yielded before its checksum is verified. A member that is
+too large for memory, such as a file compressed as a whole, is decompressed twice: first to verify it, and then in
+pieces to yield it.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-MISSING = None  # in a row of blocks: here something could not be read
+MISSING = None  # in a sequence of blocks: some data could not be read
 
-_CHUNK_BYTES = 1 << 16  # small, since what follows a member is copied each time
+_CHUNK_BYTES = 1 << 16  # small, since the data after each member is copied
 _PLAIN_BYTES = 1 << 20
 _STEP_BYTES = 1 << 20
 _MAX_HELD_BYTES = 40 << 20
 _MAX_TRIED_BYTES = 1 << 18
-_MAX_IN_VAIN = 1_000
+_MAX_FAILURES = 1_000
 
 
 class Packing(NamedTuple):
-    """How to unpack one member, and the `n_magic` bytes by which the next is found."""
+    """A compression format: its decompressor, and the `n_magic` magic bytes that begin a member."""
 
     magic: re.Pattern[bytes]
     n_magic: int
@@ -39,36 +39,36 @@ class Packing(NamedTuple):
 
 
 _GZIP = Packing(re.compile(rb"\x1f\x8b\x08"), 3, lambda: igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP))
-# A frame, or a skippable one: that holds nothing, and the decoder passes over it.
+# A frame, or a skippable frame, which the decoder ignores.
 _ZSTD = Packing(re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"), 4, zstd.ZstdDecompressor)
 _ERRORS: tuple[type[BaseException], ...] = (igzip_lib.IsalError, zstd.ZstdError, EOFError)  # type: ignore[assignment]
 
 
-def blocks(file: BinaryIO, name: str, tell: Callable[[int], None]) -> Iterator[bytes | None]:
-    """The file's bytes, unpacked as its name says, or MISSING; `tell` hears how many bytes were read of it.
+def blocks(file: BinaryIO, name: str, on_read: Callable[[int], None]) -> Iterator[bytes | None]:
+    """Yield the decompressed bytes of a file, or MISSING; the suffix of `name` shows the format.
 
-    The file must be able to seek, and stand at its beginning.
+    `on_read` is called with the number of bytes read so far. The file must be seekable and at its beginning.
     """
     packing = _GZIP if name.lower().endswith(".gz") else _ZSTD if name.lower().endswith(".zst") else None
-    return _plain(file, tell) if packing is None else _unpacked(_Source(file, tell), packing)
+    return _plain(file, on_read) if packing is None else _unpacked(_Source(file, on_read), packing)
 
 
-def _plain(file: BinaryIO, tell: Callable[[int], None]) -> Iterator[bytes]:
+def _plain(file: BinaryIO, on_read: Callable[[int], None]) -> Iterator[bytes]:
     n_bytes = 0
     while chunk := file.read(_PLAIN_BYTES):
         n_bytes += len(chunk)
-        tell(n_bytes)
+        on_read(n_bytes)
         yield chunk
 
 
 def _unpacked(source: _Source, packing: Packing) -> Iterator[bytes | None]:
-    n_in_vain = 0
+    n_failures = 0
     while True:
-        if source.pass_over_to(packing):
+        if source.skip_to_member(packing):
             yield MISSING
         if source.is_over:
             return
-        start = source.place
+        start = source.offset
         try:
             held = _held(source, packing)
             if held is None:
@@ -76,17 +76,17 @@ def _unpacked(source: _Source, packing: Packing) -> Iterator[bytes | None]:
                 yield from _pieces(source, packing)
             else:
                 yield held
-            n_in_vain = 0
+            n_failures = 0
         except _ERRORS:
             yield MISSING
-            # The bytes that a member begins with may stand anywhere: what comes next is tried, but not for ever.
-            n_in_vain += 1
-            if n_in_vain % _MAX_IN_VAIN:
+            # The magic bytes may occur in any data: try the next ones, but after _MAX_FAILURES skip what was read.
+            n_failures += 1
+            if n_failures % _MAX_FAILURES:
                 source.back_to(start + 1)
 
 
 def _held(source: _Source, packing: Packing) -> bytes | None:
-    """A whole member, whose checksum is right; None where it is too large to be held."""
+    """Return a verified member; None if it is too large for memory."""
     pieces: list[bytes] = []
     n_bytes = 0
     for piece in _pieces(source, packing):
@@ -98,7 +98,7 @@ def _held(source: _Source, packing: Packing) -> bytes | None:
 
 
 def _pieces(source: _Source, packing: Packing) -> Iterator[bytes]:
-    """The member that begins here, bit by bit; only when all of them have come is it known whether they are right."""
+    """Yield the member that begins here in pieces; the checksum is verified only at the end."""
     decoder = packing.new()
     while not decoder.eof:
         chunk = source.take() if decoder.needs_input else b""
@@ -109,27 +109,27 @@ def _pieces(source: _Source, packing: Packing) -> Iterator[bytes]:
 
 
 class _Source:
-    """A packed file, taken chunk by chunk. The last bytes that were taken are kept, to look at them again."""
+    """A compressed file, read in chunks. The last bytes are buffered, so that they can be read again."""
 
-    def __init__(self, file: BinaryIO, tell: Callable[[int], None]) -> None:
+    def __init__(self, file: BinaryIO, on_read: Callable[[int], None]) -> None:
         self._file = file
-        self._tell = tell
-        self._n_told = 0
+        self._on_read = on_read
+        self._n_reported = 0
         self._data = b""
-        self._data_place = 0  # of the data's first byte in the file
+        self._data_offset = 0  # of the first byte of the data in the file
         self._next = 0  # the first byte of the data that is not taken
 
     @property
-    def place(self) -> int:
-        """Where the next byte stands in the file."""
-        return self._data_place + self._next
+    def offset(self) -> int:
+        """The offset of the next byte in the file."""
+        return self._data_offset + self._next
 
     @property
     def is_over(self) -> bool:
         return self._next == len(self._data) and not self._read()
 
     def take(self) -> bytes:
-        """The next bytes; none at the end."""
+        """Return the next bytes; empty at the end."""
         if self.is_over:
             return b""
         chunk = self._data[self._next : self._next + _CHUNK_BYTES]
@@ -137,19 +137,19 @@ class _Source:
         return chunk
 
     def put_back(self, n_bytes: int) -> None:
-        """Of the chunk that was taken last, so many bytes."""
+        """Put back the last bytes of the chunk that was taken last."""
         self._next -= n_bytes
 
-    def back_to(self, place: int) -> None:
-        """Take again what was taken from this place on, or the last of it that is kept."""
-        self._next = max(place - self._data_place, self._next - _MAX_TRIED_BYTES, 0)
+    def back_to(self, offset: int) -> None:
+        """Go back to an offset, or to the earliest one after it that is buffered."""
+        self._next = max(offset - self._data_offset, self._next - _MAX_TRIED_BYTES, 0)
 
-    def seek(self, place: int) -> None:
-        self._file.seek(place)
-        self._data, self._data_place, self._next = b"", place, 0
+    def seek(self, offset: int) -> None:
+        self._file.seek(offset)
+        self._data, self._data_offset, self._next = b"", offset, 0
 
-    def pass_over_to(self, packing: Packing) -> bool:
-        """Go to where a member begins, or to the end; whether something was passed over that is no padding."""
+    def skip_to_member(self, packing: Packing) -> bool:
+        """Go to the next member, or to the end; return whether skipped bytes were no padding."""
         is_rubbish = False
         while True:
             found = packing.magic.search(self._data, self._next)
@@ -164,14 +164,14 @@ class _Source:
                 return is_rubbish
 
     def _read(self) -> bool:
-        """Read on; whether there was more."""
+        """Read the next chunk; return whether there was one."""
         chunk = self._file.read(_CHUNK_BYTES)
         n_dropped = max(self._next - _MAX_TRIED_BYTES, 0)
         self._data = self._data[n_dropped:] + chunk
-        self._data_place += n_dropped
+        self._data_offset += n_dropped
         self._next -= n_dropped
-        n_read = self._data_place + len(self._data)
-        if n_read > self._n_told:
-            self._n_told = n_read
-            self._tell(n_read)
+        n_read = self._data_offset + len(self._data)
+        if n_read > self._n_reported:
+            self._n_reported = n_read
+            self._on_read(n_read)
         return bool(chunk)

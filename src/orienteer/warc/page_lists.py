@@ -1,8 +1,7 @@
-"""Lists of pages beside an archive: `pages/pages.jsonl` and `pages/extraPages.jsonl`, in a WACZ or in a folder.
+"""Page lists of an archive: `pages/pages.jsonl` and `pages/extraPages.jsonl`, in a WACZ or in a folder.
 
-A line is a page, as JSON: `url`, `ts`, and maybe `title`, `text`, `seed`, `depth`. The first line says what the
-list is. Browsertrix writes both files, seeds into the first; ArchiveWeb.page writes one. What is no such line is
-left out.
+A line is a page, as JSON: `url`, `ts`, and optionally `title`, `text`, `seed`, `depth`. The first line describes the
+list. Browsertrix writes both files, seeds into the first; ArchiveWeb.page writes one. Invalid lines are left out.
 https://specs.webrecorder.net/wacz/1.1.1/
 """
 
@@ -25,7 +24,7 @@ _MAX_ABOUT_BYTES = 16 << 20
 
 
 class ListedPage(NamedTuple):
-    """`text` is what a browser showed, "" where the list does not say; `date` is when."""
+    """A page of a list; `text` is its rendered text, "" if it is not stated; `date` is the time of the capture."""
 
     url: str
     date: str = ""
@@ -34,7 +33,7 @@ class ListedPage(NamedTuple):
 
 
 def listed_pages(path: Path) -> Iterator[ListedPage]:
-    """The pages that are listed beside the archive at this path; none where there is no list."""
+    """Yield the pages in the lists of the archive at this path; none without a list."""
     if path.is_dir():
         for name in _NAMES:
             if (path / name).is_file():
@@ -68,7 +67,7 @@ def _pages_in(file: IO[bytes], with_texts: bool) -> Iterator[ListedPage]:
 
 
 def _is_ours(zipped: zipfile.ZipFile) -> bool:
-    """Whether we wrote it: then its texts are those of the pages as they were sent, or of documents that are there."""
+    """Return whether Orienteer wrote it: then the texts can be computed from the records."""
     try:
         with zipped.open(_ABOUT) as file:
             return _text(json.loads(file.read(_MAX_ABOUT_BYTES)).get("software")).startswith("Orienteer ")

@@ -1,10 +1,10 @@
-"""The records of a WARC file, also of a damaged one.
+"""The records of a WARC file, even of a damaged one.
 
-The framing of WARC is taken apart here, and not by fastwarc, because that ends at the first fault, and takes a file
-that was cut off for one that has come to its end. The rule for damage stands in the package's docstring.
+This is an own parser for the framing, because fastwarc stops at the first error and does not detect a truncated file.
+The rule for damage is in the docstring of the package.
 
     WARC/1.1              version, then `Name: value` lines up to an empty one
-    Content-Length: 17    the block has so many bytes; behind it are two empty lines
+    Content-Length: 17    the size of the block; two empty lines follow it
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from orienteer.errors import InputError
 from orienteer.url import canonical_url
 from orienteer.wording import counted
 
-MAX_BLOCK_BYTES = 32 << 20  # no page is larger; what is, is passed over
-PART = "Orienteer-Part"  # a header of records in our own archives: what it holds is no page, but shown with pages
+MAX_BLOCK_BYTES = 32 << 20  # larger blocks are skipped
+ASSET_HEADER = "Orienteer-Part"  # a header of records in our own archives: the record is an asset, and no page
 _MAX_HEAD_BYTES = 1 << 18
-_MAX_RUBBISH_BYTES = 256 << 20  # between two records: what holds more is no archive
+_MAX_RUBBISH_BYTES = 256 << 20  # between two records: a file with more is no archive
 
 _VERSION = re.compile(rb"WARC/\d\.\d{1,2}[ \t]*\r?\n")
 _ANY_START = re.compile(rb"(?<![^\n])WARC/\d\.\d{1,2}[ \t]*\r?\n")
-# The end of a head, or the beginning of another record where the head has none: no byte is looked at again and again.
+# The end of a head, or the beginning of another record if the head is unterminated: no byte is searched twice.
 _HEAD_END = re.compile(rb"\r?\n\r?\n|(?<=\n)(?P<start>WARC/\d\.\d{1,2}[ \t]*\r?\n)")
 _LENGTH = re.compile(r"\d{1,15}")
 _EMPTY_LINES = re.compile(rb"[\r\n]*")
@@ -33,7 +33,7 @@ _START_BYTES = 64  # the version line fits in
 
 
 class Record(NamedTuple):
-    """A record of a wanted kind; the names of its headers are in lower case."""
+    """A record; the names of its headers are in lower case."""
 
     kind: str
     headers: dict[str, str]
@@ -41,23 +41,23 @@ class Record(NamedTuple):
 
     @property
     def url(self) -> str | None:
-        """The canonical URL that it is about."""
+        """The canonical URL of its target."""
         return canonical_url(bare_uri(self.headers.get("warc-target-uri", "")))
 
     @property
-    def is_part(self) -> bool:
-        """Whether it is no page, but what a page is shown with, as our own archives say."""
-        return PART.lower() in self.headers
+    def is_asset(self) -> bool:
+        """Whether it is marked as an asset, which only our own archives do."""
+        return ASSET_HEADER.lower() in self.headers
 
 
 def bare_uri(stated: str) -> str:
-    """Old writers put URIs in angle brackets, as the standard's examples did."""
+    """Remove the angle brackets that some writers put around URIs, following examples of the standard."""
     return stated.strip("<>")
 
 
 @dataclass
-class Reading:
-    """What was found in the files of a collection so far: records of any kind, gaps, and blocks that were too large."""
+class RecordCounts:
+    """The numbers of records of any kind, gaps, and too large blocks in the files read so far."""
 
     n_records: int = 0
     n_gaps: int = 0
@@ -70,42 +70,42 @@ class Reading:
 
 
 class _Gap(Exception):
-    """What should stand here does not, or is not all there."""
+    """The data here is malformed or incomplete."""
 
 
-def records(blocks: Iterator[bytes | None], kinds: Container[str], reading: Reading, name: str) -> Iterator[Record]:
-    """The records of these kinds. A block that is None says that something is missing; `name` is the file's."""
-    stream = _Stream(blocks, name)
+def records(blocks: Iterator[bytes | None], kinds: Container[str], counts: RecordCounts, name: str) -> Iterator[Record]:
+    """Yield the records of these kinds. A block None means missing data; `name` is that of the file."""
+    stream = _RecordStream(blocks, name)
     is_sound = True
-    n_before = reading.n_records
+    n_before = counts.n_records
     while True:
         try:
             if not stream.go_to_record(is_sound):
                 return
-            record = _record(stream, kinds, reading)
+            record = _record(stream, kinds, counts)
         except _Gap:
             if is_sound:
-                n_read = reading.n_records - n_before
-                reading.gap(f"{name}: after {counted(n_read, 'record')}")
+                n_read = counts.n_records - n_before
+                counts.gap(f"{name}: after {counted(n_read, 'record')}")
             is_sound = False
             continue
         is_sound = True
-        reading.n_records += 1
+        counts.n_records += 1
         if record is not None:
             yield record
 
 
-def _record(stream: _Stream, kinds: Container[str], reading: Reading) -> Record | None:
+def _record(stream: _RecordStream, kinds: Container[str], counts: RecordCounts) -> Record | None:
     headers = _headers(stream.head())
     length = headers.get("content-length", "")
     if not _LENGTH.fullmatch(length):
         raise _Gap
     kind = headers.get("warc-type", "").lower()
-    is_wanted = kind in kinds
-    if is_wanted and int(length) <= MAX_BLOCK_BYTES:
+    is_selected = kind in kinds
+    if is_selected and int(length) <= MAX_BLOCK_BYTES:
         return Record(kind, headers, stream.take(int(length)))
     stream.skip(int(length))
-    reading.n_too_large += is_wanted
+    counts.n_too_large += is_selected
     return None
 
 
@@ -115,8 +115,8 @@ def _headers(head: bytes) -> dict[str, str]:
     return {name.strip().lower(): value.strip() for name, colon, value in pairs if colon}
 
 
-class _Stream:
-    """Bytes that come in blocks; a _Gap where they end, or some are missing, in the middle of what is asked for."""
+class _RecordStream:
+    """A buffer over blocks of bytes; raises _Gap if data ends or is missing within a requested range."""
 
     def __init__(self, blocks: Iterator[bytes | None], name: str) -> None:
         self._blocks = blocks
@@ -126,7 +126,7 @@ class _Stream:
         self._n_rubbish = 0
 
     def go_to_record(self, is_sound: bool) -> bool:
-        """Stand where a record begins; False at the end. From a sound record on, only empty lines may come before."""
+        """Go to the next record; False at the end. After a sound record only empty lines may precede it."""
         while True:
             self._drop_empty_lines()
             if len(self._data) < _START_BYTES and not self._is_over:
@@ -142,7 +142,7 @@ class _Stream:
                 self._drop_rubbish()
 
     def head(self) -> bytes:
-        """The version line and the headers."""
+        """Return the version line and the headers."""
         n_searched = 1
         while True:
             end = _HEAD_END.search(self._data, n_searched, _MAX_HEAD_BYTES)
@@ -153,13 +153,13 @@ class _Stream:
                 del self._data[: end.start()]
                 raise _Gap
             if len(self._data) >= _MAX_HEAD_BYTES:
-                del self._data[:1]  # not to come by here again
+                del self._data[:1]  # or it would be found again
                 raise _Gap
-            self._want()
+            self._require_more()
 
     def take(self, n_bytes: int) -> bytes:
         while len(self._data) < n_bytes:
-            self._want()
+            self._require_more()
         taken = bytes(memoryview(self._data)[:n_bytes])
         del self._data[:n_bytes]
         return taken
@@ -168,11 +168,11 @@ class _Stream:
         while len(self._data) < n_bytes:
             n_bytes -= len(self._data)
             self._data.clear()
-            self._want()
+            self._require_more()
         del self._data[:n_bytes]
 
-    def _want(self) -> None:
-        """There must be more."""
+    def _require_more(self) -> None:
+        """Read more data; _Gap at the end."""
         if self._is_over:
             self._data.clear()
             raise _Gap
@@ -181,7 +181,7 @@ class _Stream:
     def _more(self) -> None:
         for block in self._blocks:
             if block is None:
-                self._data.clear()  # the rest of a record that is not all there
+                self._data.clear()  # an incomplete record
                 raise _Gap
             self._data += block
             return
@@ -192,7 +192,7 @@ class _Stream:
         del self._data[: empty.end() if empty else 0]
 
     def _drop_rubbish(self) -> None:
-        """Drop what comes before the next version line, or all but what may be the beginning of one."""
+        """Drop the data before the next version line, or all but a possible beginning of one."""
         start = _ANY_START.search(self._data, 1)
         n_bytes = start.start() if start else max(len(self._data) - _START_BYTES, 1)
         self._n_rubbish += n_bytes

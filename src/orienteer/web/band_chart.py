@@ -1,11 +1,11 @@
-"""The course of a crawl as a drawing: the interval of what is proved as a band over the pages fetched, with what is
-measured in it as a line. Where walks have reached their goal the line becomes a second band: the interval they claim.
+"""The progress of a crawl as a chart: the proved interval as a band over the pages fetched, and the estimate from walks
+as a line. Once walks have reached their goal, the line becomes a second band: the interval that they claim.
 
-Its height is the share that is missing, on a logarithmic scale: each half of it that is gone is a step up of the same
-size, so that 95 and 99 % can be told apart as well as 50 and 90 %.
+The y axis is logarithmic in the share that is missing: halving it is always a step of the same size, so 95 and 99 % are
+as easy to distinguish as 50 and 90 %.
 
-The drawing is made of an area of 1000 by 1000 that the browser stretches, and of labels placed in per cent beside it,
-which it does not. So one drawing is right for all widths, without scripts.
+The chart is an area of 1000 by 1000 that the browser stretches, with labels placed in per cent that are not stretched.
+So one drawing fits all widths, without scripts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from math import floor, log, log10
 
 from orienteer.graph.proved import percent
-from orienteer.store.course import CoursePoint
+from orienteer.store.progress_points import ProgressPoint
 from orienteer.wording import counted, goal_share
 
 _SIZE = 1000
@@ -24,29 +24,29 @@ _MOST_X_TICKS = 5
 _ROWS = 12
 _NEAR = 1.25
 _LEAST_MISSING = 0.001  # at the top, unless the goal asks for more
-# Coverages that may stand at the side, those first that are worth the most, and how far apart they are at least.
+# Coverages that may label the y axis, most useful first, and their smallest distance.
 _MARKS = (0.0, 0.9, 0.99, 0.999, 0.9999, 0.5, 0.98, 0.95, 0.75, 0.995, 0.25)
 _APART = 0.08
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Where coverages stand, from 0 at the top to 1 at the bottom; `least` is missing at the top."""
+    """The y axis, from 0 at the top to 1 at the bottom; at the top the share `least` is missing."""
 
     least: float
 
     @classmethod
-    def of(cls, last: CoursePoint, until: float | None) -> Scale:
-        """One on which the last point, and the goal, are not at the very top."""
-        wanted = 1.0 if until is None else 1.0 - until
-        return cls(min(max(min(1.0 - last.upper, wanted) / 2, min(_LEAST_MISSING, wanted / 2)), 0.5))
+    def of(cls, last: ProgressPoint, until: float | None) -> Scale:
+        """Return a scale with the last point and the goal below its top."""
+        at_goal = 1.0 if until is None else 1.0 - until
+        return cls(min(max(min(1.0 - last.upper, at_goal) / 2, min(_LEAST_MISSING, at_goal / 2)), 0.5))
 
     def at(self, share: float) -> float:
         missing = min(max(1.0 - share, self.least), 1.0)
         return 1.0 - log(missing) / log(self.least)
 
     def marks(self, apart: float = _APART) -> list[float]:
-        """Round coverages, as many as there is room for; they are so far apart."""
+        """Return round coverages that are at least `apart` from each other."""
         chosen: list[float] = []
         for share in _MARKS:
             if 1.0 - share >= self.least and all(abs(self.at(share) - self.at(other)) >= apart for other in chosen):
@@ -55,8 +55,8 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Tick:
-    """A line across the drawing: where it is, in per cent from the left or the top, and what stands there."""
+class BandTick:
+    """A grid line: its position in per cent from the left or the top, and its label."""
 
     at: str
     label: str
@@ -64,12 +64,12 @@ class Tick:
 
 @dataclass(frozen=True)
 class BandChart:
-    """SVG paths, and what stands beside them.
+    """SVG paths and labels.
 
-    `band` is the area between the proved bounds, `lower` and `upper` its edges, `reachable` what blocked pages leave
-    over; `measured` is what walks estimate, and `claimed` the band that they claim once they have reached their goal;
-    `speed` is pages per second, in a drawing of its own, up to `fastest`. `n_most` pages stand at the right edge.
-    `data` are the points for the script that reads them out: pages, lower, upper, pages per second, measured.
+    `band` is the area between the proved bounds, `lower` and `upper` are its edges, `reachable` is the limit set by
+    blocked pages; `measured` is the estimate from walks, and `claimed` the band that they claim once they have reached
+    their goal; `speed` is pages per second, in a separate drawing, up to `fastest`. The x axis ends at `n_most` pages.
+    `data` are the points for the script that displays them: pages, lower, upper, pages per second, measured.
     """
 
     band: str
@@ -80,18 +80,18 @@ class BandChart:
     claimed: str
     speed: str
     fastest: float
-    x_ticks: tuple[Tick, ...]
-    y_ticks: tuple[Tick, ...]
-    target: Tick | None
-    budget: Tick | None
+    x_ticks: tuple[BandTick, ...]
+    y_ticks: tuple[BandTick, ...]
+    target: BandTick | None
+    budget: BandTick | None
     summary: str
-    rows: tuple[CoursePoint, ...]
+    rows: tuple[ProgressPoint, ...]
     n_most: int
     data: str
 
     @property
     def at_least(self) -> str:
-        """The coverage that walks claim at the end; empty where they claim none."""
+        """The last coverage that walks claim; empty if they claim none."""
         claimed = self.rows[-1].claimed
         return "" if claimed is None else goal_share(claimed)
 
@@ -100,12 +100,12 @@ class BandChart:
         return any(point.measured is not None for point in self.rows)
 
 
-def band_chart(points: Sequence[CoursePoint], until: float | None, budget: int | None) -> BandChart | None:
-    """The drawing of the course of an epoch; None while there is nothing to draw."""
+def band_chart(points: Sequence[ProgressPoint], until: float | None, budget: int | None) -> BandChart | None:
+    """Return the chart of an epoch; None before its first page."""
     if not points or points[-1].n_done == 0:
         return None
     n_last = points[-1].n_done
-    # The budget is shown when it is near, so that the band does not begin as a speck in a corner.
+    # The budget is drawn only when it is near, so that the band does not start as a speck in a corner.
     n_most = budget if budget is not None and n_last < budget <= n_last * _NEAR else n_last
     xs = [_SIZE * point.n_done / n_most for point in points]
     scale = Scale.of(points[-1], until)
@@ -125,10 +125,10 @@ def band_chart(points: Sequence[CoursePoint], until: float | None, budget: int |
         if fastest
         else "",
         fastest=fastest,
-        x_ticks=tuple(Tick(_per_cent(n / n_most), short_count(n)) for n in round_numbers(n_most)),
-        y_ticks=tuple(Tick(_per_cent(scale.at(share)), goal_share(share)) for share in scale.marks()),
-        target=None if until is None else Tick(_per_cent(scale.at(until)), f"goal {goal_share(until)}"),
-        budget=None if budget is None or budget > n_most else Tick(_per_cent(budget / n_most), "budget"),
+        x_ticks=tuple(BandTick(_per_cent(n / n_most), short_count(n)) for n in round_numbers(n_most)),
+        y_ticks=tuple(BandTick(_per_cent(scale.at(share)), goal_share(share)) for share in scale.marks()),
+        target=None if until is None else BandTick(_per_cent(scale.at(until)), f"goal {goal_share(until)}"),
+        budget=None if budget is None or budget > n_most else BandTick(_per_cent(budget / n_most), "limit"),
         summary=_summary(points[-1], until),
         rows=_some(points),
         n_most=n_most,
@@ -137,7 +137,7 @@ def band_chart(points: Sequence[CoursePoint], until: float | None, budget: int |
 
 
 def round_numbers(most: int, at_most: int = _MOST_X_TICKS) -> list[int]:
-    """Round numbers from 0 up to `most`, evenly spaced.
+    """Return evenly spaced round numbers from 0 to `most`.
 
     >>> round_numbers(790), round_numbers(3), round_numbers(1_000_000)
     ([0, 200, 400, 600], [0, 1, 2, 3], [0, 500000, 1000000])
@@ -149,7 +149,7 @@ def round_numbers(most: int, at_most: int = _MOST_X_TICKS) -> list[int]:
 
 
 def short_count(n: int) -> str:
-    """`950`, `12k`, `1.5M`."""
+    """Return a short text like `950`, `12k`, `1.5M`."""
     for size, letter in ((1_000_000, "M"), (10_000, "k")):
         if n >= size:
             unit = 1_000_000 if letter == "M" else 1_000
@@ -157,19 +157,19 @@ def short_count(n: int) -> str:
     return f"{n:,}"
 
 
-def _values(point: CoursePoint) -> list[float | None]:
+def _values(point: ProgressPoint) -> list[float | None]:
     measured = None if point.measured is None else round(point.measured, 4)
     return [point.n_done, round(point.lower, 4), round(point.upper, 4), point.pages_per_s, measured]
 
 
-def _measured(points: Sequence[CoursePoint], xs: Sequence[float], scale: Scale) -> str:
-    """A line where walks have measured; a single point is no line."""
+def _measured(points: Sequence[ProgressPoint], xs: Sequence[float], scale: Scale) -> str:
+    """Return the path of the estimates; empty for fewer than two points."""
     found = [(x, point.measured) for x, point in zip(xs, points, strict=True) if point.measured is not None]
     return _path((x, _SIZE * scale.at(share)) for x, share in found) if len(found) > 1 else ""
 
 
-def _claimed(points: Sequence[CoursePoint], xs: Sequence[float], scale: Scale) -> str:
-    """From what is claimed to what is possible; where the crawl ended with the claim, a band without a width."""
+def _claimed(points: Sequence[ProgressPoint], xs: Sequence[float], scale: Scale) -> str:
+    """Return the band from the claimed coverage to the upper bound; it has no width if the claim ended the crawl."""
     found = [(x, point.claimed, point.upper) for x, point in zip(xs, points, strict=True) if point.claimed is not None]
     below = [(x, _SIZE * scale.at(claimed)) for x, claimed, _ in found]
     above = [(x, _SIZE * scale.at(max(upper, claimed))) for x, claimed, upper in found]
@@ -184,7 +184,7 @@ def _per_cent(share: float) -> str:
     return f"{100 * share:.2f}%"
 
 
-def _summary(last: CoursePoint, until: float | None) -> str:
+def _summary(last: ProgressPoint, until: float | None) -> str:
     bounds = f"at least {percent(last.lower)}, at most {percent(last.upper, up=True)} is proved"
     about = "" if last.measured is None else f"; about {100 * last.measured:.1f} % is measured"
     claimed = "" if last.claimed is None else f", at least {goal_share(last.claimed)}"
@@ -192,7 +192,7 @@ def _summary(last: CoursePoint, until: float | None) -> str:
     return f"Coverage by pages fetched. After {counted(last.n_done, 'page')} {bounds}{about}{claimed}{goal}."
 
 
-def _some(points: Sequence[CoursePoint]) -> tuple[CoursePoint, ...]:
-    """A few points, evenly chosen, the first and the last among them."""
+def _some(points: Sequence[ProgressPoint]) -> tuple[ProgressPoint, ...]:
+    """Return a few evenly spaced points, including the first and the last."""
     n = min(len(points), _ROWS)
     return tuple(points[k * (len(points) - 1) // max(n - 1, 1)] for k in range(n))

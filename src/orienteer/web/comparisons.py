@@ -1,8 +1,8 @@
-"""Finished comparisons, read from what `orienteer compare --json` and `orienteer seeds --compare --json` print.
+"""Comparisons, read from the output of `orienteer compare --json` and `orienteer seeds --compare --json`.
 
-They are the files in DIR/compare that end in .json, and those that `serve --compare` names. Three kinds are told by
-what is in them: policies by the rank they cover and prove, focused policies by their harvest, methods of choosing seeds
-by what their seeds cover. All become charts of curves and one table.
+They are the files DIR/compare/*.json and those of `serve --comparison`. There are three kinds, distinguished by their
+keys: policies by the rank they cover and prove, focused policies by their harvest, methods of choosing seeds by the
+coverage of their seeds. All become charts of curves and one table.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _NEVER = "–"
 Style = Literal["line", "dotted", "limit"]
 
 
-class Series(BaseModel):
-    """A curve: `values[k]` at `positions[k]`. A *limit* is what none can do better than; *dotted* is what a policy
-    proves by itself."""
+class CurveSeries(BaseModel):
+    """A curve: `values[k]` at `positions[k]`. A *limit* is the best that is possible; a *dotted* curve is proved by
+    the policy itself."""
 
     name: str
     positions: list[FiniteFloat]
@@ -36,7 +36,7 @@ class Series(BaseModel):
 
 
 class Chart(BaseModel):
-    """Curves of shares, from 0 to 1. On the scale *proof* each step to 1 is as large as it is hard."""
+    """Curves of shares, from 0 to 1. The scale *proof* is logarithmic in the distance to 1."""
 
     title: str
     x_title: str
@@ -44,53 +44,53 @@ class Chart(BaseModel):
     x_scale: Literal["linear", "log"]
     y_scale: Literal["share", "proof"]
     levels: list[FiniteFloat] = []
-    series: list[Series]
+    series: list[CurveSeries]
 
 
-class Row(BaseModel):
+class ComparisonRow(BaseModel):
     name: str
     cells: list[str]
 
 
-class ComparisonAnswer(BaseModel):
-    """`names` are those of the contenders, in alphabetical order; the rows of the table begin with the best."""
+class ComparisonResponse(BaseModel):
+    """A comparison. `names` are the compared policies or methods, sorted; the rows of the table start with the best."""
 
     name: str
     kind: Literal["policies", "harvest", "seeds"]
     about: str
     names: list[str]
     headings: list[str]
-    rows: list[Row]
+    rows: list[ComparisonRow]
     note: str
     charts: list[Chart]
 
 
-class Listed(NamedTuple):
-    """A comparison by its name; `problem` says why it cannot be shown."""
+class ComparisonEntry(NamedTuple):
+    """A comparison by its name; `problem` says why it cannot be read."""
 
     name: str
-    comparison: ComparisonAnswer | None
+    comparison: ComparisonResponse | None
     problem: str | None
 
 
 class Comparisons:
-    """All that can be shown for a crawl folder: read each time, since they may come and go."""
+    """The comparisons of a crawl folder, read at each request, since files may be added and deleted."""
 
     def __init__(self, folder: Path, files: Iterable[Path] = ()) -> None:
         self._folder = folder / FOLDER
         self._files = tuple(files)
 
-    def listed(self) -> list[Listed]:
-        found: list[Listed] = []
+    def entries(self) -> list[ComparisonEntry]:
+        entries: list[ComparisonEntry] = []
         for name, path in self._paths().items():
             try:
-                found.append(Listed(name, read_comparison(path, name), None))
+                entries.append(ComparisonEntry(name, read_comparison(path, name), None))
             except OrienteerError as error:
-                found.append(Listed(name, None, str(error)))
-        return found
+                entries.append(ComparisonEntry(name, None, str(error)))
+        return entries
 
     def _paths(self) -> dict[str, Path]:
-        """By name, those that the user has named first."""
+        """Return the files by name, first those named on the command line."""
         inside = sorted(self._folder.glob("*.json")) if self._folder.is_dir() else []
         paths: dict[str, Path] = {}
         for path in (*self._files, *inside):
@@ -102,14 +102,14 @@ class Comparisons:
         return paths
 
 
-def read_comparison(path: Path, name: str | None = None) -> ComparisonAnswer:
-    """What is in a file, or one line that says why it is no comparison."""
-    told = _json_in(path)
+def read_comparison(path: Path, name: str | None = None) -> ComparisonResponse:
+    """Read a comparison; an InputError of one line if the file does not contain one."""
+    data = _json_in(path)
     title = name or plain(path.stem, _NAME_CHARS)
     for mark, read in _KINDS.items():
-        if isinstance(told, dict) and mark in told:
+        if isinstance(data, dict) and mark in data:
             try:
-                return read(title, told)
+                return read(title, data)
             except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
                 why = plain(f"{type(error).__name__}: {error}", 100)
                 raise InputError(f"{path}: not a comparison as `orienteer compare --json` prints it ({why})") from None
@@ -132,12 +132,12 @@ def _json_in(path: Path) -> Any:
         raise InputError(f"{path}: not the JSON of a comparison ({plain(str(error), 100)})") from None
 
 
-def _of_policies(name: str, told: dict[str, Any]) -> ComparisonAnswer:
-    policies, levels = list(told["policies"]), [float(level) for level in told["levels"]]
+def _of_policies(name: str, data: dict[str, Any]) -> ComparisonResponse:
+    policies, levels = list(data["policies"]), [float(level) for level in data["levels"]]
     measures = list(policies[0]["fetches_until"])
     headings = [f"{_level(level)} {measure}" for level in levels for measure in measures]
     rows = [
-        Row(
+        ComparisonRow(
             name=_name(policy["policy"]),
             cells=[
                 *(_count(policy["fetches_until"][measure][str(level)]) for level in levels for measure in measures),
@@ -147,10 +147,10 @@ def _of_policies(name: str, told: dict[str, Any]) -> ComparisonAnswer:
         for policy in policies
     ]  # fmt: skip
     about = (
-        f"{counted(int(told['n_pages']), 'page')}, {counted(int(told['n_links']), 'link')}, "
-        f"{counted(int(told['n_trusted']), 'trusted page')}, damping {float(told['damping']):g}"
+        f"{counted(int(data['n_pages']), 'page')}, {counted(int(data['n_links']), 'link')}, "
+        f"{counted(int(data['n_trusted']), 'trusted page')}, damping {float(data['damping']):g}"
     )
-    return ComparisonAnswer(
+    return ComparisonResponse(
         name=name,
         kind="policies",
         about=about,
@@ -161,7 +161,7 @@ def _of_policies(name: str, told: dict[str, Any]) -> ComparisonAnswer:
         "by what the policy itself proves; certified: by the certificate. –: not in this run, or it proves nothing.",
         charts=[
             _proof_chart(policies, levels),
-            *(_rank_chart(policies, truth, ceiling) for truth, ceiling in told["ceilings"].items()),
+            *(_rank_chart(policies, truth, ceiling) for truth, ceiling in data["ceilings"].items()),
         ],
     )
 
@@ -205,19 +205,19 @@ def _proof_chart(policies: list[Any], levels: list[float]) -> Chart:
     )
 
 
-def _of_harvests(name: str, told: dict[str, Any]) -> ComparisonAnswer:
-    policies = list(told["policies"])
+def _of_harvests(name: str, data: dict[str, Any]) -> ComparisonResponse:
+    policies = list(data["policies"])
     levels = list(policies[0]["pages_until"])
-    n_targets, n_reached = int(told["n_targets"]), int(told["n_reached"])
-    best = Series(
+    n_targets, n_reached = int(data["n_targets"]), int(data["n_reached"])
+    best = CurveSeries(
         name="no order can do better",
         positions=[0, n_targets, n_reached],
         values=[0, 1, 1],
         style="limit",
     )
-    task = plain(str(told["task"]), 100)
+    task = plain(str(data["task"]), 100)
     rows = [
-        Row(
+        ComparisonRow(
             name=_name(policy["policy"]),
             cells=[
                 f"{float(policy['area']):.3f}", *(_count(policy["pages_until"][level]) for level in levels),
@@ -226,16 +226,16 @@ def _of_harvests(name: str, told: dict[str, Any]) -> ComparisonAnswer:
         )
         for policy in policies
     ]  # fmt: skip
-    return ComparisonAnswer(
+    return ComparisonResponse(
         name=name,
         kind="harvest",
         about=f"{task + ': ' if task else ''}{counted(n_targets, 'relevant page')} among the {n_reached:,} that can be "
-        f"reached ({int(told['n_pages']):,} in all)",
+        f"reached ({int(data['n_pages']):,} in all)",
         names=sorted(row.name for row in rows),
         headings=["policy", "area", *(f"pages to {_level(float(level))}" for level in levels), "CPU s"],
         rows=rows,
         note="area: mean share of the relevant pages found, over all pages fetched; the best there can be is "
-        f"{float(told['best_area']):.3f}.",
+        f"{float(data['best_area']):.3f}.",
         charts=[
             Chart(
                 title="Share of the relevant pages among the pages fetched",
@@ -249,14 +249,14 @@ def _of_harvests(name: str, told: dict[str, Any]) -> ComparisonAnswer:
     )
 
 
-def _of_seeds(name: str, told: dict[str, Any]) -> ComparisonAnswer:
-    by_seeds, by_hops = told["by_seeds"], told["by_hops"]
+def _of_seeds(name: str, data: dict[str, Any]) -> ComparisonResponse:
+    by_seeds, by_hops = data["by_seeds"], data["by_hops"]
     first, *_ = by_seeds.values()
     measures = list(first)
-    k, hops, fixed = int(told["k"]), int(told["hops"]), int(told["fixed_seeds"])
+    k, hops, fixed = int(data["k"]), int(data["hops"]), int(data["fixed_seeds"])
     best_first = sorted(by_seeds, key=lambda method: (-by_seeds[method][measures[0]]["coverage"][-1], method))
     rows = [
-        Row(
+        ComparisonRow(
             name=_name(method),
             cells=[
                 cell
@@ -270,11 +270,11 @@ def _of_seeds(name: str, told: dict[str, Any]) -> ComparisonAnswer:
         )
         for method in best_first
     ]
-    webs = f", mean of {counted(int(told['n_webs']), str(told['per']))}" if told["per"] else ""
-    return ComparisonAnswer(
+    webs = f", mean of {counted(int(data['n_webs']), str(data['per']))}" if data["per"] else ""
+    return ComparisonResponse(
         name=name,
         kind="seeds",
-        about=f"{counted(int(told['n_pages']), 'page')}{webs}; {counted(k, 'seed')}, {counted(hops, 'hop')}",
+        about=f"{counted(int(data['n_pages']), 'page')}{webs}; {counted(k, 'seed')}, {counted(hops, 'hop')}",
         names=sorted(row.name for row in rows),
         headings=[
             "method",
@@ -309,15 +309,15 @@ def _seed_chart(by_method: Any, methods: Sequence[str], measure: str, title: str
     )
 
 
-def _curve(name: str, told: Any, style: Style = "line") -> Series:
-    found = Series(name=_name(name), positions=told["positions"], values=told["values"], style=style)
-    if len(found.positions) != len(found.values):
-        raise ValueError(f"the curve of {name} has {len(found.positions)} positions and {len(found.values)} values")
-    return found
+def _curve(name: str, data: Any, style: Style = "line") -> CurveSeries:
+    series = CurveSeries(name=_name(name), positions=data["positions"], values=data["values"], style=style)
+    if len(series.positions) != len(series.values):
+        raise ValueError(f"the curve of {name} has {len(series.positions)} positions and {len(series.values)} values")
+    return series
 
 
-def _name(told: Any) -> str:
-    return plain(str(told), _NAME_CHARS)
+def _name(data: Any) -> str:
+    return plain(str(data), _NAME_CHARS)
 
 
 def _level(level: float) -> str:
@@ -332,8 +332,8 @@ def _share(share: Any, form: str = ".1f") -> str:
     return _NEVER if share is None else f"{100 * float(share):{form}} %"
 
 
-# What only this kind of comparison has in it.
-_KINDS: dict[str, Callable[[str, dict[str, Any]], ComparisonAnswer]] = {
+# By a key that only this kind of comparison has.
+_KINDS: dict[str, Callable[[str, dict[str, Any]], ComparisonResponse]] = {
     "ceilings": _of_policies,
     "best_area": _of_harvests,
     "by_seeds": _of_seeds,

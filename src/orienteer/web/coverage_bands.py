@@ -1,6 +1,6 @@
-"""How much is covered as two bands, one above the other: what is proved, and what is measured.
+"""The coverage as two bands, one above the other: the proved bounds, and the estimate from random walks.
 
-They have the scale of the band chart: each half of what is missing that is gone is a step of the same size.
+They have the scale of the band chart: logarithmic in the share that is missing.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from orienteer.graph.proved import percent
 from orienteer.graph.survey.measured import confidence_text
-from orienteer.store.course import CoursePoint
-from orienteer.web.band_chart import Scale, Tick
+from orienteer.store.progress_points import ProgressPoint
+from orienteer.web.band_chart import BandTick, Scale
 from orienteer.web.crawl_watch import CrawlNow
 from orienteer.wording import goal_share
 
@@ -20,7 +20,7 @@ _APART_ON_A_PHONE = 0.17
 
 @dataclass(frozen=True)
 class Band:
-    """From `least` to `most`, in thousandths of the width from the left; `about` is the most likely place, if any."""
+    """A band from `least` to `most`, in thousandths of the width; `about` is the position of the estimate, if any."""
 
     kind: str
     name: str
@@ -32,32 +32,32 @@ class Band:
 
 @dataclass(frozen=True)
 class CoverageBands:
-    """The bands, and the scale below them. `few_ticks` are the labels that there is room for on a phone."""
+    """The bands, and the scale below them. `few_ticks` are the labels that fit on a phone."""
 
     bands: tuple[Band, ...]
-    ticks: tuple[Tick, ...]
+    ticks: tuple[BandTick, ...]
     few_ticks: frozenset[str]
     goal: float | None
 
 
 def coverage_bands(now: CrawlNow) -> CoverageBands | None:
-    """None while nothing is proved."""
-    lower, upper = (now.library_lower, now.library_upper) if now.shows_library else (now.lower, now.upper)
+    """Return the bands; None while nothing is proved."""
+    lower, upper = (now.epoch_lower, now.epoch_upper) if now.is_running else (now.lower, now.upper)
     if lower is None or upper is None:
         return None
-    scale = Scale.of(CoursePoint(0, 0, 0, lower, upper, 0.0, 0.0, 0.0), now.until)
-    refreshed = f" in refresh {now.epoch}" if now.epoch and not now.shows_library else ""
+    scale = Scale.of(ProgressPoint(0, 0, 0, lower, upper, 0.0, 0.0, 0.0), now.until)
+    refreshed = f" in refresh {now.epoch}" if now.epoch and now.is_running else ""
     proved = f"at least {percent(lower)}, at most {percent(upper, up=True)}"
     bands = [Band("proved", f"Proved{refreshed}", proved, _place(scale, lower), _place(scale, upper), None)]
-    if now.measured is not None and not now.shows_library:
+    if now.measured is not None and not now.shows_all_epochs:
         bands.append(_measured(now, now.measured, scale, upper))
-    ticks = tuple(Tick(_per_cent(scale, share), goal_share(share)) for share in scale.marks())
+    ticks = tuple(BandTick(_per_cent(scale, share), goal_share(share)) for share in scale.marks())
     few = frozenset(map(goal_share, scale.marks(_APART_ON_A_PHONE)))
     return CoverageBands(tuple(bands), ticks, few, None if now.until is None else _place(scale, now.until))
 
 
 def _measured(now: CrawlNow, estimate: float, scale: Scale, upper: float) -> Band:
-    """An interval only where walks have reached their goal: before, what they say has no bound."""
+    """Return the band of the estimate: an interval only once walks have reached their goal, which gives a bound."""
     of_what = " of what is reachable" if now.measured_of_reachable else ""
     about = _place(scale, estimate)
     if now.claimed is None:

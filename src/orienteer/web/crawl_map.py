@@ -1,8 +1,8 @@
-"""The crawl as a map: the regions of the pages it has fetched, their ranks, and what flows between them.
+"""The map of a crawl: the regions of its fetched pages, their ranks, and the rank that flows between them.
 
-Ranks are those that a search has (`search/page_columns`): PageRank over the links between the fetched pages, with
-redirects as other names of their targets. A map is made when it is first asked for, and kept until the crawl has gone
-on; of a running crawl it may be a little behind, so that most of the machine is left to the crawl.
+Ranks are those of the search (`search/page_columns`): PageRank over the links between fetched pages, with redirects
+merged into their targets. A map is made at the first request and cached until the crawl changes; for a running crawl it
+may be out of date, so that most of the CPU is left to the crawl.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from orienteer.url import host_of
 
 MAX_CIRCLES = 5_000
 _LINKS_OF_EACH = 3  # to and from every region
-_MAX_OTHERS = 500_000  # URLs that were not fetched are looked at; of more of them a part stands for all
-_PAUSE = 10  # times what it took: so long a map may be behind
+_MAX_OTHERS = 500_000  # URLs that were not fetched; of more of them a sample is taken
+_PAUSE = 10  # a map may be out of date by this multiple of the time for making it
 _SHORTEST_PAUSE_S = 2.0
 
 
 class Flow(NamedTuple):
-    """Mass to or from another region, over so many links."""
+    """Rank that flows to or from another region, over `n_links` links."""
 
     region: int
     mass: float
@@ -44,7 +44,7 @@ class Flow(NamedTuple):
 
 
 class MappedPage(NamedTuple):
-    """A page with its place by rank among all pages, and its links from and to other fetched pages."""
+    """A page with its position by rank among all pages, and its numbers of links from and to fetched pages."""
 
     url: str
     rank: float
@@ -54,7 +54,7 @@ class MappedPage(NamedTuple):
 
 
 class Circles(NamedTuple):
-    """What is drawn: the regions by their places in `CrawlMap.order`, and the strongest links among them."""
+    """The drawing: regions, numbered by their index in `CrawlMap.order`, and the strongest links among them."""
 
     layout: Layout
     sources: NDArray[np.int64]
@@ -64,11 +64,11 @@ class Circles(NamedTuple):
 
 @dataclass(frozen=True)
 class CrawlMap:
-    """A crawl's map as it was at `position`.
+    """The map of a crawl at `position`.
 
-    Regions have ids; `order` lists them by rank, the highest first. `n_others` are, by region, the pages that fetched
-    pages link to and that were not fetched themselves. `rank`, `n_in`, `n_out`, `urls` are by page, and `of_page` says
-    in which region a page is.
+    Regions have ids; `order` lists them by rank, highest first. `n_others` counts by region the pages that fetched
+    pages link to but that were not fetched. `rank`, `n_in`, `n_out` and `urls` are by page, and `of_page` is the region
+    of each page.
     """
 
     position: int
@@ -83,27 +83,27 @@ class CrawlMap:
     urls: UrlTable
 
     @classmethod
-    def of(cls, survey: DatabaseView) -> CrawlMap:
-        """The map of what the crawl has fetched so far, which may be nothing."""
-        position = survey.next_position()
+    def of(cls, database: DatabaseView) -> CrawlMap:
+        """Return the map of the pages fetched so far, which may be none."""
+        position = database.next_position()
         try:
-            web = local_web(survey)
+            web = local_web(database)
         except InputError:  # nothing was fetched
             return cls.of_graph(LinkGraph.from_links(0, [], []), UrlTable.of([]), position)
         sources = np.repeat(np.arange(web.n_local), np.diff(web.offsets))
         is_inside = web.links < web.n_local
-        urls = UrlTable.of(url for batch in url_batches(survey, web.pages[: web.n_local]) for url in batch)
+        urls = UrlTable.of(url for batch in url_batches(database, web.pages[: web.n_local]) for url in batch)
         graph = LinkGraph.from_links(web.n_local, sources[is_inside], web.links[is_inside])
-        around = web.pages[web.n_local :]
-        step = max(1, -(-len(around) // _MAX_OTHERS))
-        others = UrlTable.of(url for batch in url_batches(survey, around[::step]) for url in batch)
+        unfetched = web.pages[web.n_local :]
+        step = max(1, -(-len(unfetched) // _MAX_OTHERS))
+        others = UrlTable.of(url for batch in url_batches(database, unfetched[::step]) for url in batch)
         return cls.of_graph(graph, urls, position, others, step)
 
     @classmethod
     def of_graph(
-        cls, graph: LinkGraph, urls: UrlTable, position: int, others: UrlTable | None = None, stands_for: int = 1
+        cls, graph: LinkGraph, urls: UrlTable, position: int, others: UrlTable | None = None, sample_step: int = 1
     ) -> CrawlMap:
-        """The map of these pages; `others` were not fetched, and each of them stands for so many."""
+        """Return the map of these pages; `others` is a sample of one in `sample_step` of the unfetched pages."""
         rank = pagerank(graph) if graph.n_pages else np.zeros(0)
         regions = regions_of(urls)
         host = host_of(urls[0]) if len(urls) else ""
@@ -113,7 +113,7 @@ class CrawlMap:
             kind=regions.kind,
             names=regions.names,
             masses=masses_between(graph, regions.of_page, len(regions.names), rank),
-            n_others=n_others * stands_for,
+            n_others=n_others * sample_step,
             of_page=regions.of_page,
             rank=rank,
             n_in=graph.in_degrees(),
@@ -127,44 +127,44 @@ class CrawlMap:
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """The place of each region in `order`, by its name."""
+        """The index of each region in `order`, by its name."""
         return {self.names[region]: place for place, region in enumerate(self.order.tolist())}
 
     @cached_property
     def ending(self) -> str:
-        """How the names of all hosts end, after a dot or as a whole; "" where they have nothing in common."""
+        """The common suffix of all host names, starting after a dot; "" if there is none."""
         return common_ending(self.names) if self.kind == "host" else ""
 
     def label(self, region: int) -> str:
-        """Its name, as short as it can be among the others."""
+        """Return the name of a region without the suffix that all share."""
         return self.names[region].removesuffix(f".{self.ending}") if self.ending else self.names[region]
 
     def fetched_share(self, region: int) -> float:
-        """Of the pages that are known there."""
+        """Return the share of the known pages of a region that were fetched."""
         n_pages = int(self.masses.n_pages[region])
         return n_pages / (n_pages + int(self.n_others[region]))
 
     @cached_property
     def circles(self) -> Circles:
-        """The regions with the most rank, as many as can be drawn."""
+        """The regions of the highest ranks, as many as can be drawn."""
         masses, n = self.masses, min(len(self.names), MAX_CIRCLES)
         place = np.full(len(self.names), n)
         place[self.order] = np.arange(len(self.names))
         sources, targets = place[masses.sources], place[masses.targets]
-        shown = np.flatnonzero((sources < n) & (targets < n))
-        sources, targets, mass = sources[shown].astype(np.int32), targets[shown].astype(np.int32), masses.mass[shown]
+        drawn = np.flatnonzero((sources < n) & (targets < n))
+        sources, targets, mass = sources[drawn].astype(np.int32), targets[drawn].astype(np.int32), masses.mass[drawn]
         layout = map_layout(masses.rank[self.order[:n]], sources, targets, mass)
-        kept = strongest(n, sources, targets, mass, _LINKS_OF_EACH)
-        kept = kept[np.argsort(-mass[kept], kind="stable")]
-        return Circles(layout, sources[kept].astype(np.int64), targets[kept].astype(np.int64), mass[kept])
+        best = strongest(n, sources, targets, mass, _LINKS_OF_EACH)
+        best = best[np.argsort(-mass[best], kind="stable")]
+        return Circles(layout, sources[best].astype(np.int64), targets[best].astype(np.int64), mass[best])
 
     def flows_out(self, region: int, n: int) -> list[Flow]:
-        """The n regions that most mass goes to, the most first."""
+        """Return the n largest flows from a region, largest first."""
         first, last = np.searchsorted(self.masses.sources, [region, region + 1])
         return self._flows(np.arange(first, last), self.masses.targets, n)
 
     def flows_in(self, region: int, n: int) -> list[Flow]:
-        """The n regions that most mass comes from, the most first."""
+        """Return the n largest flows to a region, largest first."""
         return self._flows(np.flatnonzero(self.masses.targets == region), self.masses.sources, n)
 
     def _flows(self, links: NDArray[np.int64], ends: NDArray[np.int32], n: int) -> list[Flow]:
@@ -173,7 +173,7 @@ class CrawlMap:
         return [Flow(int(ends[k]), float(mass[k]), int(n_links[k])) for k in best]
 
     def pages(self, region: int, first: int, n: int) -> list[MappedPage]:
-        """The pages of a region by rank, the highest first: n of them from place `first` on, counted from 0."""
+        """Return n pages of a region by rank, highest first, from index `first` on."""
         mine = self._by_rank[self.of_page[self._by_rank] == region][first : first + n]
         return [
             MappedPage(
@@ -197,34 +197,36 @@ class CrawlMap:
         return positions
 
     def named_like(self, words: str) -> Iterator[int]:
-        """The regions whose names hold all of these words, by rank."""
-        wanted = words.casefold().split()
+        """Yield the regions whose names contain all of these words, by rank."""
+        query = words.casefold().split()
         return (
-            region for region in self.order.tolist() if all(word in self.names[region].casefold() for word in wanted)
+            region for region in self.order.tolist() if all(word in self.names[region].casefold() for word in query)
         )
 
 
-class KeptMap:
-    """The map of a crawl folder, made anew when the crawl has gone on; one at a time, whoever asks."""
+class CachedMap:
+    """The cached map of a crawl folder, rebuilt when the crawl has changed, by one request at a time."""
 
     def __init__(self, folder: Path) -> None:
         self._database = folder / "crawl.db"
         self._lock = threading.Lock()
         self._map: CrawlMap | None = None
-        self._next_s = 0.0  # until then it may be behind
+        self._next_s = 0.0  # until then the map may be out of date
 
     def current(self) -> CrawlMap:
-        with self._lock, DatabaseView(self._database) as survey:
-            if self._map is None or (self._map.position != survey.next_position() and time.monotonic() >= self._next_s):
+        with self._lock, DatabaseView(self._database) as database:
+            if self._map is None or (
+                self._map.position != database.next_position() and time.monotonic() >= self._next_s
+            ):
                 started = time.monotonic()
-                self._map = CrawlMap.of(survey)
+                self._map = CrawlMap.of(database)
                 took_s = time.monotonic() - started
                 self._next_s = time.monotonic() + max(_PAUSE * took_s, _SHORTEST_PAUSE_S)
             return self._map
 
     def drawn(self) -> CrawlMap:
-        """The same with its circles, which take the longest: they are made once, too."""
-        found = self.current()
+        """Return the current map with its circles, which take the longest and are cached, too."""
+        crawl_map = self.current()
         with self._lock:
-            _ = found.circles
-        return found
+            _ = crawl_map.circles
+        return crawl_map

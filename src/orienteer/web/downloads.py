@@ -1,4 +1,4 @@
-"""Exports as downloads: a file as it is, a folder as a ZIP file that is written while it is sent."""
+"""Downloads of exports: a file unchanged, a folder as a ZIP file that is streamed."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _GONE = "This export is no longer there; export it again."
 
 
 def download(jobs: Jobs, job: Job) -> Response:
-    """What an export has written; nothing outside the library's folder of exports is ever sent."""
+    """Return the output of an export as a response; never a file outside the folder of exports."""
     path = exported(jobs, job)
     if path is None:
         raise NotInLibraryError(_GONE)
     if path.is_file() and len(list(path.parent.iterdir())) == 1:
         return FileResponse(path, 200, _saved_as(path.name), "application/octet-stream")
-    # A format that writes a folder, or files beside the main one.
+    # The format writes a folder, or more files than one.
     folder = path if path.is_dir() else path.parent
     return StreamingResponse(filter(None, zipped(folder)), 200, _saved_as(path.name + ".zip"), "application/zip")
 
 
 def exported(jobs: Jobs, job: Job) -> Path | None:
-    """The file or folder that an export has written, if it is still there and reached by no link."""
+    """Return the file or folder of an export if it exists and its path contains no link."""
     path, home = job.result, jobs.library.exports_path
     if path is None or path.parent != home / job.id:
         return None
@@ -44,7 +44,7 @@ def exported(jobs: Jobs, job: Job) -> Path | None:
 
 
 def zipped(folder: Path) -> Iterator[bytes]:
-    """A folder as the bytes of a ZIP file, one piece after the other; links in it are left out."""
+    """Yield the bytes of a ZIP file of a folder, without its links."""
     pieces = _Pieces()
     with zipfile.ZipFile(pieces, "w", compresslevel=1) as archive:
         for path in sorted(folder.rglob("*")):
@@ -61,7 +61,7 @@ def zipped(folder: Path) -> Iterator[bytes]:
 
 
 class _Pieces(RawIOBase):
-    """Where the ZIP file is written to: what has come together is taken away now and then."""
+    """A buffer that `zipfile` writes to, and that the response empties with `taken`."""
 
     def __init__(self) -> None:
         super().__init__()

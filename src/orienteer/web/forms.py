@@ -1,4 +1,4 @@
-"""What is posted by forms, as people type it."""
+"""Parse the fields of posted forms."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _MAX_FIELDS = 100
 
 
 async def fields_of(request: Request) -> dict[str, str]:
-    """The fields of a form by name; of several with the same name the first."""
+    """Return the fields of a form by name; of several with the same name the first."""
     text = (await request.body()).decode(errors="replace")
     try:
-        found = parse_qs(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS)
+        fields = parse_qs(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS)
     except ValueError:
         raise InputError(f"a form has at most {_MAX_FIELDS} fields") from None
-    return {name: values[0].strip() for name, values in found.items()}
+    return {name: values[0].strip() for name, values in fields.items()}
 
 
 def share_in(text: str) -> float | None:
-    """A coverage as people write it, in per cent; None where nothing is written."""
+    """Parse a coverage in per cent; None for an empty text."""
     if not text:
         return None
     try:
@@ -36,17 +36,17 @@ def share_in(text: str) -> float | None:
 
 
 def count_in(text: str) -> int | None:
-    """A number of pages; None where nothing is written."""
+    """Parse a number of pages; None for an empty text."""
     if not text:
         return None
     try:
         return int(text.replace(",", "").replace(" ", ""))
     except ValueError:
-        raise InputError(f"the budget is {text[:50]!r}; it must be a number of pages, such as 10000") from None
+        raise InputError(f"the limit is {text[:50]!r}; it must be a number of pages, such as 10000") from None
 
 
 def seconds_in(text: str) -> float | None:
-    """A number of seconds; None where nothing is written."""
+    """Parse a number of seconds; None for an empty text."""
     if not text:
         return None
     try:

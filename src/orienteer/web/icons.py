@@ -1,7 +1,7 @@
-"""The icon of a host, from the archive alone: the one that its first page names, or that browsers ask for.
+"""The icon of a host from the archive: the one linked from its home page, or /favicon.ico.
 
-A crawl has icons if it has fetched them, as with --requisites. What is sent is a picture by its first bytes and small,
-or else a tile with a letter, which we draw; a host's drawings (SVG) are never sent, since they can hold anything.
+A crawl has icons if it has fetched them, as with --assets. Only small pictures are sent, recognized by their first
+bytes; otherwise a tile with a letter is drawn. SVG from a host is never sent, since it may contain scripts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from orienteer.web.served_archive import ServedArchive
 
 _MAX_BYTES = 256 << 10
 _MAX_TRIED = 4
-_N_KEPT = 500
+_N_CACHED = 500
 _KINDS = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
@@ -30,33 +30,33 @@ _COLOURS = ("#7a3e9d", "#0a53be", "#1a6b3c", "#8a4b00", "#b3261e", "#00646e", "#
 class Icon(NamedTuple):
     content: bytes
     type: str
-    is_final: bool = True  # or else the archive is still being read
+    is_final: bool = True  # False while the archive is still being read
 
 
 class Icons:
-    """Icons by host; those that were found are kept in mind."""
+    """The icons of hosts, with a cache."""
 
     def __init__(self, archive: ServedArchive) -> None:
         self._archive = archive
         self._lock = Lock()
-        self._kept: OrderedDict[str, Icon] = OrderedDict()
+        self._icons: OrderedDict[str, Icon] = OrderedDict()
 
     def of(self, host: str) -> Icon:
         with self._lock:
-            if host in self._kept:
-                self._kept.move_to_end(host)
-                return self._kept[host]
+            if host in self._icons:
+                self._icons.move_to_end(host)
+                return self._icons[host]
         icon = self._found(host)
         if icon.is_final:
             with self._lock:
-                self._kept[host] = icon
-                while len(self._kept) > _N_KEPT:
-                    self._kept.popitem(last=False)
+                self._icons[host] = icon
+                while len(self._icons) > _N_CACHED:
+                    self._icons.popitem(last=False)
         return icon
 
     def _found(self, host: str) -> Icon:
-        home = f"http://{host}/"  # or with TLS: what is archived is found by either
-        was_known = self._archive.is_known  # asked first: what is looked up before may be there a moment later
+        home = f"http://{host}/"  # the archive finds it by https, too
+        was_known = self._archive.is_known  # checked before the lookups, which may start to read the archive
         page = self._archive.local_content(home)
         if not was_known:
             return Icon(tile(host), "image/svg+xml", is_final=False)
@@ -70,7 +70,7 @@ class Icons:
 
 
 def picture_type(content: bytes) -> str | None:
-    """The media type of a small picture by its first bytes; None for what is none."""
+    """Return the media type of a small picture by its first bytes; None for anything else."""
     if len(content) > _MAX_BYTES:
         return None
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
@@ -79,9 +79,9 @@ def picture_type(content: bytes) -> str | None:
 
 
 def tile(host: str) -> bytes:
-    """A square with the first letter of a host, in a colour of its own."""
+    """Return an SVG square with the first letter of a host, in a colour that depends on the host."""
     name = host.removeprefix("www.")
-    letter = next((sign for sign in name.upper() if sign.isalnum()), "?")
+    letter = next((letter for letter in name.upper() if letter.isalnum()), "?")
     colour = _COLOURS[hashlib.blake2b(name.encode(), digest_size=1).digest()[0] % len(_COLOURS)]
     drawn = (
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" '

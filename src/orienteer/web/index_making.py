@@ -1,4 +1,4 @@
-"""The index of a crawl, made at the push of a button: a job, as everything that is started from the browser."""
+"""Make the index of a crawl from the browser, as a job."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from orienteer.library.jobs import Jobs
-from orienteer.library.one_crawl import OneCrawl
+from orienteer.library.single_crawl import SingleCrawlLibrary
 from orienteer.search.index_files import index_folder
 from orienteer.store.lock import holder_of
 
@@ -14,16 +14,15 @@ KIND = "index"
 
 
 class MakingNow(NamedTuple):
-    """Whether somebody is making an index just now, how far it is (None: nobody knows), and why the one that was
-    started last came to nothing."""
+    """Whether an index is being made, the share that is done (None: unknown), and the error of the last job."""
 
     is_running: bool
     share: float | None
-    trouble: str | None
+    problem: str | None
 
 
 class IndexMaking:
-    """Makes the index of one crawl, by the name that the crawl has among these jobs."""
+    """Starts and watches the jobs that make the index of a crawl."""
 
     def __init__(self, jobs: Jobs, crawl: str) -> None:
         self._jobs = jobs
@@ -31,8 +30,8 @@ class IndexMaking:
 
     @classmethod
     def of_folder(cls, path: Path) -> IndexMaking:
-        """Of a crawl that is in no library."""
-        crawl = OneCrawl(path)
+        """Return it for a crawl outside any library."""
+        crawl = SingleCrawlLibrary(path)
         return cls(Jobs(crawl, allow_private=True), crawl.name)
 
     def now(self) -> MakingNow:
@@ -45,5 +44,5 @@ class IndexMaking:
         return MakingNow(False, None, None if last is None or last.state not in ("failed", "killed") else last.line)
 
     def start(self, rebuild: bool = False) -> None:
-        """Begin; LibraryError where somebody has."""
+        """Start the job; LibraryError if an index is being made already."""
         self._jobs.start(KIND, self._crawl, {"rebuild": True} if rebuild else {})

@@ -1,4 +1,4 @@
-"""A crawl of a library is gone on with by a job, so that its state is known to whoever asks, also after a restart."""
+"""Resume a crawl of a library as a job, so that its state is stored and survives a restart of the server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _KINDS = ("crawl", "refresh")
 
 
 class StartedJob:
-    """A job as the watch of its crawl sees it."""
+    """A job in the interface that the watch of its crawl needs."""
 
     def __init__(self, jobs: Jobs, job: Job) -> None:
         self._jobs = jobs
@@ -23,15 +23,15 @@ class StartedJob:
     def has_ended(self) -> bool:
         return not self._now().is_alive
 
-    def trouble(self) -> str | None:
+    def problem(self) -> str | None:
         job = self._now()
         if job.state not in ("failed", "killed"):
             return None
         try:
-            newest = self._jobs.library.look(job.crawl).last_time
+            newest = self._jobs.library.status(job.crawl).last_time
         except OrienteerError:
             newest = None
-        # Once it went on, from a shell perhaps, this is an old story.
+        # A newer page means that the crawl was resumed since, perhaps in a shell, so the error is obsolete.
         return None if newest is not None and job.ended is not None and newest > job.ended else job.line
 
     def _now(self) -> Job:
@@ -41,7 +41,7 @@ class StartedJob:
 
 
 class JobStarter:
-    """Goes on with one crawl of a library; the index follows while it runs."""
+    """Resumes a crawl of a library, which is indexed while it runs."""
 
     def __init__(self, jobs: Jobs, crawl: str) -> None:
         self._jobs = jobs
@@ -53,5 +53,5 @@ class JobStarter:
         return StartedJob(self._jobs, self._jobs.start("crawl", self._crawl, {**options, "index": True}))
 
     def last(self) -> StartedJob | None:
-        found = next((job for job in self._jobs.of(self._crawl) if job.kind in _KINDS), None)
-        return None if found is None else StartedJob(self._jobs, found)
+        newest = next((job for job in self._jobs.of(self._crawl) if job.kind in _KINDS), None)
+        return None if newest is None else StartedJob(self._jobs, newest)

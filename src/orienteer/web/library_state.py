@@ -1,4 +1,4 @@
-"""What the pages of a library share: its crawls and jobs, and what is done to them in the browser."""
+"""The state that the pages of a library share: its crawls and jobs."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from orienteer.web.open_crawls import OpenCrawls
 
 @dataclass(frozen=True)
 class LibraryState:
-    """In `app.state.here`, of the library's application and of those of its crawls."""
+    """The state of a library, in `app.state.library_state` of its application and of those of its crawls."""
 
     library: Library
     jobs: Jobs
     crawls: OpenCrawls
 
     def stop(self, id: str) -> Job:
-        """Ask a job to stop; how it stands then."""
+        """Ask a job to stop, and return it."""
         self.jobs.stop(id)
         return self.jobs.get(id)
 
     def rename(self, name: str, new: str) -> None:
         self.crawls.forget(name)
         self.library.rename(name, new)
-        self.crawls.forget(name)  # somebody may have asked for it in between
+        self.crawls.forget(name)  # a request may have opened it in between
 
     def delete(self, name: str) -> None:
         self.crawls.forget(name)
@@ -36,6 +36,6 @@ class LibraryState:
 
 
 def in_library(request: Request) -> LibraryState:
-    here = request.app.state.here
-    assert isinstance(here, LibraryState)
-    return here
+    library_state = request.app.state.library_state
+    assert isinstance(library_state, LibraryState)
+    return library_state

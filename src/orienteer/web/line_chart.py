@@ -1,7 +1,6 @@
-"""A chart of curves as what an SVG needs: paths, ticks and where they are. Drawn by the template `_parts/chart.html`.
+"""The paths and ticks of a line chart, for the template `_fragments/chart.html`.
 
-Coordinates are those of a box of WIDTH by HEIGHT, from its upper left corner; the page makes it as large as there is
-room.
+Coordinates are in a box of WIDTH by HEIGHT from its upper left corner; the page scales it.
 """
 
 from __future__ import annotations
@@ -10,44 +9,44 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from orienteer.web.comparisons import Chart, Series, Style
+from orienteer.web.comparisons import Chart, CurveSeries, Style
 
 WIDTH, HEIGHT = 640, 380
 LEFT, RIGHT, TOP, BOTTOM = 66, 14, 12, 58
 N_COLOURS = 10
-_WORTH_SEEING = 0.05  # on a logarithmic axis nothing below is shown: half of it would be empty
+_FIRST_DRAWN = 0.05  # a proof chart starts where a curve reaches this: half of it would be empty otherwise
 _MOST_UNPROVED = 1e-12
 
 Scale = Callable[[float], float]
 
 
-class Tick(NamedTuple):
+class AxisTick(NamedTuple):
     at: float
     label: str
 
 
-class Line(NamedTuple):
-    """A curve as an SVG path; `colour` is its number, `turn` how often the colours had been used up before."""
+class CurvePath(NamedTuple):
+    """A curve as an SVG path; `colour` is the index of its colour, `cycle` counts earlier uses of that colour."""
 
     name: str
     style: Style
     colour: int
-    turn: int
+    cycle: int
     path: str
 
 
 class Drawing(NamedTuple):
-    """`x_range` is what the axis goes from and to."""
+    """A chart with its ticks and paths; `x_range` are the ends of the x axis."""
 
     chart: Chart
     x_range: tuple[float, float]
-    x_ticks: list[Tick]
-    y_ticks: list[Tick]
-    lines: list[Line]
+    x_ticks: list[AxisTick]
+    y_ticks: list[AxisTick]
+    lines: list[CurvePath]
 
 
 def drawn(chart: Chart, names: Sequence[str]) -> Drawing:
-    """The chart of contenders with these names: each has the same colour in all charts."""
+    """Draw a chart. The colour of a curve is its index in `names`, and so the same in all charts."""
     x_range = _x_range(chart)
     across = _between(_axis(chart.x_scale), x_range, LEFT, WIDTH - RIGHT)
     y_range = _y_range(chart)
@@ -56,24 +55,26 @@ def drawn(chart: Chart, names: Sequence[str]) -> Drawing:
     return Drawing(
         chart,
         x_range,
-        [Tick(across(value), f"{value:,.0f}") for value in _x_values(chart, x_range)],
-        [Tick(up(value), _percent(value)) for value in y_values],
+        [AxisTick(across(value), f"{value:,.0f}") for value in _x_values(chart, x_range)],
+        [AxisTick(up(value), _percent(value)) for value in y_values],
         [_line(series, names, across, up, x_range) for series in chart.series],
     )
 
 
-def _line(series: Series, names: Sequence[str], across: Scale, up: Scale, x_range: tuple[float, float]) -> Line:
+def _line(
+    series: CurveSeries, names: Sequence[str], across: Scale, up: Scale, x_range: tuple[float, float]
+) -> CurvePath:
     number = names.index(series.name) if series.name in names else 0
     pairs = list(zip(series.positions, series.values, strict=True))
-    # One point before the first that is seen, so that the curve comes in from the edge.
+    # From the last point before the visible range, so that the curve starts at the edge.
     first = max(sum(position < x_range[0] for position, _ in pairs) - 1, 0)
     points = [f"{across(max(x, x_range[0])):.1f},{up(y):.1f}" for x, y in pairs[first:]]
     path = f"M{' L'.join(points)}" if points else ""
-    return Line(series.name, series.style, number % N_COLOURS, number // N_COLOURS, path)
+    return CurvePath(series.name, series.style, number % N_COLOURS, number // N_COLOURS, path)
 
 
 def _axis(scale: str) -> Scale:
-    """What is drawn in proportion."""
+    """Return the function from a value to a length on this axis."""
     if scale == "log":
         return lambda value: math.log10(max(value, 1e-9))
     if scale == "proof":
@@ -82,7 +83,7 @@ def _axis(scale: str) -> Scale:
 
 
 def _between(axis: Scale, ends: tuple[float, float], low: float, high: float) -> Scale:
-    """From values to places; what is beyond the ends is put there."""
+    """Return the function from a value to a coordinate; values beyond the ends are clipped."""
     first, last = axis(ends[0]), axis(ends[1])
     length = (last - first) or 1.0
 
@@ -94,9 +95,7 @@ def _between(axis: Scale, ends: tuple[float, float], low: float, high: float) ->
 
 
 def _x_range(chart: Chart) -> tuple[float, float]:
-    firsts = [
-        _first_worth_seeing(series) if chart.y_scale == "proof" else series.positions[:1] for series in chart.series
-    ]
+    firsts = [_first_drawn(series) if chart.y_scale == "proof" else series.positions[:1] for series in chart.series]
     lasts = [series.positions[-1] for series in chart.series if series.positions]
     first, last = min((one[0] for one in firsts if one), default=1.0), max(lasts, default=1.0)
     if chart.x_scale == "log":
@@ -104,9 +103,9 @@ def _x_range(chart: Chart) -> tuple[float, float]:
     return (first, last) if last > first else (first, first + 1)
 
 
-def _first_worth_seeing(series: Series) -> list[float]:
-    seen = [k for k, value in enumerate(series.values) if value >= _WORTH_SEEING]
-    return [series.positions[max(seen[0] - 1, 0)]] if seen else []
+def _first_drawn(series: CurveSeries) -> list[float]:
+    drawn = [k for k, value in enumerate(series.values) if value >= _FIRST_DRAWN]
+    return [series.positions[max(drawn[0] - 1, 0)]] if drawn else []
 
 
 def _y_range(chart: Chart) -> tuple[float, float]:
@@ -131,7 +130,7 @@ def _proof_ticks(chart: Chart) -> list[float]:
 
 
 def _steps(low: float, high: float, whole: bool = False) -> list[float]:
-    """About five round values from at most `low` to at least `high`."""
+    """Return about five round values from at most `low` to at least `high`."""
     raw = (high - low) / 5 or 1.0
     unit = 10.0 ** math.floor(math.log10(raw))
     step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= raw * 0.999)

@@ -1,4 +1,4 @@
-"""A crawl that somebody is about to start in the browser: what was typed, what it means, and what will happen."""
+"""The form for a new crawl: its fields, their checks, and a preview of the crawl."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from orienteer import __version__
 from orienteer.errors import InputError
 from orienteer.fetch.settings import FetchSettings
-from orienteer.library.commands import checked_url
+from orienteer.library.commands import checked_url, typed_url
 from orienteer.library.jobs import Jobs
 from orienteer.url import host_of, site_of
 from orienteer.web.forms import count_in, seconds_in, share_in
@@ -22,7 +22,7 @@ DEFAULTS = {"scope": "host", "until": "98", "budget": "10000", "delay": "1"}
 
 
 class Choice(NamedTuple):
-    """A scope: its name, what it is called here, and what it means."""
+    """A scope: its name, its label in the form, and its explanation."""
 
     name: str
     label: str
@@ -33,13 +33,13 @@ SCOPES = (
     Choice("host", "This host", "Pages whose address has exactly the same host, such as www.example.org."),
     Choice("site", "The whole site", "All hosts of the site: www.example.org, blog.example.org and so on."),
     Choice("prefix", "This folder", "Only pages below the folder of the URL, such as example.org/docs/."),
-    Choice("web", "Wherever links lead", "Pages of any site: only the coverage and the number of pages below end it."),
+    Choice("web", "Wherever links lead", "Pages of any site: only the coverage and number of pages below limit it."),
 )
 _MANY_HOSTS = ("site", "web")
 
 
-class Said(NamedTuple):
-    """A line of what will happen."""
+class PlanLine(NamedTuple):
+    """A line of the preview."""
 
     label: str
     text: str
@@ -47,9 +47,13 @@ class Said(NamedTuple):
 
 @dataclass(frozen=True)
 class NewCrawl:
-    """What was typed, understood. `until` is 1 where everything in reach is to be fetched."""
+    """The parsed form. `until` is 1 if everything reachable is to be fetched.
+
+    `start` is the URL for the command: without a scheme if none was typed.
+    """
 
     url: str
+    start: str
     name: str
     scope: str
     until: float
@@ -59,27 +63,27 @@ class NewCrawl:
 
     @property
     def user_agent(self) -> str:
-        """What hosts are told: who asks, and how they can be reached."""
+        """The User-Agent header, with the contact of the user."""
         return f"Orienteer/{__version__} (+{self.contact})" if self.contact else FetchSettings().user_agent
 
     @property
     def options(self) -> dict[str, str | int | float | bool]:
-        """Those of the job; the index follows while it runs, so that it can be searched soon."""
+        """The options of the job. It indexes during the crawl, which can thus be searched soon."""
         return {
-            "url": self.url, "scope": self.scope, "until": self.until, "budget": self.budget, "delay": self.delay_s,
+            "url": self.start, "scope": self.scope, "until": self.until, "budget": self.budget, "delay": self.delay_s,
             "user_agent": self.user_agent, "index": True,
         }  # fmt: skip
 
 
-def typed_in(given: Mapping[str, str]) -> dict[str, str]:
-    """The fields of the form as they were typed, with what stands there before anybody types."""
+def form_values(given: Mapping[str, str]) -> dict[str, str]:
+    """Return the fields of the form as they were typed, or their defaults."""
     return {name: given.get(name, DEFAULTS.get(name, "")) for name in FIELDS}
 
 
-def understood(typed: Mapping[str, str], jobs: Jobs) -> NewCrawl:
-    """What was typed, if a crawl can be started with it; nothing is started. Otherwise an error of one line."""
+def parse_form(typed: Mapping[str, str], jobs: Jobs) -> NewCrawl:
+    """Parse and check the form without starting anything; an OrienteerError of one line if it is invalid."""
     if not typed["url"]:
-        raise InputError("Which page does it start at? Paste its address, such as https://example.org/")
+        raise InputError("Which page should the crawl start at? Paste its address, such as https://example.org/")
     url = checked_url(typed["url"])
     if typed["scope"] not in [choice.name for choice in SCOPES]:
         raise InputError(f"no scope is named {typed['scope'][:50]!r}")
@@ -87,48 +91,55 @@ def understood(typed: Mapping[str, str], jobs: Jobs) -> NewCrawl:
     if until is None or budget is None or delay_s is None:
         raise InputError("The coverage, the number of pages and the pause are all needed.")
     name = typed["name"] or jobs.library.name_for(url)
-    new = NewCrawl(url, name, typed["scope"], until, budget, delay_s, typed["contact"])
+    new = NewCrawl(url, typed_url(typed["url"]), name, typed["scope"], until, budget, delay_s, typed["contact"])
     jobs.check("crawl", new.name, new.options)
     return new
 
 
-def seen(typed: Mapping[str, str]) -> str:
-    """Stands for what was typed when the preview was shown: what starts must be what was seen."""
+def form_hash(typed: Mapping[str, str]) -> str:
+    """Return a hash of the form; a crawl starts only if the preview had the same one."""
     return hashlib.sha256("\n".join(typed[name] for name in FIELDS).encode(errors="replace")).hexdigest()[:16]
 
 
-def preview(new: NewCrawl, jobs: Jobs) -> list[Said]:
-    """What will happen, line by line."""
+def preview(new: NewCrawl, jobs: Jobs) -> list[PlanLine]:
+    """Describe what the crawl will do, line by line."""
     folder = jobs.library.path / new.name
     return [
-        Said("Fetched", _places(new)),
-        Said("Pace", _pace(new)),
-        Said("Ends", _end(new)),
-        Said("Takes", _time(new)),
-        Said("robots.txt", "is obeyed, on every host: what it forbids is not fetched, and a longer pause is kept."),
-        Said("Says who it is", _who(new)),
-        Said("Kept", f"in {plain(str(folder), 400)}, on this machine only. {_space(jobs)}"),
-        Said("Search", "works a few seconds after the start, and while it runs."),
-        Said("Goes on", "when this page or the server is closed. It can be stopped and resumed at any time."),
+        PlanLine("Fetched", _extent(new) + _scheme(new)),
+        PlanLine("Pace", _pace(new)),
+        PlanLine("Ends", _end(new)),
+        PlanLine("Takes", _time(new)),
+        PlanLine(
+            "robots.txt",
+            "is obeyed on every host: pages that it forbids are not fetched, and longer pauses are respected.",
+        ),
+        PlanLine("User agent", _user_agent(new)),
+        PlanLine("Stored", f"in {plain(str(folder), 400)}, on this machine only. {_free_space(jobs)}"),
+        PlanLine("Search", "works a few seconds after the start, and while it runs."),
+        PlanLine("Continues", "when this page or the server is closed. It can be stopped and resumed at any time."),
     ]
 
 
-def _who(new: NewCrawl) -> str:
+def _user_agent(new: NewCrawl) -> str:
     if not new.contact:
-        return "as Orienteer, without a contact: give one on the left, so that owners of sites can reach you."
-    return f"as {plain(new.user_agent, 200)}"
+        return "Orienteer, without a contact: give one on the left, so that owners of sites can reach you."
+    return plain(new.user_agent, 200)
 
 
-def _places(new: NewCrawl) -> str:
+def _extent(new: NewCrawl) -> str:
     host = host_of(new.url)
     if new.scope == "web":
-        return f"pages of any site that links lead to, from {plain(new.url, 300)} on."
+        return f"pages of any site that links lead to, from {plain(new.start, 300)} on."
     if new.scope == "site":
-        return f"pages of {site_of(host)} and all its hosts, from {plain(new.url, 300)} on. No other site is asked."
+        return f"pages of {site_of(host)} and all its hosts, from {plain(new.start, 300)} on. No other site is used."
     if new.scope == "prefix":
         folder = new.url.partition("://")[2].partition("?")[0].rpartition("/")[0] + "/"
-        return f"pages below {plain(folder, 300)}, from {plain(new.url, 300)} on. Nothing else is asked for."
-    return f"pages of {host}, from {plain(new.url, 300)} on. No other host is asked."
+        return f"pages below {plain(folder, 300)}, from {plain(new.start, 300)} on. Nothing else is requested."
+    return f"pages of {host}, from {plain(new.start, 300)} on. No other host is used."
+
+
+def _scheme(new: NewCrawl) -> str:
+    return "" if "://" in new.start else " It is requested by https, and by http if that does not respond."
 
 
 def _pace(new: NewCrawl) -> str:
@@ -145,23 +156,23 @@ def _seconds(seconds: float) -> str:
 
 
 def _end(new: NewCrawl) -> str:
-    most = f"after {counted(new.budget, 'page')}"
+    limit = f"after {counted(new.budget, 'page')}"
     if new.until >= 1:
-        return f"when everything in reach is fetched, or {most}, whatever comes first."
-    return f"when {goal_share(new.until)} is covered, or nothing is left, or {most}, whatever comes first."
+        return f"when everything reachable is fetched, or {limit}, whichever comes first."
+    return f"when {goal_share(new.until)} is covered, or nothing is left, or {limit}, whichever comes first."
 
 
 def _time(new: NewCrawl) -> str:
     if not new.delay_s:
-        return "as long as the host needs to answer."
+        return "as long as the host needs to respond to all requests."
     if new.scope in _MANY_HOSTS:
-        return "depends on the number of hosts, since they are asked side by side."
-    most = duration(new.budget * new.delay_s)
-    return f"at least {most} if it fetches all {counted(new.budget, 'page')}; small sites are done much sooner."
+        return "depends on the number of hosts, since they are crawled in parallel."
+    limit = duration(new.budget * new.delay_s)
+    return f"at least {limit} if it fetches all {counted(new.budget, 'page')}; small sites are done much sooner."
 
 
-def _space(jobs: Jobs) -> str:
-    place = jobs.library.path
-    while not place.exists():
-        place = place.parent
-    return f"{size(shutil.disk_usage(place).free)} are free there."
+def _free_space(jobs: Jobs) -> str:
+    path = jobs.library.path
+    while not path.exists():
+        path = path.parent
+    return f"{size(shutil.disk_usage(path).free)} are free there."

@@ -1,7 +1,7 @@
-"""The crawls of a library that are open: made when first asked for, closed when nobody has asked for a long time.
+"""The open crawls of a library: opened at the first request, closed when they were not used for the longest time.
 
-A crawl that was renamed or deleted is closed as soon as the last answer from it is over; answers without an end are
-told to end. Which folder a name stands for is looked at each time, since a shell may rename and delete, too.
+A crawl that was renamed or deleted is closed after its last response; its streaming responses are ended. Each request
+checks which folder the name belongs to, since crawls can also be renamed and deleted in a shell.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from orienteer.library.library import Library
 from orienteer.web.served_archive import ServedArchive
 from orienteer.web.served_crawl import ServedCrawl
 
-MOST_OPEN = 64  # an open one has a search index mapped, and the map of its hosts in memory
+MAX_OPEN = 64  # each has a memory-mapped search index, and the map of its hosts in memory
 
 _Identity = tuple[int, ...]
 
 
 @dataclass
 class OpenCrawl:
-    """The application of a crawl, of which folder it is, and how many answers from it are under way."""
+    """The application of a crawl, the identity of its folder, and the number of its responses in flight."""
 
     app: FastAPI
     identity: _Identity
@@ -41,38 +41,38 @@ class OpenCrawl:
 
 
 class OpenCrawls:
-    """Many requests ask at once. `make` makes the application of a crawl, from its name and folder."""
+    """The open crawls, for many requests at once. `make` creates the application of a crawl from name and folder."""
 
-    def __init__(self, library: Library, make: Callable[[str, Path], FastAPI], most_open: int = MOST_OPEN) -> None:
+    def __init__(self, library: Library, make: Callable[[str, Path], FastAPI], max_open: int = MAX_OPEN) -> None:
         self._library = library
         self._make = make
-        self._most_open = most_open
+        self._max_open = max_open
         self._lock = threading.Lock()
-        self._open: OrderedDict[str, OpenCrawl] = OrderedDict()  # the one asked for last is last
+        self._open: OrderedDict[str, OpenCrawl] = OrderedDict()  # by last use, the newest last
         self._is_ending = False
 
     def get(self, name: str) -> ServedCrawl:
-        """A crawl by its name, for a moment: whoever reads longer takes `using`. NotInLibraryError if it is none."""
+        """Return a crawl for a short use; `using` is for longer ones. NotInLibraryError if there is none."""
         with self.using(name) as crawl:
             return crawl
 
     @contextmanager
     def using(self, name: str) -> Iterator[ServedCrawl]:
-        """The same; it is not closed meanwhile."""
+        """Yield a crawl, which is not closed meanwhile."""
         opened = self.borrow(name)
         try:
             yield opened.crawl
         finally:
-            self.give_back(opened)
+            self.release(opened)
 
     @contextmanager
     def archive_of(self, name: str) -> Iterator[ServedArchive]:
-        """What a crawl has archived."""
+        """Yield the archive of a crawl."""
         with self.using(name) as crawl:
             yield crawl.archive
 
     def borrow(self, name: str) -> OpenCrawl:
-        """An open crawl, until it is given back."""
+        """Return an open crawl, which is not closed before `release`."""
         path = self._library.path_of(name)
         with self._lock:
             opened = self._open.get(name)
@@ -84,12 +84,12 @@ class OpenCrawls:
             self._open.move_to_end(name)
             if self._is_ending:
                 opened.crawl.end()
-            retired += self._too_many()
+            retired += self._retire_surplus()
         for each in retired:
             each.crawl.close()
         return opened
 
-    def give_back(self, opened: OpenCrawl) -> None:
+    def release(self, opened: OpenCrawl) -> None:
         with self._lock:
             opened.n_users -= 1
             is_over = not opened.is_current and not opened.n_users
@@ -97,14 +97,14 @@ class OpenCrawls:
             opened.crawl.close()
 
     def forget(self, name: str) -> None:
-        """The crawl of this name is to be renamed or deleted, or has been."""
+        """Close the crawl of this name, before and after it is renamed or deleted."""
         with self._lock:
             retired = self._retire(name)
         for each in retired:
             each.crawl.close()
 
     def end(self) -> None:
-        """Let answers without an end come to one."""
+        """End all streaming responses."""
         with self._lock:
             self._is_ending = True
             for opened in self._open.values():
@@ -118,7 +118,7 @@ class OpenCrawls:
             each.crawl.close()
 
     def _retire(self, name: str) -> list[OpenCrawl]:
-        """Take a crawl out; what is returned has nobody left to wait for, and is to be closed."""
+        """Remove a crawl; return it if it has no responses in flight, so that the caller closes it."""
         opened = self._open.pop(name, None)
         if opened is None:
             return []
@@ -126,20 +126,20 @@ class OpenCrawls:
         opened.crawl.end()
         return [] if opened.n_users else [opened]
 
-    def _too_many(self) -> list[OpenCrawl]:
-        """Those that nobody has asked for longest, as many as there are too many; those in use stay."""
+    def _retire_surplus(self) -> list[OpenCrawl]:
+        """Remove the least recently used crawls beyond the limit, except those in use."""
         idle = [name for name, opened in self._open.items() if not opened.n_users]
-        n_surplus = max(0, len(self._open) - self._most_open)
+        n_surplus = max(0, len(self._open) - self._max_open)
         return [each for name in idle[:n_surplus] for each in self._retire(name)]
 
 
 def _identity(path: Path) -> _Identity:
-    """Tells one folder from another that has its name later."""
-    found = []
+    """Return a value that differs for a later folder of the same name."""
+    identity = []
     for each in (path, path / "crawl.toml"):
         try:
             stat = each.stat()
         except OSError:
             continue
-        found += [stat.st_dev, stat.st_ino]
-    return tuple(found)
+        identity += [stat.st_dev, stat.st_ino]
+    return tuple(identity)

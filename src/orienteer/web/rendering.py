@@ -1,4 +1,4 @@
-"""Templates into answers. Everything that is not written in a template is escaped, whatever it is."""
+"""Render templates as HTML responses. Every value is escaped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
@@ -22,26 +22,29 @@ from orienteer.web.served_crawl import ServedCrawl
 from orienteer.wording import counted, duration, is_link, moment, plain, share_text, size, time_left, visible
 
 _MAX_LINE_CHARS = 1000
+_CODE = re.compile("`([^`]+)`")
 _JOINT = re.compile(r"(?<=[./?&=_-])(?=\w)")
 
 
-class Entry(NamedTuple):
-    """A page in the navigation: where it is, and what it is called."""
+class NavEntry(NamedTuple):
+    """An entry of the navigation: a path and its label."""
 
     path: str
     label: str
 
 
 def render(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """A page, or a part of one; it knows the navigation (`entries`), where it is (`here`), the crawl's name if it is of
-    a crawl, the path that all pages of that are under (`root`), and whether it `is_part` of one that is there."""
+    """Render a page or a fragment of one.
+
+    In addition to `values`, templates can use the navigation (`entries`), `current_path`, the name of the crawl, the
+    path prefix of its pages (`root`), and whether only a fragment is requested (`is_fragment`)."""
     root = root_of(request)
     text = _environment().get_template(template).render(
         entries=request.app.state.entries,
         root=root,
-        here=request.scope["path"].removeprefix(request.scope.get("root_path", "")),
+        current_path=request.scope["path"].removeprefix(request.scope.get("root_path", "")),
         crawl_name=served_crawl(request).name if hasattr(request.app.state, "crawl") else "",
-        is_part=wants_part(request),
+        is_fragment=is_fragment_request(request),
         version=__version__,
         **values,
     )  # fmt: skip
@@ -49,12 +52,12 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
 
 
 def root_of(request: Request) -> str:
-    """The path that all pages of a crawl are under, as it stands in addresses; empty where there is none."""
+    """Return the quoted path prefix of all pages of a crawl; empty if there is none."""
     return quote(request.scope.get("root_path", ""))
 
 
 def path_of_crawl(name: str) -> str:
-    """The path that all pages of a crawl of a library are under."""
+    """Return the quoted path prefix of all pages of a crawl in a library."""
     return "/crawls/" + quote(name, safe="")
 
 
@@ -64,13 +67,13 @@ def served_crawl(request: Request) -> ServedCrawl:
     return crawl
 
 
-def wants_part(request: Request) -> bool:
-    """Whether only the part of the page that changes is asked for; going back in the history wants all of it."""
+def is_fragment_request(request: Request) -> bool:
+    """Whether htmx requests only the changing fragment of a page; restoring the history needs the whole page."""
     return request.headers.get("HX-Request") == "true" and "HX-History-Restore-Request" not in request.headers
 
 
 def details_of(url: str) -> str:
-    """The address of the details of a page, under the path of its crawl."""
+    """Return the address of the details of a page, relative to the prefix of its crawl."""
     return "/page?" + urlencode({"url": url}, errors="replace")
 
 
@@ -85,6 +88,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "visible": visible,
+        "message": _message,
         "plain": lambda text, max_chars=_MAX_LINE_CHARS: plain(str(text), max_chars),
         "counted": counted,
         "duration": duration,
@@ -114,8 +118,17 @@ def _environment() -> Environment:
     return environment
 
 
+def _message(text: object, max_chars: int = _MAX_LINE_CHARS) -> Markup:
+    """Format a message in which commands are in backticks.
+
+    >>> _message("run `orienteer index <DIR>`")
+    Markup('run <code>orienteer index &lt;DIR&gt;</code>')
+    """
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(plain(str(text), max_chars)))))
+
+
 def _ago(unix_s: float) -> str:
-    """`just now`, `5 min ago`, `3 h ago`, `2 days ago`: as exactly as one wants to know it."""
+    """Return a coarse age: `just now`, `5 min ago`, `3 h ago`, `2 days ago`."""
     seconds = max(0.0, time.time() - unix_s)
     for unit_s, name in ((86_400, "day"), (3600, "h"), (60, "min")):
         if seconds >= unit_s:
@@ -125,7 +138,7 @@ def _ago(unix_s: float) -> str:
 
 
 def _broken(text: object) -> Markup:
-    """A host or a URL that may be broken after its dots and slashes, so that no word need be.
+    """Allow line breaks after the dots and slashes of a host or a URL.
 
     >>> _broken("www.example.org/a<b")
     Markup('www.<wbr>example.<wbr>org/<wbr>a&lt;b')

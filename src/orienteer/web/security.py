@@ -1,17 +1,19 @@
-"""What every request must keep to, and what every answer says to the browser.
+"""Checks of every request, and security headers of every response.
 
-    Host      a name of this machine, where only this machine is served: other sites cannot have their names lead here
-              and read what is answered (DNS rebinding)
-    token     where others may connect: as `Authorization: Bearer`, or once as `?token=`, kept in a cookie from then on
-    Origin    of what changes something (POST), and of what is asked for as data (/api/): these pages, and no others
-    length    of addresses and bodies, whether or not they say how long they are
+    Host      must be a name of this machine if only this machine is served; this prevents DNS rebinding, by which other
+              sites could read the responses
+    token     required if other machines may connect: as `Authorization: Bearer`, or once as `?token=`, then replaced by
+              a cookie; the right one is always accepted, and many wrong ones get 429
+    Origin    of requests that change something (POST) or read data (/api/) must be these pages
+    length    of addresses and bodies is limited, with or without Content-Length
 
-The pages show what strangers wrote. It is escaped; and should that fail once, the browser is told to run nothing but
-the scripts of these pages, to load nothing from elsewhere, and not to tell other sites what was looked at.
+The pages display untrusted content. It is escaped; in case that fails, the headers forbid the browser to run scripts or
+load content other than that of these pages, and to send referrers to other sites.
 """
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import ipaddress
 import logging
@@ -24,15 +26,18 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from orienteer.web.refusals import is_api, refusal
+from orienteer.web.error_responses import error_response, is_api
 from orienteer.web.wrong_tokens import WrongTokens
 
 MAX_TARGET_BYTES = 8_192
 MAX_BODY_BYTES = 65_536
+# The right token is accepted after any number of wrong ones, so it must withstand as many guesses as the server can
+# process, a few thousand a second.
 MIN_TOKEN_CHARS = 16
-FRAMED = "framed"  # what a page may show in a frame, in the state of its request; nothing, where it is not there
+MIN_TOKEN_VARIETY = 8  # different characters
+FRAMED = "framed"  # key in the state of a request: the source that its page may load in a frame; none if absent
 _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
-_OPEN_TO_ALL = "/static/"  # so that the page which asks for the token can be seen
+_OPEN_TO_ALL = "/static/"  # the form for the token needs its style
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -49,7 +54,7 @@ _log = logging.getLogger(__name__)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can connect there.
+    """Whether only this machine can connect to the host.
 
     >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("::1"), is_loopback("0.0.0.0")
     (True, True, True, False)
@@ -61,14 +66,14 @@ def is_loopback(host: str) -> bool:
 
 
 class Guard:
-    """Stands before the application."""
+    """The ASGI middleware that checks requests before the application receives them."""
 
     def __init__(self, app: ASGIApp, token: str | None, only_this_machine: bool) -> None:
         self._app = app
         self._token = token
         self._only_this_machine = only_this_machine
         self._wrong = WrongTokens()
-        # Cookies go to all ports of a host: what is kept there is not the token, and means nothing after the end.
+        # Cookies are sent to all ports of a host, so the cookie is not the token but a random value of this process.
         self._cookie = secrets.token_urlsafe(32)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -78,69 +83,72 @@ class Guard:
         sent = _Sender(scope, send)
         request = Request(scope)
         try:
-            answer = self._refused(request) or self._unknown(request)
-            if answer is None and _has_body(request):
+            response = self._refused(request) or self._unknown(request)
+            if response is None and _has_body(request):
                 body = await _body(receive)
-                answer = _too_large(request) if body is None else None
-                receive = _replayed(body or b"", receive)
-            await (answer or self._app)(scope, receive, sent)
+                response = _too_large(request) if body is None else None
+                receive = _receive_body(body or b"", receive)
+            await (response or self._app)(scope, receive, sent)
         except Exception:
             _log.exception("%s %s", request.method, request.url.path)
             if sent.has_begun:
                 raise
-            await refusal(request, 500, "Something went wrong here; the server has written down what.")(
+            await error_response(request, 500, "An internal error occurred; see the log of the server.")(
                 scope, receive, sent
             )
 
     def _refused(self, request: Request) -> Response | None:
         scope, headers = request.scope, request.headers
         if self._only_this_machine and not is_loopback(name_of(headers.get("host", ""))):
-            return refusal(request, 421, "This server answers to the names of this machine only, such as localhost.")
+            return error_response(request, 421, "This server accepts only names of this machine, such as localhost.")
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > MAX_TARGET_BYTES:
-            return refusal(request, 414, f"The address is too long; at most {MAX_TARGET_BYTES:,} bytes are read.")
+            return error_response(request, 414, f"The address is too long; the limit is {MAX_TARGET_BYTES:,} bytes.")
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length[:20]) > MAX_BODY_BYTES:
             return _too_large(request)
         is_data = is_api(request) and headers.get("sec-fetch-dest", "document") != "document"
         if (is_data or request.method not in _SAFE_METHODS) and not _is_from_here(request):
-            return refusal(request, 403, "This can be asked for by the pages of this server only.")
+            return error_response(request, 403, "Only pages of this server may request this.")
         return None
 
     def _unknown(self, request: Request) -> Response | None:
-        """What is said to those who have no token where there must be one."""
+        """Return the response to a request without a valid token; None if it may pass."""
         if self._token is None or request.url.path.startswith(_OPEN_TO_ALL):
             return None
         name = f"orienteer-{(request.scope.get('server') or ('', 0))[1]}"
         scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
         if _same(request.cookies.get(name), self._cookie):
             return None
-        address = request.client.host if request.client else ""
-        wait_s = self._wrong.must_wait_s(address)
-        if wait_s:
-            said = refusal(request, 429, f"Too many wrong tokens; try again in {math.ceil(wait_s)} seconds.")
-            said.headers["Retry-After"] = str(math.ceil(wait_s))
-            return said
         sent = bearer.strip().encode("latin-1").decode(errors="replace")  # headers are read as Latin-1
         if scheme.lower() == "bearer" and _same(sent, self._token):
             return None
         if request.method == "GET" and _same(request.query_params.get("token"), self._token):
             return self._welcome(request, name)
         if scheme.lower() == "bearer" or "token" in request.query_params:
+            # Right tokens pass even so: clients behind a proxy share an address, and must not lock each other out.
+            address = request.client.host if request.client else ""
+            wait_s = self._wrong.must_wait_s(address)
             self._wrong.note(address, sent or request.query_params.get("token", ""))
-        return refusal(request, 401, "A token is needed here; it was printed when the server was started.", ask=True)
+            if wait_s:
+                response = error_response(
+                    request, 429, f"Too many wrong tokens; try again in {math.ceil(wait_s)} seconds."
+                )
+                response.headers["Retry-After"] = str(math.ceil(wait_s))
+                return response
+        return error_response(request, 401, "A token is needed; the server printed it when it started.", ask=True)
 
     def _welcome(self, request: Request, name: str) -> Response:
-        """On to the same address without the token, which is to stay in no history."""
+        """Redirect to the same address without the token, so that it does not stay in the browser's history."""
         pairs = parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True)
         rest = urlencode([pair for pair in pairs if pair[0] != "token"])
-        path = "/" + request.url.path.lstrip("/")  # `//host` would lead elsewhere
-        answer = RedirectResponse(path + ("?" + rest if rest else ""), 303)
-        answer.set_cookie(name, self._cookie, httponly=True, samesite="lax", path="/")
-        return answer
+        path = "/" + request.url.path.lstrip("/")  # `//host` would redirect to another site
+        response = RedirectResponse(path + ("?" + rest if rest else ""), 303)
+        response.set_cookie(name, self._cookie, httponly=True, samesite="lax", path="/")
+        return response
 
 
 class _Sender:
-    """Sends an answer on, with the headers that all of them have."""
+    """Adds the security headers to a response."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self._scope = scope
@@ -161,10 +169,10 @@ class _Sender:
 
 
 def _too_large(request: Request) -> Response:
-    """The connection ends with it: what is still on its way is not read."""
-    answer = refusal(request, 413, f"The request is too large; at most {MAX_BODY_BYTES:,} bytes are read.")
-    answer.headers["Connection"] = "close"
-    return answer
+    """Return a response that closes the connection, so that the rest of the body is not read."""
+    response = error_response(request, 413, f"The request is too large; at most {MAX_BODY_BYTES:,} bytes are read.")
+    response.headers["Connection"] = "close"
+    return response
 
 
 def _has_body(request: Request) -> bool:
@@ -172,7 +180,7 @@ def _has_body(request: Request) -> bool:
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """The body of a request; None where it is too large, and the rest of it is not read."""
+    """Return the body of a request; None, without reading the rest, if it is too large."""
     body = bytearray()
     while True:
         message = await receive()
@@ -183,28 +191,28 @@ async def _body(receive: Receive) -> bytes | None:
             return bytes(body)
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
-    """What the application receives of a request whose body was read before."""
-    is_told = False
+def _receive_body(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` for the application that first yields the body that was already read."""
+    is_received = False
 
-    async def replayed() -> Message:
-        nonlocal is_told
-        if is_told:
+    async def receive_body() -> Message:
+        nonlocal is_received
+        if is_received:
             return await receive()
-        is_told = True
+        is_received = True
         return {"type": "http.request", "body": body, "more_body": False}
 
-    return replayed
+    return receive_body
 
 
 def name_of(host: str) -> str:
-    """The name in a Host header, without its port."""
+    """Return the name in a Host header, without its port."""
     name, colon, port = host.rpartition(":")
     return name if colon and port.isdigit() else host
 
 
 def _is_from_here(request: Request) -> bool:
-    """Whether a page of this server asks, or no page at all: browsers say it, other programs need not."""
+    """Whether the request comes from a page of this server, or not from a browser, which would send these headers."""
     origin = request.headers.get("origin")
     if origin is not None:
         return origin in (f"{scheme}://{request.headers.get('host', '')}" for scheme in ("http", "https"))
@@ -212,4 +220,8 @@ def _is_from_here(request: Request) -> bool:
 
 
 def _same(given: str | None, right: str) -> bool:
-    return given is not None and hmac.compare_digest(given.encode(errors="replace"), right.encode())
+    """Compare in constant time, which does not leak even the length of the right token."""
+    if given is None:
+        return False
+    digests = [hashlib.sha256(text.encode(errors="replace")).digest() for text in (given, right)]
+    return hmac.compare_digest(*digests)

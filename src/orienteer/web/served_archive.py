@@ -1,8 +1,8 @@
-"""The archive of a crawl folder, as the pages in the browser look things up in it.
+"""Lookups in the archive of a served crawl folder.
 
-Reading a large archive for the first time takes minutes: a thread does it, and who asks meanwhile is told how far it
-is. From then on each look at a page reads what was appended. Lists of results only ask for what is known: for them the
-archive is read now and then, in a tenth of the time.
+Reading a large archive for the first time takes minutes. A thread does it, and lookups meanwhile raise
+StillReadingError with the progress. Afterwards each lookup of a page first reads the records appended since. Lists of
+search results use only what has been read; for them the archive is read periodically, in at most a tenth of the time.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from orienteer.errors import CrawlFolderError, OrienteerError
 from orienteer.inspect.captures import ArchivedContent, Captures, StaleCapturesError
 from orienteer.progress import Progress
 
-_PATIENCE_S = 3.0
-_LEAST_PAUSE_S, _TIMES_AS_LONG = 10.0, 10.0
+_TIMEOUT_S = 3.0
+_MIN_PAUSE_S, _PAUSE_FACTOR = 10.0, 10.0  # the pause after a read, in seconds and in multiples of its CPU time
 
 
 class StillReadingError(CrawlFolderError):
-    """The archive is being read for the first time; `share` of it has been."""
+    """The archive is being read for the first time; `share` of it is done."""
 
     def __init__(self, share: float) -> None:
         super().__init__(f"The archive is being read for the first time: {100 * share:.0f} % so far. Try again soon.")
 
 
 class ServedArchive:
-    """Many requests look things up at once; it ends when `ending` is set."""
+    """The archive of a crawl folder, for many requests at once; reading stops when `ending` is set."""
 
     def __init__(self, path: Path, ending: threading.Event) -> None:
         self._path = path
@@ -42,31 +42,31 @@ class ServedArchive:
         self._is_closed = False
         self._due = 0.0
         self._share = 0.0
-        self._trouble: OrienteerError | None = None
+        self._problem: OrienteerError | None = None
 
     @contextmanager
     def reading(self, fresh: bool = False) -> Iterator[Captures]:
-        """What is archived; with `fresh`, also what was appended a moment ago."""
+        """Yield the captures of the archive; with `fresh`, including the newest ones."""
         if self._is_closed:
             raise CrawlFolderError("The archive was closed meanwhile. Try again.")
         if fresh or not self._is_read:
-            self._update(with_stored=True).join(_PATIENCE_S)
+            self._update(with_stored=True).join(_TIMEOUT_S)
         if not self._is_read:
-            raise self._trouble or StillReadingError(self._share)
+            raise self._problem or StillReadingError(self._share)
         assert self._captures is not None
         try:
             yield self._captures
         except StaleCapturesError:
             self._is_read = self._is_partly_read = False
-            self._captures.forget()
-            raise CrawlFolderError("The archive is not what it was, and is being read again. Try again soon.") from None
+            self._captures.invalidate()
+            raise CrawlFolderError("The archive has been replaced and is being read again. Try again soon.") from None
 
     def have_views(self, urls: list[str]) -> list[bool]:
-        """Which of these pages have a picture; none while that is not known."""
+        """Return which of these pages have a screenshot; none of them before the archive has been read."""
         captures = self._captures
         if self._is_closed:
             return [False] * len(urls)
-        self._read_now_and_then()
+        self._read_if_due()
         if captures is None or not self._is_partly_read:
             return [False] * len(urls)
         try:
@@ -75,26 +75,26 @@ class ServedArchive:
             return [False] * len(urls)
 
     def view_of(self, url: str) -> ArchivedContent | None:
-        """The newest picture of a page."""
+        """Return the newest screenshot of a page, if any."""
         with self.reading() as captures:
             row = captures.newest_view(url)
             return None if row is None else captures.content(row)
 
     def local_content(self, url: str) -> ArchivedContent | None:
-        """What was archived last at a URL; None where nothing was, or it is not known yet, or not on this machine."""
+        """Return the newest capture of a URL; None if there is none, or it is not yet read, or not on this machine."""
         captures = self._captures
-        self._read_now_and_then()
+        self._read_if_due()
         if captures is None or not self._is_partly_read:
             return None
         try:
             row = captures.nearest(url, time.time())
-            return None if row is None or not captures.is_here(row) else captures.content(row)
+            return None if row is None or not captures.is_local(row) else captures.content(row)
         except CrawlFolderError:
             return None
 
     @property
     def is_known(self) -> bool:
-        """Whether what is on this machine has been read."""
+        """Whether the files on this machine have been read."""
         return self._is_partly_read
 
     def close(self) -> None:
@@ -107,16 +107,16 @@ class ServedArchive:
                 self._captures.close()
                 self._captures = None
 
-    def _read_now_and_then(self) -> None:
-        """Read what is on this machine, unless that was done a moment ago."""
+    def _read_if_due(self) -> None:
+        """Start to read the files on this machine, unless the pause since the last read is not over."""
         if not self._is_read and time.monotonic() >= self._due:
             self._update(with_stored=False)
 
     def _update(self, with_stored: bool) -> threading.Thread:
-        """A thread that reads what is new, the one that does so already if there is one."""
+        """Return the thread that reads new records; start it if none is running."""
         with self._lock:
             if self._thread is not None and with_stored and not self._reads_stored:
-                self._thread.join(_PATIENCE_S)
+                self._thread.join(_TIMEOUT_S)
             if self._thread is None or not self._thread.is_alive():
                 self._reads_stored = with_stored
                 self._thread = threading.Thread(target=self._run, name="archive", daemon=True)
@@ -130,14 +130,14 @@ class ServedArchive:
             self._captures.update(self._progress(), self._reads_stored, self._ending.is_set)
             self._is_partly_read = not self._ending.is_set()
             self._is_read = self._is_read or (self._reads_stored and self._is_partly_read)
-            self._trouble = None
+            self._problem = None
         except OrienteerError as error:
-            self._trouble = error
+            self._problem = error
         finally:
-            self._due = time.monotonic() + max(_LEAST_PAUSE_S, _TIMES_AS_LONG * (time.thread_time() - began))
+            self._due = time.monotonic() + max(_MIN_PAUSE_S, _PAUSE_FACTOR * (time.thread_time() - began))
 
     def _progress(self) -> Progress:
-        def told(_: str, n_done: int, n_all: int) -> None:
+        def report(_: str, n_done: int, n_all: int) -> None:
             self._share = n_done / n_all if n_all else 0.0
 
-        return told
+        return report

@@ -1,4 +1,4 @@
-"""The crawl folder that pages in the browser show: read by many requests at once, while others crawl and index."""
+"""A served crawl folder: read by many requests at once, while other processes crawl and index."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 _State = tuple[int, ...]
 
-_PATIENCE_S, _LOOK_EVERY_S = 2.0, 0.05  # for an index that is being written
+_TIMEOUT_S, _POLL_S = 2.0, 0.05  # for an index that is being written
 
 
 @dataclass
 class _Lease:
-    """An open index, which version of it that is, and how many are searching in it."""
+    """An open index, its version, and the number of searches that use it."""
 
     index: SearchIndex
     state: _State
@@ -33,7 +33,7 @@ class _Lease:
 
 
 class ServedCrawl:
-    """A crawl folder by its path. `ending` is set when the server is to end: answers without an end look at it."""
+    """A crawl folder by its path. `ending` is set when the server shuts down; streaming responses poll it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -45,13 +45,13 @@ class ServedCrawl:
 
     @property
     def name(self) -> str:
-        """What the folder is called."""
+        """The name of the folder."""
         return self.path.resolve().name
 
     @contextmanager
     def searching(self) -> Iterator[SearchIndex]:
-        """The search index as it was written last; the one before is closed when the last search in it is over."""
-        lease = self._borrowed()
+        """Yield the newest search index. An older one is closed when the last search in it has ended."""
+        lease = self._borrow()
         try:
             yield lease.index
         finally:
@@ -60,7 +60,7 @@ class ServedCrawl:
                 _close_if_done(lease)
 
     def end(self) -> None:
-        """Let answers without an end come to one."""
+        """End all streaming responses."""
         self.ending.set()
 
     def close(self) -> None:
@@ -70,7 +70,7 @@ class ServedCrawl:
             self._is_closed = True
             self._retire()
 
-    def _borrowed(self) -> _Lease:
+    def _borrow(self) -> _Lease:
         from orienteer.search.search_index import SearchIndex
 
         with self._lock:
@@ -79,7 +79,7 @@ class ServedCrawl:
                 try:
                     index = SearchIndex.open(self.path) if self._lease else self._first_index()
                 except CrawlFolderError:
-                    # While an index is written anew there is none for a moment: the old one, already removed, will do.
+                    # While an index is rebuilt, there is none for a moment; the old one, already removed, stays in use.
                     if self._lease is None:
                         raise
                 else:
@@ -87,25 +87,25 @@ class ServedCrawl:
                     self._lease = _Lease(index, state)
             lease = self._lease
             lease.n_users += 1
-            if self._is_closed:  # somebody has had this crawl in hand since before; the index is closed after them
+            if self._is_closed:  # a request still uses this crawl; the index is closed after it
                 self._retire()
             return lease
 
     def _first_index(self) -> SearchIndex:
-        """The index, where none is open yet; one that is being written just now is waited for, for a moment."""
+        """Open the index for the first time; wait briefly for an index that is being written."""
         from orienteer.search.index_files import index_folder
         from orienteer.search.search_index import SearchIndex
 
-        until = time.monotonic() + _PATIENCE_S
+        until = time.monotonic() + _TIMEOUT_S
         while True:
             try:
                 return SearchIndex.open(self.path)
             except CrawlFolderError:
                 if holder_of(index_folder(self.path)) is None:
-                    return SearchIndex.open(self.path)  # whoever was writing may have just ended
+                    return SearchIndex.open(self.path)  # the writer may just have finished
                 if time.monotonic() > until:
                     raise
-            time.sleep(_LOOK_EVERY_S)
+            time.sleep(_POLL_S)
 
     def _retire(self) -> None:
         if self._lease is not None:
@@ -114,7 +114,7 @@ class ServedCrawl:
             self._lease = None
 
     def _index_state(self) -> _State:
-        """Changes with every index that is written; empty where there is none, or none that is finished."""
+        """Return a value that changes with every index written; empty if there is no complete index."""
         from orienteer.search.index_files import TEXTS, index_folder
         from orienteer.search.page_columns import FILE
 

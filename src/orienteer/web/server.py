@@ -1,4 +1,4 @@
-"""Runs the application: a place to listen, and an end that waits for nobody."""
+"""The HTTP server of the application: listening sockets and a shutdown that does not wait for open streams."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ from starlette.types import Receive, Scope, Send
 from orienteer.errors import InputError
 
 _MAX_PORT = 65_535
-_PORTS_TRIED = 20
-_PATIENCE_S = 2  # for answers under way, when the server is to end
+DEFAULT_PORT = 8765
+PORTS_TRIED = 20  # if the user chose none
+_TIMEOUT_S = 2  # for responses in flight at shutdown
 
 
-class Served(Protocol):
-    """What an application shows, in `app.state.served`: a crawl, or all crawls of a library."""
+class ServedContent(Protocol):
+    """The content of an application, in `app.state.served`: a crawl, or all crawls of a library."""
 
     def end(self) -> None:
-        """Let answers without an end come to one."""
+        """End all streaming responses."""
 
     def close(self) -> None:
-        """When the server has ended."""
+        """Close the content after the server has ended."""
 
 
 class PageServer(uvicorn.Server):
-    """Ends in good order on Ctrl-C and SIGTERM, and tells answers without an end to come to one.
+    """A server that shuts down cleanly on Ctrl-C and SIGTERM, and ends streaming responses first.
 
-    It listens on two ports: archived pages have one of their own (see `archived/origin`), and so an origin.
+    It listens on two ports: archived pages have their own port, and so their own origin (see `archived/origin`).
     """
 
     def __init__(self, app: FastAPI) -> None:
@@ -47,15 +48,15 @@ class PageServer(uvicorn.Server):
                 access_log=False,
                 server_header=False,
                 lifespan="off",
-                timeout_graceful_shutdown=_PATIENCE_S,
+                timeout_graceful_shutdown=_TIMEOUT_S,
             )
         )
-        self._served: Served = app.state.served
+        self._served: ServedContent = app.state.served
 
-    def serve_on(self, listener: socket.socket, beside: socket.socket) -> None:
-        """Serve there until the end; archived pages `beside`."""
-        self._app.state.archived.port = beside.getsockname()[1]
-        self.run(sockets=[listener, beside])
+    def serve_on(self, listener: socket.socket, archive_listener: socket.socket) -> None:
+        """Serve on these sockets until the server ends; archived pages on the second."""
+        self._app.state.archived.port = archive_listener.getsockname()[1]
+        self.run(sockets=[listener, archive_listener])
 
     async def _by_port(self, scope: Scope, receive: Receive, send: Send) -> None:
         archived = self._app.state.archived
@@ -68,29 +69,29 @@ class PageServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """As uvicorn's, but a signal that was obeyed is not raised again: this is how a server is meant to end."""
-        if threading.current_thread() is not threading.main_thread():  # where there are none
+        """Handle signals as uvicorn does, but without raising them again: here they are the normal way to stop."""
+        if threading.current_thread() is not threading.main_thread():  # only the main thread receives signals
             yield
             return
-        before = {sign: signal.signal(sign, self.handle_exit) for sign in (signal.SIGINT, signal.SIGTERM)}
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
         finally:
-            for sign, handler in before.items():
-                signal.signal(sign, handler)
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
-def listening_beside(listener: socket.socket) -> socket.socket:
-    """A socket that listens at the same address, on the next port that is free, or on any."""
+def next_listener(listener: socket.socket) -> socket.socket:
+    """Return a socket that listens at the same address, on the next free port, or on any."""
     host, port = listener.getsockname()[:2]
     try:
-        return listening(host, port + 1)
+        return listening(host, port + 1, n_tried=PORTS_TRIED)
     except InputError:
         return listening(host, 0)
 
 
-def listening(host: str, port: int, option: str = "--host", n_tried: int = _PORTS_TRIED) -> socket.socket:
-    """A socket that listens there, or on one of the next ports, `n_tried` in all; 0 is any free port."""
+def listening(host: str, port: int, option: str = "--host", n_tried: int = 1) -> socket.socket:
+    """Return a listening socket on the first free of `n_tried` ports from `port` on; 0 is any free port."""
     if not 0 <= port <= _MAX_PORT:
         raise InputError(f"--port is {port}; a port is a number from 0 (any free one) to {_MAX_PORT:,}")
     try:
@@ -99,7 +100,7 @@ def listening(host: str, port: int, option: str = "--host", n_tried: int = _PORT
         raise InputError(f"{option} {host}: there is no such address here ({error})") from None
     last = min(port + n_tried - 1, _MAX_PORT) if port else 0
     for number in range(port, last + 1):
-        # Named as TCP, or asyncio does not send small answers at once (TCP_NODELAY): each would take 40 ms.
+        # asyncio sets TCP_NODELAY only if the protocol is given; without it each small response takes 40 ms.
         listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -1,4 +1,4 @@
-"""Who has guessed too often must wait: a limit on wrong tokens, by the address that they come from."""
+"""A limit on wrong tokens per client address. Right tokens are always accepted."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
-MAX_WRONG = 10  # different ones within the time below: the same one again is an old link, and no guess
+MAX_WRONG = 10  # different ones within the window; the same one again is an old link, not a guess
 WINDOW_S = 60.0
-_MAX_ADDRESSES = 4_096  # that are kept in mind
+_MAX_ADDRESSES = 4_096  # a bound on memory; the least recent are dropped
 
 
 class WrongTokens:
-    """Counts wrong tokens; `clock` says how many seconds have passed.
+    """Counts wrong tokens by client address; `clock` returns seconds.
 
     >>> now = [0.0]
     >>> wrong = WrongTokens(clock=lambda: now[0])
@@ -38,6 +38,6 @@ class WrongTokens:
             self._guesses.popitem(last=False)
 
     def must_wait_s(self, address: str) -> float:
-        """How long no token is looked at that comes from there."""
+        """Return how many seconds a client must wait before it may send another wrong token; 0 below the limit."""
         guesses = self._guesses.get(address, [])
         return max(0.0, guesses[0][0] + WINDOW_S - self._clock()) if len(guesses) == MAX_WRONG else 0.0

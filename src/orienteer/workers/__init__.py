@@ -1,1 +1,1 @@
-"""Workers fetch pages and read them: one in the process of the crawl, several beside it, many on other machines."""
+"""Workers fetch and parse pages: in the process of the crawl, in child processes, or on other machines."""

@@ -1,6 +1,6 @@
-"""What goes between a crawl and a worker in another process: requests there, answers back, as bytes.
+"""Messages between a crawl and a worker in another process: requests one way, results the other, as bytes.
 
-Both ends run the same version of the same program, and nobody else can write into the channel: pickles are safe here.
+Both ends run the same version of the program, and no other process can write into the channel: pickles are safe here.
 """
 
 from __future__ import annotations
@@ -10,64 +10,63 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from orienteer.answers.answer import Fetched, Request
-from orienteer.workers.received import Received
-from orienteer.workers.showing import Supply, Wish
+from orienteer.responses.response import Request, Response
+from orienteer.workers.fetch_result import FetchResult
+from orienteer.workers.rendering import AssetRequest, AssetResponse
 
 _NOT_SENT = Request("", -1)
 
 
-class Orders(NamedTuple):
-    """Requests by number. `record_headers` are those of records from now on; None: as before. `cancel`: drop the
-    rest. `supplies` are what pages needed."""
+class WorkerOrders(NamedTuple):
+    """Requests by number. `record_headers` replace those used so far; None keeps them. `cancel` aborts all requests in
+    flight. `asset_responses` are for pages being rendered."""
 
     requests: list[tuple[int, Request]]
     record_headers: Mapping[str, str] | None = None
     cancel: bool = False
-    supplies: tuple[Supply, ...] = ()
+    asset_responses: tuple[AssetResponse, ...] = ()
 
 
-class Results(NamedTuple):
-    """Answers by the numbers of their requests, which do not travel back. `cpu_s` is what the worker used so far.
+class WorkerResults(NamedTuple):
+    """Results by the numbers of their requests, which are not sent back. `cpu_s` is the CPU time of the worker so far.
 
-    `wishes` are what pages need that it shows in a browser. With nothing: the worker is ready, or it is busy reading
-    documents, or with the browser.
+    An empty message reports that the worker is ready, or is a heartbeat while it parses documents or renders pages.
     """
 
-    answers: list[tuple[int, Received]]
+    responses: list[tuple[int, FetchResult]]
     cpu_s: float = 0.0
-    wishes: tuple[Wish, ...] = ()
+    asset_requests: tuple[AssetRequest, ...] = ()
 
 
-def packed(message: Orders | Results) -> bytes:
-    if isinstance(message, Results):
-        for _, answer in message.answers:
-            _strip(answer)
+def packed(message: WorkerOrders | WorkerResults) -> bytes:
+    if isinstance(message, WorkerResults):
+        for _, response in message.responses:
+            _strip(response)
     return pickle.dumps(tuple(message), 5)
 
 
-def orders_in(data: bytes) -> Orders:
-    return Orders(*pickle.loads(data))
+def unpack_orders(data: bytes) -> WorkerOrders:
+    return WorkerOrders(*pickle.loads(data))
 
 
-def results_in(data: bytes) -> Results:
-    """The answers are without their requests: see `with_request`."""
-    return Results(*pickle.loads(data))
+def unpack_results(data: bytes) -> WorkerResults:
+    """Unpack results; they have no requests (see `with_request`)."""
+    return WorkerResults(*pickle.loads(data))
 
 
-def with_request(answer: Received, request: Request) -> Received:
-    """An answer that came over, with the request that it answers."""
-    answer.request = request
-    if answer.whole is not None:
-        answer.whole = _of(answer.whole, request)
-    return answer
+def with_request(response: FetchResult, request: Request) -> FetchResult:
+    """Put the request back into a result that was received from a worker."""
+    response.request = request
+    if response.full_response is not None:
+        response.full_response = _replace_request(response.full_response, request)
+    return response
 
 
-def _strip(answer: Received) -> None:
-    answer.request = _NOT_SENT
-    if answer.whole is not None:
-        answer.whole = _of(answer.whole, _NOT_SENT)
+def _strip(response: FetchResult) -> None:
+    response.request = _NOT_SENT
+    if response.full_response is not None:
+        response.full_response = _replace_request(response.full_response, _NOT_SENT)
 
 
-def _of(answer: Fetched, request: Request) -> Fetched:
-    return replace(answer, request=request)
+def _replace_request(response: Response, request: Request) -> Response:
+    return replace(response, request=request)

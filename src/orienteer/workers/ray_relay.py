@@ -1,12 +1,12 @@
-"""The process between a crawl and its workers on Ray: it joins the cluster, begins actors there, and passes on orders
-and results.
+"""The relay process between a crawl and its Ray actors: it joins the cluster, starts actors, and forwards orders and
+results.
 
-It is a process of its own so that Ray costs the crawl no time, prints nothing into its output, takes over none of its
-signals, and does not end it when the cluster is gone. When the crawl ends, however it does, this process does too, and
-Ray ends the actors of a process that is gone.
+It is a separate process so that Ray takes no time from the coordinator, prints nothing into its output, does not
+replace its signal handlers, and does not kill it when the cluster is gone. The relay ends with the crawl, however that
+ends, and Ray kills the actors of a driver that is gone.
 
-Messages from the crawl are BEGIN, ORDERS, and END, with the number of a worker. Back come `Joined` or `Refused`, once;
-then `Said` for each worker that has something to say. One thread reads messages, Ray's threads bring the results of
+Messages from the crawl are BEGIN, ORDERS, and END, with the number of a worker. The relay sends `Joined` or `Rejected`
+once, then a `RelayMessage` for each event of a worker. One thread reads messages, Ray's threads deliver the results of
 calls, and the main thread takes both from one queue.
 """
 
@@ -24,62 +24,62 @@ from typing import Any, NamedTuple
 
 import orienteer
 from orienteer.errors import OrienteerError
-from orienteer.workers.messages import Results, packed
-from orienteer.workers.ray_cluster import joined
+from orienteer.workers.messages import WorkerResults, packed
+from orienteer.workers.ray_cluster import join_cluster
 from orienteer.workers.ray_worker import LEASE_S, Reply
 
 BEGIN, ORDERS, END = "begin", "orders", "end"
-RESEND_S = 20.0  # how long orders that were refused are sent again
-SILENT_S = 30.0  # an actor that says nothing for so long is out of reach
-PENDING_S = 240.0  # how long an actor may wait for room in the cluster
+RESEND_S = 20.0  # refused orders are sent again for so long
+SILENT_S = 30.0  # an actor without a reply for so long is unreachable
+PENDING_S = 240.0  # an actor may wait so long for free CPUs
 
-_POLL_S = 1.0  # how long a call may wait for results
-_CALLS = 2  # at once to an actor: one that waits for results, and one that brings orders
-_LOOK_S = 1.0
-_ACTOR_CPUS = 0.25  # most of a worker's time goes by waiting, and a node that is lost is to find room elsewhere
+_POLL_S = 1.0  # a call waits so long for results
+_MAX_CALLS = 2  # concurrent calls of an actor: one waits for results, one delivers orders
+_CHECK_INTERVAL_S = 1.0
+_ACTOR_CPUS = 0.25  # workers mostly wait for the network, and the other nodes need room for actors of a lost one
 
 
 class Joined(NamedTuple):
     n_cpus: int
 
 
-class Refused(NamedTuple):
-    """Nothing can be done there: why, for a person."""
+class Rejected(NamedTuple):
+    """The cluster cannot be used; `why` is an error message."""
 
     why: str
 
 
-class Said(NamedTuple):
-    """`results` is None where the worker is gone; `busy_s` is how long it may go on with requests nevertheless."""
+class RelayMessage(NamedTuple):
+    """`results` is None if the worker is lost; then it may go on with its requests for `busy_s` more seconds."""
 
     number: int
     results: bytes | None = None
     why: str = ""
     busy_s: float = 0.0
-    place: tuple[str, int] | None = None
+    location: tuple[str, int] | None = None
 
 
 def relay(channel: Connection, on: str) -> None:
-    """Join the cluster, then pass messages on until the channel is closed."""
-    todo: SimpleQueue[Any] = SimpleQueue()
-    threading.Thread(target=_read, args=(channel, todo), daemon=True).start()
+    """Join the cluster, then forward messages until the channel is closed."""
+    queue: SimpleQueue[Any] = SimpleQueue()
+    threading.Thread(target=_read, args=(channel, queue), daemon=True).start()
     try:
-        n_cpus = joined(on)
+        n_cpus = join_cluster(on)
     except OrienteerError as error:
-        channel.send(Refused(str(error)))
+        channel.send(Rejected(str(error)))
         return
     channel.send(Joined(n_cpus))
-    _Relay(channel, todo).run()
+    _Relay(channel, queue).run()
     import ray
 
     ray.shutdown()
 
 
-def _read(channel: Connection, todo: SimpleQueue[Any]) -> None:
+def _read(channel: Connection, queue: SimpleQueue[Any]) -> None:
     with contextlib.suppress(EOFError, OSError):
         while True:
-            todo.put(channel.recv())
-    todo.put(None)
+            queue.put(channel.recv())
+    queue.put(None)
 
 
 @dataclass(eq=False)
@@ -87,14 +87,14 @@ class _Actor:
     number: int
     timeout_s: float  # of its fetches
     handle: Any
-    begun: float
+    started_at: float
     node: str = ""
-    place: tuple[str, int] = ("", 0)
-    token: float | None = None  # None: it is not there yet
-    unsent: list[tuple[float, bytes]] = field(default_factory=list)  # orders, and when they came here
-    under_way: dict[int, _Call] = field(default_factory=dict)
+    location: tuple[str, int] = ("", 0)
+    token: float | None = None  # None: the actor has not started yet
+    unsent: list[tuple[float, bytes]] = field(default_factory=list)  # orders, with the time of their arrival
+    in_flight: dict[int, _Call] = field(default_factory=dict)
     n_calls: int = 0
-    last_sent: float = 0.0  # orders
+    last_sent: float = 0.0  # time of the last orders
 
 
 class _Call(NamedTuple):
@@ -103,9 +103,9 @@ class _Call(NamedTuple):
 
 
 class _Hello(NamedTuple):
-    """The first that an actor says. `differs`: it has another version."""
+    """The first reply of an actor. `differs` is the message if it runs another version."""
 
-    place: tuple[str, int]
+    location: tuple[str, int]
     node: str
     token: float
     failed: str
@@ -114,115 +114,117 @@ class _Hello(NamedTuple):
 
 class _Ended(NamedTuple):
     actor: _Actor
-    call: int  # -1: the first one
+    call: int  # -1 for `hello`
     future: Future[Any]
 
 
 class _Relay:
-    def __init__(self, channel: Connection, todo: SimpleQueue[Any]) -> None:
+    def __init__(self, channel: Connection, queue: SimpleQueue[Any]) -> None:
         self._channel = channel
-        self._todo = todo
+        self._queue = queue
         self._actors: dict[int, _Actor] = {}
         self._class = _actor_class()
 
     def run(self) -> None:
         while True:
             with contextlib.suppress(Empty):
-                item = self._todo.get(timeout=_LOOK_S)
+                item = self._queue.get(timeout=_CHECK_INTERVAL_S)
                 while item is not None:
-                    self._do(item)
-                    item = self._todo.get_nowait()
+                    self._handle(item)
+                    item = self._queue.get_nowait()
                 return
             for actor in list(self._actors.values()):
-                self._look_at(actor)
+                self._check_actor(actor)
                 self._call(actor)
 
-    def _do(self, item: Any) -> None:
+    def _handle(self, item: Any) -> None:
         if isinstance(item, _Ended):
             if item.actor.number in self._actors:
-                self._take_in(item.actor, item.call, item.future)
+                self._receive(item.actor, item.call, item.future)
             return
         what, number, data = item
         if what == BEGIN:
-            self._begin(number, data)
+            self._start(number, data)
         elif number in self._actors and what == ORDERS:
             self._actors[number].unsent.append((time.monotonic(), data))
         elif number in self._actors and what == END:
             self._end(self._actors[number])
 
-    def _begin(self, number: int, arguments: bytes) -> None:
+    def _start(self, number: int, arguments: bytes) -> None:
         settings, _ = pickle.loads(arguments)
         handle = self._class.remote(orienteer.__version__, arguments)
         actor = self._actors[number] = _Actor(number, settings.timeout_s, handle, time.monotonic())
         self._watch(actor, -1, handle.hello.remote())
 
-    def _watch(self, actor: _Actor, call: int, answer: Any) -> None:
-        answer.future().add_done_callback(lambda future: self._todo.put(_Ended(actor, call, future)))
+    def _watch(self, actor: _Actor, call: int, response: Any) -> None:
+        response.future().add_done_callback(lambda future: self._queue.put(_Ended(actor, call, future)))
 
     def _call(self, actor: _Actor) -> None:
-        """There is always a call under way, so that the token is fresh."""
-        if actor.token is None or len(actor.under_way) >= _CALLS or (actor.under_way and not actor.unsent):
+        """Start a call unless one is pending: a pending call keeps the token fresh."""
+        if actor.token is None or len(actor.in_flight) >= _MAX_CALLS or (actor.in_flight and not actor.unsent):
             return
         number, now = actor.n_calls, time.monotonic()
         actor.n_calls += 1
-        actor.under_way[number] = _Call(now, actor.unsent)
+        actor.in_flight[number] = _Call(now, actor.unsent)
         if actor.unsent:
             actor.last_sent = now
         orders = [data for _, data in actor.unsent]
         actor.unsent = []
         self._watch(actor, number, actor.handle.exchange.remote(number, actor.token, orders, _POLL_S))
 
-    # -- what comes back ----------------------------------------------------------------------------------------
+    # -- replies ------------------------------------------------------------------------------------------------
 
-    def _take_in(self, actor: _Actor, number: int, future: Future[Any]) -> None:
+    def _receive(self, actor: _Actor, number: int, future: Future[Any]) -> None:
         from ray.exceptions import RayError
 
         try:
-            answer = future.result()
+            response = future.result()
         except RayError as error:
-            return self._gone(actor, *_why_gone(actor, error))
+            return self._lose(actor, *_describe_loss(actor, error))
         if number == -1:
-            return self._greeted(actor, _Hello(*answer))
-        call, reply = actor.under_way.pop(number), Reply(*answer)
+            return self._on_hello(actor, _Hello(*response))
+        call, reply = actor.in_flight.pop(number), Reply(*response)
         actor.token = max(actor.token or 0.0, reply.token)
         for results in reply.results:
-            self._say(Said(actor.number, results))
+            self._send(RelayMessage(actor.number, results))
         if reply.failed:
-            return self._gone(actor, reply.failed)
-        # Whatever was refused is as old as the oldest that is not answered yet, at most.
-        came = min((came for came, _ in call.orders), default=actor.last_sent)
-        actor.unsent = [(came, data) for data in reply.refused] + actor.unsent
+            return self._lose(actor, reply.failed)
+        # Refused orders are at most as old as the oldest of this call.
+        arrived = min((arrived for arrived, _ in call.orders), default=actor.last_sent)
+        actor.unsent = [(arrived, data) for data in reply.refused] + actor.unsent
         if actor.unsent and time.monotonic() - actor.unsent[0][0] > RESEND_S:
-            self._gone(actor, "orders do not get through to it", is_sure=False)
+            self._lose(actor, "orders do not get through to it", is_certain=False)
 
-    def _greeted(self, actor: _Actor, hello: _Hello) -> None:
+    def _on_hello(self, actor: _Actor, hello: _Hello) -> None:
         if hello.differs:
-            return self._say(Refused(hello.differs))
+            return self._send(Rejected(hello.differs))
         if hello.failed:
-            return self._gone(actor, f"{hello.place[0]}: {hello.failed}")
-        actor.place, actor.node, actor.token = hello.place, hello.node, hello.token
-        self._say(Said(actor.number, packed(Results([])), place=actor.place))
+            return self._lose(actor, f"{hello.location[0]}: {hello.failed}")
+        actor.location, actor.node, actor.token = hello.location, hello.node, hello.token
+        self._send(RelayMessage(actor.number, packed(WorkerResults([])), location=actor.location))
 
-    def _look_at(self, actor: _Actor) -> None:
+    def _check_actor(self, actor: _Actor) -> None:
         now = time.monotonic()
         if actor.token is None:
-            if now - actor.begun > PENDING_S:
-                self._has_no_room(actor)
-        elif actor.under_way and now - min(call.began for call in actor.under_way.values()) > SILENT_S:
-            self._gone(actor, f"no word from {actor.place[0]} for {SILENT_S:.0f} s", is_sure=False)
+            if now - actor.started_at > PENDING_S:
+                self._on_no_room(actor)
+        elif actor.in_flight and now - min(call.began for call in actor.in_flight.values()) > SILENT_S:
+            self._lose(actor, f"no word from {actor.location[0]} for {SILENT_S:.0f} s", is_certain=False)
 
-    def _has_no_room(self, actor: _Actor) -> None:
-        """Those that are at work may go on; where none is, there is no use in waiting again."""
+    def _on_no_room(self, actor: _Actor) -> None:
+        """Drop an actor that got no CPUs in time; without any running actor the crawl must stop."""
         why = f"the cluster had no room for a worker for {PENDING_S:.0f} s"
         if any(one.token is not None for one in self._actors.values()):
-            return self._gone(actor, why)
-        self._say(Refused(why))
+            return self._lose(actor, why)
+        self._send(Rejected(why))
 
-    def _gone(self, actor: _Actor, why: str, is_sure: bool = True) -> None:
-        """Unless it is sure that its process is gone, what it was sent may have begun, and goes on to its timeout."""
-        over = actor.last_sent + LEASE_S + actor.timeout_s
+    def _lose(self, actor: _Actor, why: str, is_certain: bool = True) -> None:
+        """Report a lost actor. Unless its process has certainly ended, its fetches may run until they time out."""
+        busy_until = actor.last_sent + LEASE_S + actor.timeout_s
         self._end(actor)
-        self._say(Said(actor.number, None, why, 0.0 if is_sure else max(0.0, over - time.monotonic())))
+        self._send(
+            RelayMessage(actor.number, None, why, 0.0 if is_certain else max(0.0, busy_until - time.monotonic()))
+        )
 
     def _end(self, actor: _Actor) -> None:
         import ray
@@ -231,19 +233,19 @@ class _Relay:
         with contextlib.suppress(ray.exceptions.RayError, ValueError):
             ray.kill(actor.handle)
 
-    def _say(self, message: Said | Refused) -> None:
-        with contextlib.suppress(OSError):  # the crawl is gone: the next message says so
+    def _send(self, message: RelayMessage | Rejected) -> None:
+        with contextlib.suppress(OSError):  # the crawl is gone: `_read` notices that
             self._channel.send(message)
 
 
-def _why_gone(actor: _Actor, error: Exception) -> tuple[str, bool]:
-    """Why, and whether its process is surely gone: so says its node, if that is alive itself."""
+def _describe_loss(actor: _Actor, error: Exception) -> tuple[str, bool]:
+    """Return why an actor was lost, and whether its process has certainly ended: only if its node is still alive."""
     import ray
     from ray.exceptions import ActorDiedError
 
-    where = actor.place[0] or "the cluster"
+    where = actor.location[0] or "the cluster"
     if not isinstance(error, ActorDiedError):
-        return f"{where} is out of reach", False
+        return f"{where} is unreachable", False
     if actor.token is None:
         return str(error).strip().splitlines()[-1], True
     alive = {node["NodeID"] for node in ray.nodes() if node["Alive"]}
@@ -251,7 +253,7 @@ def _why_gone(actor: _Actor, error: Exception) -> tuple[str, bool]:
 
 
 def _actor_class() -> Any:
-    """What Ray makes actors of. It is sent there as it is, so that a machine without Orienteer can say so."""
+    """The actor class. Ray ships its code, so that a node without Orienteer can report that."""
     import ray
 
     class OrienteerWorker:
@@ -264,8 +266,8 @@ def _actor_class() -> Any:
                 import orienteer
 
                 if orienteer.__version__ != version:
-                    found = f"{self.host} has Orienteer {orienteer.__version__}, and this crawl is run by {version}"
-                    self.differs = f"{found}: all machines need the same"
+                    versions = f"{self.host} has Orienteer {orienteer.__version__}, and this crawl is run by {version}"
+                    self.differs = f"{versions}: all machines need the same"
                     return
                 from orienteer.workers.ray_worker import RayWorker
 
@@ -285,5 +287,5 @@ def _actor_class() -> Any:
         def exchange(self, number: int, token: float, orders: list[bytes], wait_s: float) -> tuple[Any, ...]:
             return tuple(self.worker.exchange(number, token, orders, wait_s))  # type: ignore[union-attr]
 
-    options = {"num_cpus": _ACTOR_CPUS, "max_restarts": 0, "max_concurrency": _CALLS + 1}
+    options = {"num_cpus": _ACTOR_CPUS, "max_restarts": 0, "max_concurrency": _MAX_CALLS + 1}
     return ray.remote(**options, scheduling_strategy="SPREAD")(OrienteerWorker)

@@ -1,9 +1,9 @@
-"""A worker inside a Ray actor: a thread fetches and reads, and each call brings orders and takes results.
+"""A worker inside a Ray actor: a thread fetches and parses, and each call delivers orders and returns results.
 
-A call may be held up for a minute on its way, when a network falls apart and heals. By then the crawl may have asked
-another worker for the same pages, and no host is to have two connections at once. Clocks of different machines cannot
-be compared; so each reply carries the time by this worker's own clock, as a token, and each call hands the newest one
-back. A request whose token is older than `LEASE_S` when its turn comes is refused.
+A call may be delayed for a minute by a network partition. By then the coordinator may have assigned its requests to
+another worker, and no host may get two connections at a time. Clocks of different machines cannot be compared; so each
+reply carries the time of this worker's own clock as a token, and each call returns the newest one. Requests whose token
+is older than `LEASE_S` when they are taken from the queue are refused.
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from orienteer.fetch.settings import FetchSettings
-from orienteer.workers.messages import orders_in, packed
-from orienteer.workers.received import Reading
-from orienteer.workers.serving import Served
+from orienteer.workers.fetch_result import ReadSettings
+from orienteer.workers.messages import packed, unpack_orders
+from orienteer.workers.reading_kernels import warm_up_reading
+from orienteer.workers.serving import WorkerServer
 
 LEASE_S = 10.0
 
-_LONG_S = 1.0  # to wait for answers where orders wake the fetcher
-_SHORT_S = 0.01  # where they do not
-_FULL_BYTES = 64 << 10  # of a reply: beyond 100 kB Ray takes another, longer way
+_LONG_S = 1.0  # poll timeout if new orders wake the fetcher
+_SHORT_S = 0.01  # poll timeout otherwise
+_FULL_BYTES = 64 << 10  # of a reply: beyond 100 kB Ray uses its object store, which is slower
 
 
 class Reply(NamedTuple):
-    """`refused` are orders that came too late. `failed`: why it works no more."""
+    """`refused` are orders that arrived too late. `failed` is the error that stopped the worker, or ""."""
 
     token: float
     results: list[bytes]
@@ -40,12 +41,15 @@ class Reply(NamedTuple):
 class RayWorker:
     """Calls of `exchange` come from several threads; they are numbered from 0, and orders are taken in that order."""
 
-    def __init__(self, settings: FetchSettings, reading: Reading, clock: Callable[[], float] = time.monotonic) -> None:
-        self._served = Served(settings, reading)
+    def __init__(
+        self, settings: FetchSettings, reading: ReadSettings, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        warm_up_reading()  # before the first request: no other process of this machine compiles the kernels
+        self._served = WorkerServer(settings, reading)
         self._clock = clock
         self._changed = threading.Condition()
-        self._calls: dict[int, tuple[float, list[bytes]]] = {}  # that brought orders which are not taken yet
-        self._next = 0  # the call whose orders are taken next
+        self._calls: dict[int, tuple[float, list[bytes]]] = {}  # calls whose orders are not taken yet
+        self._next = 0  # number of the call whose orders are taken next
         self._newest = -1
         self._results: deque[bytes] = deque()
         self._refused: list[bytes] = []
@@ -64,7 +68,7 @@ class RayWorker:
         return self._clock()
 
     def exchange(self, number: int, token: float, orders: list[bytes], wait_s: float) -> Reply:
-        """What is there, once there is something, or after this time, or when the next call has come."""
+        """Return the results as soon as there are any, when the next call arrives, or after this time."""
         with self._changed:
             self._calls[number] = token, orders
             self._newest = max(self._newest, number)
@@ -83,14 +87,14 @@ class RayWorker:
         return bool(self._results or self._refused or self._failed)
 
     def _wake(self) -> None:
-        with contextlib.suppress(BlockingIOError):  # it is full: somebody has woken it already
+        with contextlib.suppress(BlockingIOError):  # the pipe is full: the worker will wake anyway
             os.write(self._wakes, b"!")
 
     def _work(self) -> None:
         try:
             while True:
                 self._take(self._orders())
-                results = self._served.results(self._wait_s) if self._served.n_under_way else None
+                results = self._served.results(self._wait_s) if self._served.n_in_flight else None
                 if results is not None:
                     with self._changed:
                         self._results.append(packed(results))
@@ -101,22 +105,22 @@ class RayWorker:
                 self._changed.notify_all()
 
     def _orders(self) -> list[tuple[float, bytes]]:
-        """With their tokens; it waits for some where there is nothing else to do."""
+        """Return new orders with their tokens; blocks while there are no requests in flight."""
         with self._changed:
-            if not self._served.n_under_way:
+            if not self._served.n_in_flight:
                 self._changed.wait_for(lambda: self._next in self._calls)
             with contextlib.suppress(BlockingIOError):
                 os.read(self._woken, 1 << 16)
-            found = []
+            orders_with_tokens = []
             while self._next in self._calls:
                 token, orders = self._calls.pop(self._next)
-                found += [(token, data) for data in orders]
+                orders_with_tokens += [(token, data) for data in orders]
                 self._next += 1
-            return found
+            return orders_with_tokens
 
-    def _take(self, found: list[tuple[float, bytes]]) -> None:
-        for token, data in found:
-            orders = orders_in(data)
+    def _take(self, orders_with_tokens: list[tuple[float, bytes]]) -> None:
+        for token, data in orders_with_tokens:
+            orders = unpack_orders(data)
             is_late = bool(orders.requests) and self._clock() - token > LEASE_S
             self._served.take(orders._replace(requests=[]) if is_late else orders)
             if is_late:

@@ -1,4 +1,4 @@
-"""The loop of a worker in another process: requests come over a channel, answers go back."""
+"""The main loop of a worker process: it receives requests over a channel and sends results back."""
 
 from __future__ import annotations
 
@@ -7,63 +7,68 @@ from multiprocessing.connection import Connection
 
 from orienteer.fetch.choice import make_fetcher
 from orienteer.fetch.settings import FetchSettings
-from orienteer.processes.child import be_killed_first
-from orienteer.workers.messages import Orders, Results, orders_in, packed
-from orienteer.workers.received import Reading
+from orienteer.processes.child import prefer_oom_kill
+from orienteer.workers.fetch_result import ReadSettings
+from orienteer.workers.messages import WorkerOrders, WorkerResults, packed, unpack_orders
+from orienteer.workers.reading_kernels import reading_kernels
 from orienteer.workers.worker import Worker
 
-_LONG_S = 1.0  # to wait for answers where orders wake the fetcher
-_SHORT_S = 0.01  # where they do not
-_SIGN_OF_LIFE_S = 10.0  # between answers, while documents are read and pages are shown
+_LONG_S = 1.0  # poll timeout if new orders wake the fetcher
+_SHORT_S = 0.01  # poll timeout otherwise
+_HEARTBEAT_S = 10.0  # without results, while documents are parsed and pages rendered
 
 
-class Served:
-    """A worker that takes orders, and numbers its answers as they say."""
+class WorkerServer:
+    """Executes orders with a worker; results have the numbers of their requests."""
 
-    def __init__(self, settings: FetchSettings, reading: Reading) -> None:
+    def __init__(self, settings: FetchSettings, reading: ReadSettings) -> None:
         self.fetcher = make_fetcher(settings)
         self._worker = Worker(self.fetcher, reading)
         self._numbers: dict[int, int] = {}  # of requests, by page
         self._last_results = time.monotonic()
 
     @property
-    def n_under_way(self) -> int:
-        return self._worker.n_under_way
+    def n_in_flight(self) -> int:
+        return self._worker.n_in_flight
 
-    def take(self, orders: Orders) -> None:
+    def take(self, orders: WorkerOrders) -> None:
         if orders.record_headers is not None:
             self._worker.record_headers = orders.record_headers
         if orders.cancel:
             self._worker.cancel()
-        for supply in orders.supplies:
-            self._worker.supply(supply)
+        for asset in orders.asset_responses:
+            self._worker.fulfill(asset)
         for number, request in orders.requests:
             self._numbers[request.page] = number
             self._worker.start(request)
 
-    def results(self, timeout_s: float) -> Results | None:
-        """What is finished or wished for, once there is something, or after this time. Nothing: documents take long."""
-        answers, wishes = self._worker.poll(timeout_s), tuple(self._worker.wishes())
-        is_reading = self._worker.n_aside and time.monotonic() - self._last_results > _SIGN_OF_LIFE_S
-        if not answers and not wishes and not is_reading:
+    def results(self, timeout_s: float) -> WorkerResults | None:
+        """Return finished results and asset requests, or an empty heartbeat; None if there is nothing to send."""
+        responses, asset_requests = self._worker.poll(timeout_s), tuple(self._worker.asset_requests())
+        is_heartbeat_due = self._worker.n_reading and time.monotonic() - self._last_results > _HEARTBEAT_S
+        if not responses and not asset_requests and not is_heartbeat_due:
             return None
         self._last_results = time.monotonic()
-        numbered = [(self._numbers.pop(answer.request.page), answer) for answer in answers]
-        return Results(numbered, self._worker.cpu_s, wishes)
+        numbered = [(self._numbers.pop(response.request.page), response) for response in responses]
+        return WorkerResults(numbered, self._worker.cpu_s, asset_requests)
 
 
-def serve(channel: Connection, settings: FetchSettings, reading: Reading) -> None:
-    """Fetch and read until the channel is closed."""
-    be_killed_first()
-    served = Served(settings, reading)
+def serve(channel: Connection, settings: FetchSettings, reading: ReadSettings) -> None:
+    """Fetch and parse until the channel is closed."""
+    prefer_oom_kill()
+    with reading_kernels():
+        _serve(channel, WorkerServer(settings, reading))
+
+
+def _serve(channel: Connection, served: WorkerServer) -> None:
     wake_on = getattr(served.fetcher, "wake_on", None)
     if wake_on is not None:
         wake_on(channel.fileno())
     wait_s = _SHORT_S if wake_on is None else _LONG_S
-    channel.send_bytes(packed(Results([])))  # ready
+    channel.send_bytes(packed(WorkerResults([])))  # ready
     while True:
-        while channel.poll(0 if served.n_under_way else None):
-            served.take(orders_in(channel.recv_bytes()))
+        while channel.poll(0 if served.n_in_flight else None):
+            served.take(unpack_orders(channel.recv_bytes()))
         results = served.results(wait_s)
         if results is not None:
             channel.send_bytes(packed(results))

@@ -1,145 +1,182 @@
-"""A worker: it fetches pages and reads them. Those of a crawl look all alike, wherever they work:
+"""Workers fetch and parse pages. All kinds of workers have the same interface:
 
     workers.start(request)          begin a fetch
-    answers = workers.poll(0.25)    what is finished and read, once there is something, or after this time
-    workers.n_under_way             started, and not handed out by `poll` yet
-    workers.wishes()                what pages need that are being shown in a browser
-    workers.supply(supply)          here it is
-    workers.cancel()                break off all that is under way; `poll` reports it as cancelled
-    workers.close()                 the same, and let go of connections and processes
+    results = workers.poll(0.25)    results, as soon as there are any, or none after this time
+    workers.n_in_flight             requests that were started and are not returned by `poll` yet
+    workers.asset_requests()        new requests of pages being rendered
+    workers.fulfill(asset)          the response to one of them
+    workers.cancel()                abort everything in flight; `poll` reports it as cancelled
+    workers.close()                 cancel, then close connections and processes
 
-Every request that was started comes back from `poll` once, as a `Received` with that very request.
+`poll` returns exactly one `FetchResult` for each started request, with the same request object.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple, Protocol
 
-from orienteer.answers.answer import Fetched, Request
+from orienteer.extract.documents.as_page import DocumentReading
 from orienteer.fetch.fetcher import Fetcher
+from orienteer.kernel import runs_plain
 from orienteer.pages.outcome import Outcome
-from orienteer.workers.answer_reader import read_answer, read_shown
-from orienteer.workers.documents_aside import DocumentsAside, is_read_aside
-from orienteer.workers.received import Reading, Received
-from orienteer.workers.showing import Supply, Wish, is_to_be_shown, opened_showing
+from orienteer.responses.response import Request, Response
+from orienteer.workers.fetch_result import FetchResult, ReadSettings
+from orienteer.workers.reading_thread import ReadingThread, document_reading, needs_document_reader
+from orienteer.workers.rendering import AssetRequest, AssetResponse, RenderedResponse, open_renderer, should_render
+from orienteer.workers.response_reader import read_rendered, read_response
 
 NO_LIMIT = 1 << 30
-_GLANCE_S = 0.01  # to wait for a fetcher that documents cannot wake
+_SHORT_POLL_S = 0.01  # for a fetcher that cannot be woken when a document is parsed
+_MAX_PLAIN_BYTES = 64 << 10  # parsed per poll in this thread while kernels run as plain Python
 
 
 class WorkerFigures(NamedTuple):
-    """How a worker is doing: the machine it is on, its process, what it has in hand, what it has done in this run."""
+    """Status of a worker: its machine and process, requests in flight, and its totals in this run."""
 
     where: str
     process: int
-    n_in_hand: int
-    n_answers: int
+    n_in_flight: int
+    n_responses: int
     cpu_s: float
 
 
 class Workers(Protocol):
-    """Whoever fetches and reads for a crawl."""
+    """The interface of one or several workers to a crawl."""
 
-    asks_web: bool
-    max_under_way: int
-    record_headers: Mapping[str, str]  # of the records that are made from now on
-    n_died: int  # workers that ended before their time
+    uses_network: bool
+    max_in_flight: int
+    record_headers: Mapping[str, str]  # of the WARC records built from now on
+    n_crashed: int  # workers that crashed and were replaced
 
     @property
-    def n_under_way(self) -> int: ...
+    def n_in_flight(self) -> int: ...
     def start(self, request: Request) -> None: ...
-    def poll(self, timeout_s: float) -> list[Received]: ...
-    def wishes(self) -> list[Wish]: ...
-    def supply(self, supply: Supply) -> None: ...
+    def poll(self, timeout_s: float) -> list[FetchResult]: ...
+    def asset_requests(self) -> list[AssetRequest]: ...
+    def fulfill(self, asset: AssetResponse) -> None: ...
     def cancel(self) -> None: ...
     def close(self) -> None: ...
     def figures(self) -> list[WorkerFigures]: ...
 
 
 class Worker:
-    """Fetches by a `fetcher`, in this process.
+    """A worker in this process.
 
-    It goes on fetching while a document is read or a page is shown in a browser, if it asks the web.
+    With a fetcher that uses the network, fetching continues while threads parse documents, and large pages as long as
+    the kernels are not compiled, and while a browser renders pages.
     """
 
-    n_died = 0
+    n_crashed = 0
 
-    def __init__(self, fetcher: Fetcher, reading: Reading) -> None:
-        self.asks_web = fetcher.asks_web
-        self.max_under_way: int = getattr(fetcher, "max_under_way", NO_LIMIT)
+    def __init__(self, fetcher: Fetcher, reading: ReadSettings) -> None:
+        self.uses_network = fetcher.uses_network
+        self.max_in_flight: int = getattr(fetcher, "max_in_flight", NO_LIMIT)
         self.record_headers: Mapping[str, str] = {}
         self._fetcher = fetcher
         self._reading = reading
-        self._n_answers = 0
-        self._aside = DocumentsAside()
-        self._cancelled: list[Fetched] = []
-        self._showing = opened_showing(reading.show) if self.asks_web else None
+        self._n_responses = 0
+        self._documents: ReadingThread[DocumentReading] = ReadingThread()
+        self._pages: ReadingThread[FetchResult] = ReadingThread()
+        self._n_plain_bytes = 0  # of pages received in this poll, while kernels run as plain Python
+        self._cancelled: list[Response] = []
+        self._renderer = open_renderer(reading.rendering) if self.uses_network else None
         wake_on = getattr(fetcher, "wake_on", None)
         self._is_woken = wake_on is not None
         if wake_on is not None:
-            wake_on(self._aside.descriptor)
-            if self._showing is not None:
-                wake_on(self._showing.descriptor)
+            wake_on(self._documents.descriptor)
+            wake_on(self._pages.descriptor)
+            if self._renderer is not None:
+                wake_on(self._renderer.descriptor)
 
     @property
-    def n_under_way(self) -> int:
-        return self._fetcher.n_under_way + self.n_aside + len(self._cancelled)
+    def n_in_flight(self) -> int:
+        return self._fetcher.n_in_flight + self.n_reading + len(self._cancelled)
 
     @property
-    def n_aside(self) -> int:
-        """How many are fetched: documents being read, and pages being shown."""
-        return self._aside.n_under_way + (0 if self._showing is None else self._showing.n_under_way)
+    def n_reading(self) -> int:
+        """The number of fetched responses that are being parsed or rendered."""
+        n_read = self._documents.n_in_flight + self._pages.n_in_flight
+        return n_read + (0 if self._renderer is None else self._renderer.n_in_flight)
 
     def start(self, request: Request) -> None:
         self._fetcher.start(request)
 
-    def poll(self, timeout_s: float) -> list[Received]:
+    def poll(self, timeout_s: float) -> list[FetchResult]:
         if self._cancelled:
             timeout_s = 0.0
-        elif self.n_aside and not self._is_woken:
-            timeout_s = min(timeout_s, _GLANCE_S)
-        received = []
-        for answer in self._fetcher.poll(timeout_s) + self._cancelled:
-            if self.asks_web and is_read_aside(answer):
-                self._aside.give(answer)
-                continue
-            found = read_answer(answer, self._reading, self.record_headers)
-            if self._showing is not None and is_to_be_shown(answer, found.meaning):
-                self._showing.give(answer)
+        elif self.n_reading and not self._is_woken:
+            timeout_s = min(timeout_s, _SHORT_POLL_S)
+        received: list[FetchResult] = []
+        self._n_plain_bytes = 0
+        for response in self._fetcher.poll(timeout_s) + self._cancelled:
+            if self.uses_network and needs_document_reader(response):
+                self._documents.submit(response, partial(document_reading, response))
+            elif self._needs_thread(response):
+                self._pages.submit(response, partial(self._read, response))
             else:
-                received.append(found)
+                self._complete(response, self._read(response), received)
         self._cancelled = []
-        for shown in () if self._showing is None else self._showing.taken():
-            received.append(read_shown(shown, self._reading, self.record_headers))
-        for answer, read in self._aside.taken():
-            received.append(read_answer(answer, self._reading, self.record_headers, read))
-        self._n_answers += len(received)
+        for rendered in () if self._renderer is None else self._renderer.completed():
+            if self._needs_thread(rendered.response):
+                self._pages.submit(rendered.response, partial(self._read_rendered, rendered))
+            else:
+                received.append(self._read_rendered(rendered))
+        for response, result in self._pages.completed():
+            self._complete(response, result, received)
+        for response, read in self._documents.completed():
+            received.append(read_response(response, self._reading, self.record_headers, read))
+        self._n_responses += len(received)
         return received
 
-    def wishes(self) -> list[Wish]:
-        return [] if self._showing is None else self._showing.wishes()
+    def _read(self, response: Response) -> FetchResult:
+        return read_response(response, self._reading, self.record_headers)
 
-    def supply(self, supply: Supply) -> None:
-        if self._showing is not None:
-            self._showing.supply(supply)
+    def _read_rendered(self, rendered: RenderedResponse) -> FetchResult:
+        return read_rendered(rendered, self._reading, self.record_headers)
+
+    def _complete(self, response: Response, result: FetchResult, received: list[FetchResult]) -> None:
+        """Append a result to `received`, unless a browser has to render the page first."""
+        if self._renderer is not None and should_render(response, result.verdict):
+            self._renderer.submit(response)
+        else:
+            received.append(result)
+
+    def _needs_thread(self, response: Response) -> bool:
+        """Whether to parse a response in a thread: the kernels are not compiled, and this poll received many bytes."""
+        if not self.uses_network or not response.content or not runs_plain():
+            return False
+        self._n_plain_bytes += len(response.content) + (
+            0 if response.rendered is None else len(response.rendered.document)
+        )
+        return self._n_plain_bytes > _MAX_PLAIN_BYTES
+
+    def asset_requests(self) -> list[AssetRequest]:
+        return [] if self._renderer is None else self._renderer.asset_requests()
+
+    def fulfill(self, asset: AssetResponse) -> None:
+        if self._renderer is not None:
+            self._renderer.fulfill(asset)
 
     def cancel(self) -> None:
         self._fetcher.cancel()
-        aside = self._aside.cancel() + ([] if self._showing is None else self._showing.cancel())
-        self._cancelled += [Fetched(answer.request, Outcome.CANCELLED) for answer in aside]
+        dropped = self._documents.cancel() + self._pages.cancel()
+        dropped += [] if self._renderer is None else self._renderer.cancel()
+        self._cancelled += [Response(response.request, Outcome.CANCELLED) for response in dropped]
 
     def close(self) -> None:
         self._fetcher.close()
-        self._aside.close()
-        if self._showing is not None:
-            self._showing.close()
+        self._documents.close()
+        self._pages.close()
+        if self._renderer is not None:
+            self._renderer.close()
 
     @property
     def cpu_s(self) -> float:
-        """That was used so far, by its browser, too."""
-        return time.process_time() + (0.0 if self._showing is None else self._showing.cpu_s)
+        """CPU time so far, including the browser's."""
+        return time.process_time() + (0.0 if self._renderer is None else self._renderer.cpu_s)
 
     def figures(self) -> list[WorkerFigures]:
-        return [WorkerFigures("here", 0, self.n_under_way, self._n_answers, self.cpu_s)]
+        return [WorkerFigures("here", 0, self.n_in_flight, self._n_responses, self.cpu_s)]

@@ -1,4 +1,4 @@
-"""Slow and obvious: the paper's FindGlobalPR, its scores, and frontier return, on dense matrices."""
+"""Slow reference: the paper's FindGlobalPR, its scores, and frontier return, on dense matrices."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def dense_change(links: np.ndarray, crawled: np.ndarray, page: int) -> np.ndarra
 
 
 def exact_influence(links: np.ndarray, crawled: np.ndarray, n_local: int, page: int) -> float:
-    """The L1 change of the local pages' rank when `page` is added, with links as links go, and all is ranked anew."""
+    """The L1 change of the local pages' rank when `page` is added, with average links, and the web is ranked again."""
     inside = links[np.ix_(crawled, crawled)].astype(float)
     grown = np.zeros((len(crawled) + 1, len(crawled) + 1))
     grown[:-1, :-1] = inside
@@ -76,7 +76,7 @@ def dense_find_global(graph: LinkGraph, local: np.ndarray, quotas: list[int], se
 
 
 def dense_frontier_return(graph: LinkGraph, local: np.ndarray, crawled: np.ndarray) -> np.ndarray:
-    """Every page of the frontier has the mean row of its stand-ins; solved as it stands."""
+    """Every page of the frontier has the mean row of its substitutes; solved as a linear system."""
     links = dense_links(graph).astype(float)
     frontier = frontier_of(links.astype(bool), crawled)
     n, size = len(local), len(crawled)
@@ -92,9 +92,9 @@ def dense_frontier_return(graph: LinkGraph, local: np.ndarray, crawled: np.ndarr
     step[:size] = rows
     for j, page in enumerate(frontier):
         parents = [i for i in crawled[n:] if links[i, page] and links[i, crawled].any()]
-        stand_in = CAUTION * anyone / anyone.sum()
+        substitute = CAUTION * anyone / anyone.sum()
         for i in parents:
-            stand_in = stand_in + links[i, crawled] * weight / (links[i, crawled] * weight).sum()
-        step[size + j] = stand_in / (len(parents) + CAUTION) @ rows
+            substitute = substitute + links[i, crawled] * weight / (links[i, crawled] * weight).sum()
+        step[size + j] = substitute / (len(parents) + CAUTION) @ rows
     x = np.linalg.solve(np.eye(len(known)) - DAMPING * step.T, np.ones(len(known)))[:n]
     return x / x.sum()

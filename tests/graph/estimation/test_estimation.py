@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ from orienteer.graph.estimation import all_estimators, all_selections, settings_
 from orienteer.graph.estimation.estimation import Estimation
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
-from tests.conftest import random_web
+from tests.conftest import random_web, shared_file
 from tests.graph.estimation.reference import dense_find_global, dense_frontier_return
 
 SELECTIONS, ESTIMATORS = list(all_selections()), list(all_estimators())
@@ -100,7 +99,7 @@ def test_domains_that_link_to_nothing_outside(method: str) -> None:
     assert alone.rank.tolist() == [1.0]
 
 
-def test_a_budget_of_nothing_is_what_the_domain_says_itself(rng: np.random.Generator) -> None:
+def test_without_budget_the_estimate_is_the_local_rank(rng: np.random.Generator) -> None:
     web = random_web(rng, 60, 3.0)
     local = np.arange(20)
     found = ori.estimate_global_rank(web, local, budget=0, method="paper")
@@ -175,12 +174,12 @@ def test_step_by_step_with_ids_in_order_of_discovery(method: str, rng: np.random
     growing, numbers, names = discovered(web, local)
     estimation = Estimation(growing, np.arange(40), method=method)
     for _ in range(10):
-        for number in estimation.wanted(6).tolist():
+        for number in estimation.next_pages(6).tolist():
             estimation.fetched(number, numbered(web.links(names[number]), numbers, names))
         estimation.round()
     fetched = [names[number] for number in estimation.order.tolist()]
     assert 40 < len(fetched) == estimation.n_fetched <= 60
-    # The same pages told in one go, with the graph's own ids, give the same.
+    # The same pages recorded in one batch, with the graph's own ids, give the same.
     whole = GrowingGraph()
     for page in [*local.tolist(), *fetched]:
         whole.add(page, web.links(page))
@@ -189,31 +188,31 @@ def test_step_by_step_with_ids_in_order_of_discovery(method: str, rng: np.random
     assert estimation.worth().sum() == pytest.approx(1)
 
 
-def test_nothing_is_handed_out_twice_and_failures_count_as_told() -> None:
+def test_pages_are_returned_once_and_failures_count_as_given() -> None:
     web = GrowingGraph()
     web.add(0, [1, 2, 3, 4, 5])
     web.add(1, [0, 2, 3, 4])
     estimation = Estimation(web, [0, 1], "outlink-count", "paper")
-    assert estimation.wanted(0).tolist() == []
-    assert estimation.wanted(2).tolist() == [2, 3]
-    assert estimation.wanted(9).tolist() == [4, 5]
-    assert estimation.wanted(1).tolist() == []
+    assert estimation.next_pages(0).tolist() == []
+    assert estimation.next_pages(2).tolist() == [2, 3]
+    assert estimation.next_pages(9).tolist() == [4, 5]
+    assert estimation.next_pages(1).tolist() == []
     estimation.failed(2)
     estimation.failed(3, "no page")
     estimation.failed(4, "unknown")
     estimation.failed(5, "open")
-    assert estimation.wanted(9).tolist() == [5]
+    assert estimation.next_pages(9).tolist() == [5]
     estimation.failed(5, "open")
     assert estimation.order.tolist() == [2]
-    assert estimation.around.pages.tolist() == [0, 1, 2]
-    assert estimation.around.frontier.tolist() == [4, 5]
-    assert estimation.around.degrees().tolist() == [4, 3, 0]
+    assert estimation.neighborhood.pages.tolist() == [0, 1, 2]
+    assert estimation.neighborhood.frontier.tolist() == [4, 5]
+    assert estimation.neighborhood.degrees().tolist() == [4, 3, 0]
     estimation.fetched(5, [1, 9])
-    assert estimation.wanted(9).tolist() == [9]
+    assert estimation.next_pages(9).tolist() == [9]
     with pytest.raises(ori.InputError, match="no way to count a page named 'gone'"):
         estimation.failed(9, "gone")  # type: ignore[arg-type]
     with pytest.raises(ori.InputError, match="k is -1"):
-        estimation.wanted(-1)
+        estimation.next_pages(-1)
 
 
 def test_settings_are_checked() -> None:
@@ -236,8 +235,8 @@ def test_random_differs_by_rng_alone(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.parametrize("method", ESTIMATORS)
-def test_on_a_real_site_the_error_shrinks(method: str, shared_graphs: Path) -> None:
-    web = ori.LinkGraph.load(shared_graphs / "docs-web-dev.npz")
+def test_on_a_real_site_the_error_shrinks(method: str) -> None:
+    web = ori.LinkGraph.load(shared_file("graphs/docs-web-dev.npz"))
     assert web.hosts is not None
     found = ori.estimate_global_rank(web, web.hosts == 22, method=method, truth=True)
     errors = [entry.errors for entry in found.history if entry.errors]

@@ -32,7 +32,7 @@ def test_tau_is_the_one_of_its_definition_with_many_ties(pairs: list[tuple[int, 
     assert errors.l_inf == pytest.approx(max(abs(a - b) for a, b in zip(rank, truth, strict=True)))
 
 
-def test_what_was_not_computed_precisely_enough_to_tell_apart_is_tied() -> None:
+def test_differences_below_the_precision_are_ties() -> None:
     truth = np.array([0.2, 0.3, 0.5])
     assert Errors.between(truth + np.array([0, 1e-9, -1e-9]), truth).tau == 1.0
     apart = np.array([0.2, 0.4, 0.4 + 1e-9])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.graph.estimation.known_web import ASKED, BLOCKED, CRAWLED, NO_PAGE, OPEN, KnownWeb
+from orienteer.graph.estimation.known_web import BLOCKED, CRAWLED, NO_PAGE, OPEN, REQUESTED, KnownWeb
 from orienteer.graph.estimation.within import rank_within
 from orienteer.graph.growing_graph import GrowingGraph
 from tests.conftest import random_web
@@ -21,26 +21,26 @@ def small() -> KnownWeb:
 
 
 def test_rows_of_crawled_pages() -> None:
-    around = small().surroundings()
-    assert around.pages.tolist() == [2, 0]
-    assert around.frontier.tolist() == [3, 4, 5]
-    assert around.inside_offsets.tolist() == [0, 1, 1]
-    assert around.inside.tolist() == [1]
-    assert around.outward_offsets.tolist() == [0, 2, 4]
-    assert around.outward.tolist() == [1, 2, 0, 2]
-    assert around.degrees().tolist() == [3, 2]
-    assert around.leaving(np.array([0.25, 0.75])) == pytest.approx(0.25 * 2 / 3 + 0.75)
+    neighborhood = small().neighborhood()
+    assert neighborhood.pages.tolist() == [2, 0]
+    assert neighborhood.frontier.tolist() == [3, 4, 5]
+    assert neighborhood.inside_offsets.tolist() == [0, 1, 1]
+    assert neighborhood.inside.tolist() == [1]
+    assert neighborhood.outward_offsets.tolist() == [0, 2, 4]
+    assert neighborhood.outward.tolist() == [1, 2, 0, 2]
+    assert neighborhood.degrees().tolist() == [3, 2]
+    assert neighborhood.leaving(np.array([0.25, 0.75])) == pytest.approx(0.25 * 2 / 3 + 0.75)
 
 
-def test_what_a_page_counts_as() -> None:
+def test_states_of_pages() -> None:
     known = small()
     known.mark([3], NO_PAGE)
     known.mark([4], BLOCKED)
-    known.mark([5], ASKED)
-    around = known.surroundings()
-    assert around.frontier.tolist() == [4, 5]
-    assert around.open.tolist() == [False, False]
-    assert around.degrees().tolist() == [3, 1]
+    known.mark([5], REQUESTED)
+    neighborhood = known.neighborhood()
+    assert neighborhood.frontier.tolist() == [4, 5]
+    assert neighborhood.open.tolist() == [False, False]
+    assert neighborhood.degrees().tolist() == [3, 1]
     assert known.crawl([5, 5], [0, 1, 1], [9]).tolist() == [5]
     assert [known.state(page) for page in (2, 3, 5, 9, 77)] == [CRAWLED, NO_PAGE, CRAWLED, OPEN, OPEN]
     assert known.crawl([5], [0, 1], [8]).tolist() == []
@@ -52,35 +52,35 @@ def test_pages_fetched_before_are_crawled_and_local_pages_too() -> None:
     web = GrowingGraph()
     web.add(1, [0])
     web.add(0, [4])
-    around = KnownWeb(web, np.array([False, False, False, True, True])).surroundings()
-    assert around.pages.tolist() == [3, 4, 0, 1]
-    assert around.n_local == 2
-    assert around.inside.tolist() == [1, 2]
-    assert around.frontier.tolist() == []
+    neighborhood = KnownWeb(web, np.array([False, False, False, True, True])).neighborhood()
+    assert neighborhood.pages.tolist() == [3, 4, 0, 1]
+    assert neighborhood.n_local == 2
+    assert neighborhood.inside.tolist() == [1, 2]
+    assert neighborhood.frontier.tolist() == []
 
 
 def test_random_webs(rng: np.random.Generator) -> None:
     for _ in range(30):
         web = random_web(rng, 80, 3.0)
         growing = GrowingGraph()
-        growing.know(80)
+        growing.grow_to(80)
         pages = rng.permutation(80)
         local, others = pages[:12], pages[12:30]
         for page in local:
             growing.add(int(page), web.links(page))
         known = KnownWeb(growing, local)
-        rank = rank_within(known.surroundings())
+        rank = rank_within(known.neighborhood())
         for page in others:
             known.crawl([page], [0, len(web.links(page))], web.links(page))
-        around = known.surroundings()
+        neighborhood = known.neighborhood()
         links = dense_links(web)
-        crawled = around.pages.astype(int)
+        crawled = neighborhood.pages.astype(int)
         assert crawled.tolist() == [*local, *others]
-        assert around.frontier.tolist() == frontier_of(links, crawled).tolist()
-        assert around.degrees().tolist() == links[crawled].sum(axis=1).tolist()
+        assert neighborhood.frontier.tolist() == frontier_of(links, crawled).tolist()
+        assert neighborhood.degrees().tolist() == links[crawled].sum(axis=1).tolist()
         expected = dense_rank(links[np.ix_(crawled, crawled)])
         for start in (None, rank):
-            assert abs(rank_within(around, start, 1e-9) - expected).sum() < 1e-9
+            assert abs(rank_within(neighborhood, start, 1e-9) - expected).sum() < 1e-9
 
 
 @pytest.mark.parametrize(
@@ -96,6 +96,6 @@ def test_random_webs(rng: np.random.Generator) -> None:
 )
 def test_domains_that_are_none(local: list, message: str) -> None:
     web = GrowingGraph()
-    web.know(6)
+    web.grow_to(6)
     with pytest.raises(ori.InputError, match=message):
         KnownWeb(web, np.array(local))

@@ -77,24 +77,24 @@ def packed(bits: str, little: bool = False) -> bytes:
 
 
 def graph_bits(rows: list[Row], settings: Settings) -> str:
-    parts: list[str] = []
+    codes: list[str] = []
     for page, row in enumerate(rows):
-        parts.append(settings.number("OUTDEGREES", len(row)))
+        codes.append(settings.number("OUTDEGREES", len(row)))
         if not row:
             continue
         missing = row
         if settings.window > 0:
             back = _best_reference(rows, page, settings.window)
-            parts.append(settings.number("REFERENCES", back))
+            codes.append(settings.number("REFERENCES", back))
             if back > 0:
                 reference = rows[page - back]
-                parts += _blocks(row, reference, settings)
+                codes += _blocks(row, reference, settings)
                 missing = sorted(set(row) - set(reference))
         if missing and settings.min_interval > 0:
             intervals, missing = _intervals(missing, settings.min_interval)
-            parts += _interval_numbers(page, intervals, settings)
-        parts += _residuals(page, missing, settings)
-    return "".join(parts)
+            codes += _interval_numbers(page, intervals, settings)
+        codes += _residuals(page, missing, settings)
+    return "".join(codes)
 
 
 def _best_reference(rows: list[Row], page: int, window: int) -> int:

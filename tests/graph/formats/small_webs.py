@@ -1,4 +1,4 @@
-"""What the tests of all formats share: webs to write and read again, and ways to damage a file."""
+"""Fixtures of the tests of formats: webs to write and read again, and ways to damage a file."""
 
 from __future__ import annotations
 

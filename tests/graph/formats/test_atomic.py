@@ -1,9 +1,6 @@
 from __future__ import annotations
 
 import os
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +10,7 @@ from orienteer.errors import GraphFileError
 from orienteer.files.atomic import replaced
 from orienteer.graph.link_graph import LinkGraph
 from tests.conftest import random_web
+from tests.disk_limits import files_of_at_most
 
 
 @pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()])
@@ -46,17 +44,6 @@ def test_a_device_is_written_not_replaced() -> None:
     with replaced(Path(os.devnull)) as new:
         assert new == Path(os.devnull)
     assert not Path(os.devnull).is_file()
-
-
-@contextmanager
-def files_of_at_most(n_bytes: int) -> Iterator[None]:
-    """Stands for a full disk."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, limits[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 @pytest.mark.parametrize("name", ["web.npz", "web.parquet", "web.graphml", "web.graphml.gz", "web.graphml.zst"])

@@ -187,7 +187,7 @@ def test_a_file_longer_than_a_block_is_loaded_whole(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize("min_interval", [0, 2, 4])
 @pytest.mark.parametrize("window", [0, 1, 7])
 @pytest.mark.parametrize("endianness", [None, "little"])
-def test_random_webs_come_back(tmp_path: Path, window: int, min_interval: int, endianness: str | None) -> None:
+def test_random_webs_round_trip(tmp_path: Path, window: int, min_interval: int, endianness: str | None) -> None:
     rng = np.random.default_rng([window, min_interval])
     for n_pages in (1, 2, 40, 300):
         rows = random_rows(rng, n_pages)
@@ -205,7 +205,7 @@ def test_every_part_may_be_in_every_code(tmp_path: Path, part: str, endianness: 
         assert read_back(tmp_path, rows, settings) == web_of(rows), code
 
 
-def test_all_parts_may_be_in_other_codes_at_once(tmp_path: Path) -> None:
+def test_all_fields_may_have_other_codes_at_once(tmp_path: Path) -> None:
     rng = np.random.default_rng(11)
     for _ in range(40):
         rows = random_rows(rng, 50)
@@ -225,11 +225,11 @@ def test_the_rust_version_counts_blocks_in_the_code_of_their_lengths(tmp_path: P
 
 
 @pytest.mark.parametrize("rows", [[], [[]], [[0]], [[], [], []], [[], [0], [1], []], [[0, 1], [0, 1], [0, 1, 2]]])
-def test_small_webs_come_back(tmp_path: Path, rows: list[Row]) -> None:
+def test_small_webs_round_trip(tmp_path: Path, rows: list[Row]) -> None:
     assert read_back(tmp_path, rows, Settings()) == web_of(rows)
 
 
-def test_long_rows_come_back(tmp_path: Path) -> None:
+def test_long_rows_round_trip(tmp_path: Path) -> None:
     evens, odds = list(range(0, 9000, 2)), list(range(1, 9000, 2))
     rows: list[Row] = [evens, odds, sorted({*evens, 1, 3, 8999}), list(range(9000)), evens[::2], *[[]] * 8995]
     for settings in (Settings(), Settings(window=0), Settings(min_interval=0)):
@@ -248,16 +248,16 @@ def test_pages_may_be_far_apart(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("chunk_pages", [1, 3, 64])
-def test_chunks_do_not_change_the_graph_and_tell_progress(
+def test_chunks_do_not_change_the_graph_and_report_progress(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk_pages: int
 ) -> None:
     rows = random_rows(np.random.default_rng(17), 100)
     write_graph(tmp_path / "web", rows, Settings())
     monkeypatch.setattr(bv, "_CHUNK_PAGES", chunk_pages)
-    told: list[tuple[str, int, int]] = []
-    web = LinkGraph.load(tmp_path / "web.graph", progress=lambda *report: told.append(report))
+    reports: list[tuple[str, int, int]] = []
+    web = LinkGraph.load(tmp_path / "web.graph", progress=lambda *report: reports.append(report))
     assert web == web_of(rows)
-    assert told == [("decoding links", done, 100) for done in [*range(0, 100, chunk_pages), 100]]
+    assert reports == [("decoding links", done, 100) for done in [*range(0, 100, chunk_pages), 100]]
 
 
 def test_a_big_graph_is_decoded_into_a_file_that_leaves_nothing_behind(
@@ -285,7 +285,7 @@ def test_a_graph_too_big_for_the_disk_is_refused(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("name", ["web.graph", "web.properties", "web"])
-def test_a_graph_goes_by_its_name_or_that_of_either_file(tmp_path: Path, name: str) -> None:
+def test_a_graph_is_loaded_by_its_name_or_that_of_either_file(tmp_path: Path, name: str) -> None:
     write_graph(tmp_path / "web", JAVA_ROWS, Settings())
     assert LinkGraph.load(tmp_path / name) == web_of(JAVA_ROWS)
 
@@ -326,10 +326,10 @@ def error_of(path: Path) -> str:
         ("arcs=-1", "arcs is '-1'; it must be a whole number from 0 to 144"),
         ("arcs=145", "arcs is '145'; it must be a whole number from 0 to 144"),
         ("arcs=" + "9" * 5000, f"arcs is '{'9' * 40}'; it must be a whole number from 0 to 144"),
-        ("arcs=53", "52 links found, but the properties promise 53"),
+        ("arcs=53", "52 links found, but the properties declare 53"),
         (
             "arcs=51",
-            "the bit stream holds more links than the 51 that the properties promise (page 11)",
+            "the bit stream holds more links than the 51 that the properties declare (page 11)",
         ),
         ("windowsize=-1", "windowsize is '-1'; it must be a whole number from 0 to 2,147,483,647"),
         ("minintervallength=x", "minintervallength is 'x'; it must be a whole number from 0 to 2,147,483,647"),
@@ -341,11 +341,11 @@ def error_of(path: Path) -> str:
             "graphclass=it.unimi.dsi.webgraph.EFGraph",
             "the properties are those of it.unimi.dsi.webgraph.EFGraph, not of a BVGraph",
         ),
-        ("compressionflags=RESIDUALS_HUFFMAN", "the compression flag 'RESIDUALS_HUFFMAN' is not known"),
-        ("compressionflags=RESIDUALS_PI", "the compression flag 'RESIDUALS_PI' is not known"),
-        ("compressionflags=RESIDUALS_GAMMA2", "the compression flag 'RESIDUALS_GAMMA2' is not known"),
-        ("compressionflags=LABELS_GAMMA", "the compression flag 'LABELS_GAMMA' is not known"),
-        ("compressionflags=OUTDEGREES_DELTA | ZETA", "the compression flag 'ZETA' is not known"),
+        ("compressionflags=RESIDUALS_HUFFMAN", "the compression flag 'RESIDUALS_HUFFMAN' is unknown"),
+        ("compressionflags=RESIDUALS_PI", "the compression flag 'RESIDUALS_PI' is unknown"),
+        ("compressionflags=RESIDUALS_GAMMA2", "the compression flag 'RESIDUALS_GAMMA2' is unknown"),
+        ("compressionflags=LABELS_GAMMA", "the compression flag 'LABELS_GAMMA' is unknown"),
+        ("compressionflags=OUTDEGREES_DELTA | ZETA", "the compression flag 'ZETA' is unknown"),
     ],
 )
 def test_wrong_properties_are_named(tmp_path: Path, line: str, message: str) -> None:
@@ -360,7 +360,7 @@ def test_missing_counts_are_named(tmp_path: Path, name: str) -> None:
     write_graph(tmp_path / "web", JAVA_ROWS, Settings())
     text = (tmp_path / "web.properties").read_text()
     (tmp_path / "web.properties").write_text(text.replace(f"{name}=", f"no{name}="))
-    assert error_of(tmp_path / "web.graph") == f"the properties do not say how many {name} there are"
+    assert error_of(tmp_path / "web.graph") == f"the properties have no number of {name}"
 
 
 @pytest.mark.parametrize("name", ["web.graph", "web.properties"])
@@ -408,7 +408,7 @@ LINK_TO_1 = "010" + "1" + "1" + "1011"  # page 0: outdegree 1, no reference, no 
         ("010" + "1" + "1" + "1010", 1, "the bit stream is corrupt: page 0 links outside the graph"),
         ("010" + "1" + "1" + "1111", 1, "the bit stream is corrupt: page 0 links outside the graph"),
         ("00100" + "1" + "010" + "011" + "010", 3, "the bit stream is corrupt: page 0 links outside the graph"),
-        ("011", 1, "the bit stream holds more links than the 1 that the properties promise (page 0)"),
+        ("011", 1, "the bit stream holds more links than the 1 that the properties declare (page 0)"),
         (
             "010" + "1" + "1" + "1101" + "011" + "01" + "1" + "1" + "1011" + "1",
             3,
@@ -416,7 +416,7 @@ LINK_TO_1 = "010" + "1" + "1" + "1011"  # page 0: outdegree 1, no reference, no 
         ),
     ],
 )
-def test_what_is_wrong_with_a_bit_stream_is_told(tmp_path: Path, bits: str, n_links: int, message: str) -> None:
+def test_faults_of_a_bit_stream_are_reported(tmp_path: Path, bits: str, n_links: int, message: str) -> None:
     path = written_bits(tmp_path, bits, 3, n_links, Settings(min_interval=2))
     assert error_of(path) == message
 

@@ -34,7 +34,7 @@ def test_ids_round_trip(rng: np.random.Generator, tmp_path: Path, ending: str) -
 
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("as_urls", [False, True])
-def test_urls_round_trip_beside_the_list_or_in_it(
+def test_urls_round_trip_in_a_sidecar_or_in_the_list(
     rng: np.random.Generator, tmp_path: Path, ending: str, as_urls: bool
 ) -> None:
     plain = random_web(rng, 300)
@@ -65,7 +65,7 @@ def test_csv_urls_may_be_quoted_and_have_a_heading(tmp_path: Path) -> None:
     assert links_of(web) == [(0, 1), (1, 2)]
 
 
-def test_numbers_that_are_names_are_told_by_the_first_link(tmp_path: Path) -> None:
+def test_the_first_link_decides_whether_numbers_are_names(tmp_path: Path) -> None:
     web = read_text(tmp_path, "a.example 7\n7 a.example\n")
     assert list(web.urls) == ["a.example", "7"]
 

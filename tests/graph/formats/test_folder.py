@@ -73,7 +73,7 @@ def test_a_missing_array_is_one_clear_line(tmp_path: Path, name: str) -> None:
         ("[]", "not of an Orienteer graph"),
         ('{"orienteer-graph": 99}', "version 1"),
         ('{"orienteer-graph": 1}', "graph.json"),
-        (json.dumps({folder.MARK: 1, "n_pages": 5, "n_links": 4}), "promises 5 pages"),
+        (json.dumps({folder.MARK: 1, "n_pages": 5, "n_links": 4}), "declares 5 pages"),
     ],
 )
 def test_a_wrong_graph_json_is_one_clear_line(tmp_path: Path, about: str, message: str) -> None:
@@ -102,7 +102,7 @@ def test_a_folder_that_is_no_graph_is_neither_read_nor_overwritten(tmp_path: Pat
     (tmp_path / "letters" / "to-mother.txt").write_text("dear")
     with pytest.raises(ori.GraphFileError, match="not a graph folder"):
         LinkGraph.load(tmp_path / "letters")
-    with pytest.raises(ori.GraphFileError, match="left as it is"):
+    with pytest.raises(ori.GraphFileError, match="left unchanged"):
         shapes.cycle(3).save(tmp_path / "letters")
     assert os.listdir(tmp_path / "letters") == ["to-mother.txt"]
 

@@ -61,7 +61,7 @@ def _unpacked_zst(data: bytes) -> bytes:
         ("\x00\x08\x0b\x0c\x1f\ufffe\uffff", "\ufffd" * 7),
     ],
 )
-def test_what_xml_can_hold_survives_and_the_rest_is_replaced(tmp_path: Path, url: str, expected: str | None) -> None:
+def test_valid_characters_survive_and_others_are_replaced(tmp_path: Path, url: str, expected: str | None) -> None:
     LinkGraph.from_links(1, [], [], urls=[url]).save(tmp_path / "web.graphml")
     assert list(LinkGraph.load(tmp_path / "web.graphml").urls or []) == [url if expected is None else expected]
 
@@ -156,7 +156,7 @@ def test_urls_come_from_url_then_label_then_name(tmp_path: Path, nodes: list[str
         ([None, None, None], None),
     ],
 )
-def test_hosts_that_are_numbers_are_kept_and_names_numbered(
+def test_integer_hosts_are_ids_and_names_are_numbered(
     tmp_path: Path, hosts: list[str | None], expected: list[int] | None
 ) -> None:
     nodes = [node(str(k), **({} if host is None else {"host": host})) for k, host in enumerate(hosts)]
@@ -211,15 +211,15 @@ LAUGHS = '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>'
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (document('<edge source="a" target="b"/><node id="a"/>'), "line 1: an edge names the node 'b', which is not"),
+        (document('<edge source="a" target="b"/><node id="a"/>'), "line 1: an edge names the node 'b', which does"),
         (document('<node id="a"/>\n<edge source="a"/>'), "line 2: an edge without source or target"),
         (document("<node/>"), "a node without id"),
         (document('<node id="a"/><node id="a"/>'), "the node id 'a' is there twice"),
-        (document('<hyperedge><endpoint node="a"/></hyperedge>'), "a hyperedge is no link between two pages"),
+        (document('<hyperedge><endpoint node="a"/></hyperedge>'), "a hyperedge is not a link between two pages"),
         (document("</graph><graph>"), "more than one graph"),
         (f"{HEAD}</graphml>", "there is no graph in the document"),
         (document("<a>" * 300 + "</a>" * 300), "nested more than 256 deep"),
-        ("<html><body/></html>", "this is no GraphML: the document is a <html>"),
+        ("<html><body/></html>", "this is not GraphML: the document is a <html>"),
         ("", "not well-formed XML: no element found"),
         ("0 1\n", "not well-formed XML: syntax error: line 1"),
         (document("<node id='a'>"), "not well-formed XML: mismatched tag"),
@@ -231,7 +231,7 @@ LAUGHS = '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]>'
     ],
     ids=lambda value: value[-50:],
 )
-def test_bad_documents_are_told_from_good_ones(tmp_path: Path, text: str, message: str) -> None:
+def test_faults_of_documents_are_reported(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(GraphFileError, match=message):
         loaded(tmp_path, text)
 
@@ -244,9 +244,7 @@ def test_bad_documents_are_told_from_good_ones(tmp_path: Path, text: str, messag
     ],
     ids=["value", "tag"],
 )
-def test_what_grows_without_end_is_cut_short(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, message: str
-) -> None:
+def test_endless_data_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, message: str) -> None:
     monkeypatch.setattr(graphml_document, "_MAX_TAG_BYTES", 1 << 20)
     monkeypatch.setattr("orienteer.files.compressed.BLOCK_BYTES", 1 << 18)
     with pytest.raises(GraphFileError, match=message):
@@ -264,7 +262,7 @@ def test_a_file_larger_than_a_block_is_read_in_blocks(tmp_path: Path, monkeypatc
 
 def test_memory_stays_far_below_the_size_of_the_document(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("orienteer.files.compressed.BLOCK_BYTES", 1 << 16)
-    edges = '<edge source="a" target="b"><data key="d4">some text that nobody needs</data></edge>\n' * 50_000
+    edges = '<edge source="a" target="b"><data key="d4">some text that is not used</data></edge>\n' * 50_000
     text = document('<node id="a"/><node id="b"/>' + edges).encode()
     with gzip.open(tmp_path / "web.graphml.gz", "wb", 1) as out:
         out.write(text)

@@ -20,7 +20,7 @@ def test_there_and_back_is_the_same_graph(web: LinkGraph) -> None:
     assert LinkGraph.from_networkx(web.to_networkx()) == web
 
 
-def test_nodes_are_page_ids_with_what_is_known_of_them() -> None:
+def test_nodes_are_page_ids_with_known_attributes() -> None:
     web = LinkGraph.from_links(3, [0, 2], [2, 1], hosts=[4, 4, 0], urls=["a", "b", "c"])
     graph = web.to_networkx()
     assert type(graph) is networkx.DiGraph
@@ -83,7 +83,7 @@ def test_attributes_follow_their_pages_when_ids_are_out_of_order() -> None:
 
 
 @pytest.mark.parametrize("value", [None, [(0, 1)], {0: [1]}])
-def test_what_is_no_networkx_graph_is_refused(value: Any) -> None:
+def test_an_object_that_is_not_a_networkx_graph_is_refused(value: Any) -> None:
     with pytest.raises(InputError, match=f"expected a networkx graph, got a {type(value).__name__}"):
         LinkGraph.from_networkx(value)
 

@@ -11,6 +11,7 @@ import scipy.sparse
 
 from orienteer.errors import GraphFileError
 from orienteer.graph.link_graph import LinkGraph
+from tests.conftest import shared_file
 from tests.graph.formats.small_webs import ROUND_TRIP_WEBS, assert_loads_or_says_why, damaged
 
 
@@ -34,7 +35,7 @@ def test_the_arrays_are_those_of_numpy_and_the_bytes_always_the_same(tmp_path: P
         assert np.array_equal(archive["indices"], web.targets)
 
 
-def test_writing_tells_how_far_it_is(tmp_path: Path) -> None:
+def test_writing_reports_progress(tmp_path: Path) -> None:
     calls: list[tuple[str, int, int]] = []
     ROUND_TRIP_WEBS["with both"].save(tmp_path / "web.npz", progress=lambda *call: calls.append(call))
     assert {"writing indptr", "writing indices", "writing host", "writing URLs"} <= {stage for stage, _, _ in calls}
@@ -49,7 +50,7 @@ def test_rows_that_are_not_proper_are_made_so(tmp_path: Path, dtype: str) -> Non
 
 
 @pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr", "dia"])
-def test_what_scipy_saved_is_read_without_its_zeros(tmp_path: Path, kind: str) -> None:
+def test_matrices_of_scipy_are_read_without_explicit_zeros(tmp_path: Path, kind: str) -> None:
     entries = ([1.5, 0.0, -1.0, 2.0], ([0, 0, 1, 2], [1, 2, 2, 2]))
     matrix = scipy.sparse.coo_array(entries, shape=(4, 4)).asformat(kind)
     scipy.sparse.save_npz(tmp_path / "web.npz", matrix)
@@ -110,12 +111,12 @@ def test_files_of_another_kind_are_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "zip.npz", "w") as archive:
         archive.writestr("indptr", b"no array")
         archive.writestr("indices", b"no array")
-    with pytest.raises(GraphFileError, match="indptr is no array"):
+    with pytest.raises(GraphFileError, match="indptr is not an array"):
         LinkGraph.load(tmp_path / "zip.npz")
 
 
 @pytest.mark.parametrize("n_urls", [0, 4, 6])
-def test_a_wrong_number_of_urls_is_told_with_both_counts(tmp_path: Path, n_urls: int) -> None:
+def test_a_wrong_number_of_urls_is_reported_with_both_counts(tmp_path: Path, n_urls: int) -> None:
     ROUND_TRIP_WEBS["plain"].save(tmp_path / "web.npz")
     with gzip.open(tmp_path / "web.urls.txt.gz", "wt") as out:
         out.write("http://a/\n" * n_urls)
@@ -123,7 +124,7 @@ def test_a_wrong_number_of_urls_is_told_with_both_counts(tmp_path: Path, n_urls:
         LinkGraph.load(tmp_path / "web.npz")
 
 
-def test_a_graph_without_urls_is_not_written_beside_those_of_another(tmp_path: Path) -> None:
+def test_a_graph_without_urls_is_not_written_next_to_those_of_another(tmp_path: Path) -> None:
     ROUND_TRIP_WEBS["with URLs"].save(tmp_path / "web.npz")
     with pytest.raises(GraphFileError, match=r"would be read with those in web\.urls\.txt\.gz"):
         ROUND_TRIP_WEBS["plain"].save(tmp_path / "web.npz")
@@ -132,7 +133,7 @@ def test_a_graph_without_urls_is_not_written_beside_those_of_another(tmp_path: P
 
 def test_a_url_that_cannot_be_written_leaves_the_old_files(tmp_path: Path) -> None:
     ROUND_TRIP_WEBS["with URLs"].save(tmp_path / "web.npz")
-    with pytest.raises(GraphFileError, match="URL of page 0 holds a line break"):
+    with pytest.raises(GraphFileError, match="URL of page 0 has a line break"):
         LinkGraph.from_links(1, [], [], urls=["http://a/\n"]).save(tmp_path / "web.npz")
     assert LinkGraph.load(tmp_path / "web.npz") == ROUND_TRIP_WEBS["with URLs"]
     assert len(list(tmp_path.iterdir())) == 2
@@ -164,9 +165,9 @@ def test_a_damaged_archive_gives_an_error_or_a_graph(tmp_path: Path, kind: str) 
     ],
 )
 def test_the_real_graphs_are_as_documented(
-    shared_graphs: Path, name: str, n_pages: int, n_rows: int, has_hosts: bool, first_url: str | None
+    name: str, n_pages: int, n_rows: int, has_hosts: bool, first_url: str | None
 ) -> None:
-    path = shared_graphs / f"{name}.npz"
+    path = shared_file(f"graphs/{name}.npz")
     graph = LinkGraph.load(path)
     with np.load(path) as archive:
         sources = np.repeat(np.arange(n_pages), np.diff(archive["indptr"]))

@@ -24,7 +24,7 @@ def test_a_graph_read_back_is_the_graph_written(tmp_path: Path, web: LinkGraph) 
     assert not list(tmp_path.glob(".*"))
 
 
-def test_urls_that_are_no_text_are_kept_byte_by_byte(tmp_path: Path) -> None:
+def test_urls_that_are_not_text_are_stored_byte_by_byte(tmp_path: Path) -> None:
     web = LinkGraph.from_links(3, [0], [2], urls=[b"http://a/\xff", b"", b"\x00\n"])  # type: ignore[list-item]
     web.save(tmp_path / "web.parquet")
     assert LinkGraph.load(tmp_path / "web.parquet") == web
@@ -157,7 +157,7 @@ def test_bad_tables_of_pages_are_named(tmp_path: Path, pages: dict[str, list[Any
         LinkGraph.load(tmp_path / "web.parquet")
 
 
-def test_a_table_of_pages_may_stand_beside_any_table_of_links(tmp_path: Path) -> None:
+def test_any_table_of_links_may_have_a_table_of_pages(tmp_path: Path) -> None:
     pq.write_table(pa.table({"src": [0], "dst": [1]}), tmp_path / "web.parquet")
     pq.write_table(pa.table({"url": ["a", "b", "c"]}), tmp_path / "web.pages.parquet")
     assert LinkGraph.load(tmp_path / "web.parquet") == LinkGraph.from_links(3, [0], [1], urls="abc")
@@ -169,25 +169,25 @@ def test_the_table_of_pages_is_not_taken_for_the_links(tmp_path: Path) -> None:
         LinkGraph.load(tmp_path / "web.pages.parquet")
 
 
-def test_a_graph_without_pages_is_not_written_beside_those_of_another(tmp_path: Path) -> None:
+def test_a_graph_without_pages_is_not_written_next_to_those_of_another(tmp_path: Path) -> None:
     ROUND_TRIP_WEBS["with both"].save(tmp_path / "web.parquet")
     with pytest.raises(GraphFileError, match=r"would be read with those in web\.pages\.parquet"):
         ROUND_TRIP_WEBS["plain"].save(tmp_path / "web.parquet")
     assert LinkGraph.load(tmp_path / "web.parquet") == ROUND_TRIP_WEBS["with both"]
 
 
-@pytest.mark.parametrize("promise", ["-1", "many", "9" * 30, "4294967295", "2"])
-def test_a_wrong_promise_of_pages_is_named(tmp_path: Path, promise: str) -> None:
-    table = pa.table({"source": [0], "target": [3]}).replace_schema_metadata({"orienteer.n_pages": promise})
+@pytest.mark.parametrize("declared", ["-1", "many", "9" * 30, "4294967295", "2"])
+def test_a_wrong_number_of_pages_in_the_metadata_is_reported(tmp_path: Path, declared: str) -> None:
+    table = pa.table({"source": [0], "target": [3]}).replace_schema_metadata({"orienteer.n_pages": declared})
     pq.write_table(table, tmp_path / "web.parquet")
-    with pytest.raises(GraphFileError, match=r"the metadata promises|page 3 is not in the graph"):
+    with pytest.raises(GraphFileError, match=r"the metadata declares|page 3 is not in the graph"):
         LinkGraph.load(tmp_path / "web.parquet")
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"0 1\n1 2\n", b"PAR1" * 100])
 def test_files_of_another_kind_are_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "web.parquet").write_bytes(content)
-    with pytest.raises(GraphFileError, match="no Parquet file, or truncated or corrupt"):
+    with pytest.raises(GraphFileError, match="not a Parquet file, or truncated or corrupt"):
         LinkGraph.load(tmp_path / "web.parquet")
 
 

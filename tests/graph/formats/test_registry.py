@@ -1,4 +1,4 @@
-"""Every format keeps the same promises, over the registry."""
+"""The contract of all formats in the registry."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_every_format_reports_a_missing_file(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("folder", "edges")])
 @pytest.mark.parametrize("content", [b"", b"\x00" * 300, bytes(range(256)) * 9, b"hello world\n" * 50])
-def test_every_format_refuses_what_it_is_not(name: str, content: bytes, tmp_path: Path) -> None:
+def test_every_format_refuses_other_files(name: str, content: bytes, tmp_path: Path) -> None:
     path = path_for(name, tmp_path)
     for suffix in FORMATS[name].suffixes:
         path.with_suffix(suffix).write_bytes(content)
@@ -61,7 +61,7 @@ def test_every_format_needs_its_folder(format, tmp_path: Path) -> None:
         shapes.cycle(3).save(path_for(format.name, tmp_path / "nowhere"))
 
 
-def test_the_format_is_told_by_the_name(tmp_path: Path) -> None:
+def test_the_format_follows_from_the_name(tmp_path: Path) -> None:
     expected = {
         "a.txt": "edges", "a.CSV.gz": "edges", "a.tsv.zst": "edges", "a.npz": "npz", "a.parquet": "parquet",
         "a.graphml": "graphml", "a.graph": "bv", "a.properties": "bv", "a.warc.gz": "warc",
@@ -71,13 +71,13 @@ def test_the_format_is_told_by_the_name(tmp_path: Path) -> None:
         assert format_of(tmp_path / name).name == format
     (tmp_path / "a.properties").touch()
     assert format_of(tmp_path / "a").name == "bv"
-    with pytest.raises(ori.InputError, match=r"cannot tell the format from the ending '.docx'"):
+    with pytest.raises(ori.InputError, match=r"cannot determine the format from the ending '.docx'"):
         format_of(tmp_path / "a.docx")
 
 
 def test_a_file_without_an_ending_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("127.0.0.1 localhost")
-    with pytest.raises(ori.InputError, match="cannot tell the format from a name without an ending"):
+    with pytest.raises(ori.InputError, match="cannot determine the format from a name without an ending"):
         ori.LinkGraph.load(tmp_path / "hosts")
 
 

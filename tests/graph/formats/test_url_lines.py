@@ -68,7 +68,7 @@ def test_urls_read_can_be_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("url", ["http://a/\nb", "http://a/\r", "\n"])
 def test_a_url_with_a_line_break_is_refused_and_nothing_is_written(tmp_path: Path, url: str) -> None:
-    with pytest.raises(InputError, match="URL of page 1 holds a line break"):
+    with pytest.raises(InputError, match="URL of page 1 has a line break"):
         write_urls(UrlTable.of(["http://a/", url, "http://b/"]), tmp_path / "web.urls.txt.gz")
     assert list(tmp_path.iterdir()) == []
 
@@ -90,7 +90,7 @@ def test_a_file_of_urls_that_is_not_compressed_as_it_says_is_named(tmp_path: Pat
 @pytest.mark.parametrize(
     "graph", ["web.npz", "web.txt", "web.csv.gz", "web.tsv.zst", "WEB.NPZ", "web.1.npz", "web.bin", "web.gz"]
 )
-def test_the_sidecar_stands_under_the_name_of_its_graph(tmp_path: Path, graph: str) -> None:
+def test_the_sidecar_has_the_name_of_its_graph(tmp_path: Path, graph: str) -> None:
     expected = {"WEB.NPZ": "WEB", "web.1.npz": "web.1", "web.bin": "web.bin", "web.gz": "web.gz"}.get(graph, "web")
     path = tmp_path / graph
     assert sidecar_of(path) is None

@@ -1,4 +1,4 @@
-"""WARC files: kind ones from two writers, strange ones, broken ones."""
+"""WARC files: regular ones from two writers, unusual ones, broken ones."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from warcio.warcwriter import WARCWriter
 from orienteer.errors import DamagedArchiveWarning, GraphFileError, OrienteerError
 from orienteer.files.compressed import zstd
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.warc import archived_answers, records
+from orienteer.warc import archived_responses, records
 
 HTML = ("Content-Type", "text/html")
 
 
 class Archive:
-    """A WARC in the making; the pages stand in http://a.org/."""
+    """A WARC under construction; its pages are on http://a.org/."""
 
     def __init__(self, compressed: bool = False) -> None:
         self.file = io.BytesIO()
@@ -149,7 +149,7 @@ payloads = {
 
 
 @pytest.mark.parametrize(("body", "transfer", "content"), payloads.values(), ids=payloads)
-def test_a_payload_is_decoded_as_its_headers_say_or_taken_as_it_stands(tmp_path, body, transfer, content):
+def test_a_payload_is_decoded_as_its_headers_say_or_used_as_it_is(tmp_path, body, transfer, content):
     headers = [HTML]
     headers += [("Transfer-Encoding", transfer)] if transfer else []
     headers += [("Content-Encoding", content)] if content else []
@@ -158,7 +158,7 @@ def test_a_payload_is_decoded_as_its_headers_say_or_taken_as_it_stands(tmp_path,
 
 @pytest.mark.parametrize("coding", ["gzip", "br", "zstd"])
 def test_a_payload_that_explodes_is_no_page(tmp_path, monkeypatch, coding):
-    monkeypatch.setattr(archived_answers, "MAX_PAGE_BYTES", 1 << 21)
+    monkeypatch.setattr(archived_responses, "MAX_PAGE_BYTES", 1 << 21)
     pack = {"gzip": gzip.compress, "br": brotli.compress, "zstd": zstd.compress}[coding]
     bomb = pack(b"<a href=bomb>" + b"\x00" * (1 << 23))
     archive = Archive().add("1", bomb, HTML, ("Content-Encoding", coding)).add("2", b"<a href=3>")
@@ -201,7 +201,7 @@ def test_a_location_may_hold_any_character(tmp_path):
         ([HTML], "strange"),
     ],
 )
-def test_what_is_no_page_and_no_redirect_is_left_out(tmp_path, headers, status):
+def test_responses_without_links_are_left_out(tmp_path, headers, status):
     archive = Archive().add("0", b"<a href=x>", *headers, status=status).add("1", b"<a href=2>")
     assert links_of(graph_of(tmp_path, archive.bytes())) == {"1": ["2"], "2": []}
 
@@ -295,9 +295,9 @@ def test_an_archive_without_pages_is_an_empty_graph(tmp_path):
 
 def read_with_damage(folder: Path, content: bytes, name: str = "x.warc") -> tuple[dict[str, list[str]], str]:
     """What is read of a damaged archive, and what the one warning says after the name of the file."""
-    with pytest.warns(DamagedArchiveWarning) as told:
+    with pytest.warns(DamagedArchiveWarning) as reported:
         graph = graph_of(folder, content, name)
-    (warning,) = told
+    (warning,) = reported
     assert str(warning.message).startswith(f"{folder / name}: ")
     return links_of(graph), str(warning.message).removeprefix(f"{folder / name}: ")
 
@@ -306,19 +306,19 @@ WITHOUT_THE_LAST = {page: links for page, links in SMALL.items() if page != "4"}
 
 
 @pytest.mark.parametrize("kind", [".warc", ".warc.gz"])
-def test_of_an_archive_that_breaks_off_what_is_whole_is_read_and_a_warning_says_so(tmp_path, kind):
-    links, told = read_with_damage(tmp_path, packed(kind)[:-20], "x" + kind)
+def test_of_a_truncated_archive_whole_records_are_read_with_a_warning(tmp_path, kind):
+    links, reported = read_with_damage(tmp_path, packed(kind)[:-20], "x" + kind)
     assert links == WITHOUT_THE_LAST
-    assert told == "after 5 records the archive is damaged; 1 gap was skipped"
+    assert reported == "after 5 records the archive is damaged; 1 gap was skipped"
 
 
 def test_all_gaps_are_counted_in_one_warning(tmp_path):
     members = [Archive(compressed=True).add(str(k), b"<a href=x>").bytes() for k in range(6)]
     for k in (1, 4):
         members[k] = members[k][:50] + b"??" + members[k][52:]
-    links, told = read_with_damage(tmp_path, b"".join(members), "x.warc.gz")
+    links, reported = read_with_damage(tmp_path, b"".join(members), "x.warc.gz")
     assert [page for page in links if page != "x"] == ["0", "2", "3", "5"]
-    assert told == "after 1 record the archive is damaged; 2 gaps were skipped"
+    assert reported == "after 1 record the archive is damaged; 2 gaps were skipped"
 
 
 @pytest.mark.parametrize("kind", [".warc.gz", ".warc.zst"])
@@ -331,25 +331,25 @@ def test_an_archive_of_which_nothing_can_be_read_is_an_error(tmp_path, kind):
 @pytest.mark.parametrize("length", ["", "x", "-1", "99999999999999999999", "9" * 9999, "1 2"])
 def test_a_record_without_a_proper_length_is_skipped(tmp_path, length):
     record = f"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: {length}\r\n\r\nabc\r\n\r\n".encode()
-    links, told = read_with_damage(tmp_path, small_archive() + record)
+    links, reported = read_with_damage(tmp_path, small_archive() + record)
     assert links == SMALL
-    assert told.startswith("after 6 records")
+    assert reported.startswith("after 6 records")
 
 
 def test_rubbish_between_records_is_skipped(tmp_path):
     more = Archive().add("5", b"<a href=6>").bytes()
     for rubbish, found in ((b"rubbish", {}), (b"rubbish\r\n\r\n" + more, {"5": ["6"], "6": []})):
-        links, told = read_with_damage(tmp_path, small_archive() + rubbish)
+        links, reported = read_with_damage(tmp_path, small_archive() + rubbish)
         assert links == SMALL | found
-        assert told == "after 6 records the archive is damaged; 1 gap was skipped"
+        assert reported == "after 6 records the archive is damaged; 1 gap was skipped"
 
 
 @pytest.mark.parametrize("kind", [".warc", ".warc.gz", ".warc.zst"])
-def test_wherever_an_archive_is_cut_off_nothing_but_its_pages_come_out_and_it_is_told(tmp_path, kind, fresh_rng):
+def test_a_truncated_archive_yields_only_its_pages_and_a_warning(tmp_path, kind, fresh_rng):
     content = packed(kind)
     n_silent = 0
     for length in [0, *range(fresh_rng.randrange(9), len(content), 9)]:
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as reported:
             warnings.simplefilter("always")
             try:
                 graph = graph_of(tmp_path, content[:length], "x" + kind)
@@ -357,8 +357,8 @@ def test_wherever_an_archive_is_cut_off_nothing_but_its_pages_come_out_and_it_is
                 assert str(error).startswith(str(tmp_path))
                 assert "no WARC records in it" in str(error)
                 continue
-        assert [one.category for one in told] in ([], [DamagedArchiveWarning])
-        n_silent += not told
+        assert [one.category for one in reported] in ([], [DamagedArchiveWarning])
+        n_silent += not reported
         assert all(set(links) <= set(SMALL[page]) for page, links in links_of(graph).items())
     # In a plain archive nothing is lost with the empty lines after a record.
     assert n_silent <= {".warc": 6 * 4, ".warc.gz": 6, ".warc.zst": 0}[kind]

@@ -1,4 +1,4 @@
-"""Slow and obvious: a web with everything that can be odd about pages, its truth, and the mean of a life's score."""
+"""Slow reference: a web with all special cases of pages, its true coverage, and the mean score of a life."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 
 from orienteer.graph.coverage import Coverage
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.graph.push import Links
+from orienteer.graph.push import LinkRows
 from orienteer.graph.survey.walking import DANGLING, OUTSIDE, UNKNOWN, Rows
-from orienteer.pages.unknown import NOBODY_KNOWS
+from orienteer.pages.unknown import UNKNOWN_COUNT
 from tests.conftest import random_web
 
 
@@ -45,22 +45,22 @@ class OddWeb:
         for page in range(n):
             links = self.graph.links(page)
             n_all = len(links) + max(int(self.n_unknown[page]), 0)
-            if self.n_unknown[page] != NOBODY_KNOWS and n_all and not self.blocked[page]:
+            if self.n_unknown[page] != UNKNOWN_COUNT and n_all and not self.blocked[page]:
                 matrix[page, links] = (1.0 if self.alias[page] else self.damping) / n_all
         return matrix
 
     def unknown_share(self) -> np.ndarray:
-        """Her chance at each page to go where nobody knows."""
+        """Her probability at each page to follow an unknown link or be at a blocked page."""
         passed_on = np.where(self.alias, 1.0, self.damping)
         n_all = np.maximum(self.graph.out_degrees() + np.maximum(self.n_unknown, 0), 1)
-        share = np.where(self.n_unknown == NOBODY_KNOWS, passed_on, passed_on * np.maximum(self.n_unknown, 0) / n_all)
+        share = np.where(self.n_unknown == UNKNOWN_COUNT, passed_on, passed_on * np.maximum(self.n_unknown, 0) / n_all)
         return np.where(self.blocked, 1.0, share)
 
     def is_dangling(self) -> np.ndarray:
         return (self.graph.out_degrees() == 0) & (self.n_unknown == 0) & ~self.blocked
 
     def visits(self) -> np.ndarray:
-        """Expected visits of pages in a life, as seen by one who starts again where nobody knows."""
+        """Expected visits of pages in a life, of a surfer who restarts where the next page is unknown."""
         return np.linalg.solve(np.eye(self.n_pages) - self.steps().T, self.trust)
 
     def coverage_of_reachable(self, known: np.ndarray) -> float:
@@ -69,7 +69,7 @@ class OddWeb:
         return float(visits[known].sum() / visits.sum())
 
     def coverages(self, known: np.ndarray) -> tuple[float, float]:
-        """The least and the most that the coverage can be, whatever is where nobody knows."""
+        """The least and the largest possible coverage, whatever the unknown pages are."""
         all_visits = self.visits()
         visits = np.where(self.alias | self.blocked, 0.0, all_visits)
         stuck = float(all_visits @ self.unknown_share())
@@ -103,7 +103,7 @@ class OddWeb:
                     return score
             links = self.graph.links(page)
             n_all = len(links) + max(int(self.n_unknown[page]), 0)
-            place = int(rng.integers(n_all)) if self.n_unknown[page] != NOBODY_KNOWS else n_all
+            place = int(rng.integers(n_all)) if self.n_unknown[page] != UNKNOWN_COUNT else n_all
             if place >= len(links):
                 score[UNKNOWN] += 1
                 return score
@@ -111,18 +111,18 @@ class OddWeb:
 
     # -- as the package sees it --------------------------------------------------------------------------------------
 
-    def links(self) -> Links:
-        return Links.of(self.graph)
+    def links(self) -> LinkRows:
+        return LinkRows.of(self.graph)
 
     def rows(self, known: np.ndarray) -> Rows:
-        """All is told; K are the known pages, told before time 1."""
+        """All pages are recorded; K are the known pages, recorded before time 1."""
         when = np.where(known, 1, 2).astype(np.int32)
         return Rows.of(when, self.blocked, self._new_coverage())
 
     def _new_coverage(self) -> Coverage:
         coverage = Coverage(self.trust.copy(), self.damping, counts_visits=True)
         coverage.set_aliases(self.alias)
-        coverage.leave_unknown(self.n_unknown)
+        coverage.set_all_unknown(self.n_unknown)
         return coverage
 
     def settled(self, known: np.ndarray) -> Coverage:
@@ -134,7 +134,7 @@ class OddWeb:
 
 
 def plain_web(rng: np.random.Generator, n_pages: int = 40, mean_degree: float = 3.0) -> OddWeb:
-    """With pages without links, and some that nobody links to; nothing else is odd."""
+    """A web with pages without links and pages without in-links, but no other special cases."""
     graph = random_web(rng, n_pages, mean_degree)
     return OddWeb(graph, _trust(graph))
 
@@ -152,7 +152,7 @@ def odd_web(rng: np.random.Generator, n_pages: int = 40, mean_degree: float = 3.
     graph = LinkGraph.from_links(n_pages, sources, np.array([target for row in rows for target in row], np.int64))
     blocked = (rng.random(n_pages) < 0.08) & ~alias
     n_unknown = np.where(rng.random(n_pages) < 0.1, rng.integers(1, 4, n_pages), 0)
-    n_unknown = np.where(rng.random(n_pages) < 0.05, NOBODY_KNOWS, n_unknown)
+    n_unknown = np.where(rng.random(n_pages) < 0.05, UNKNOWN_COUNT, n_unknown)
     n_unknown = np.where(alias, 0, n_unknown).astype(np.int32)
     return OddWeb(graph, _trust(graph), 0.85, blocked, alias, n_unknown)
 

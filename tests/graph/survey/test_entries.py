@@ -1,4 +1,4 @@
-"""Where lives enter: by mass, whatever rounding does at the end."""
+"""Entries of lives are drawn by mass, with any rounding at the end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from orienteer.graph.coverage import Coverage
 from orienteer.graph.coverage_push import BLOCKED, FETCHED
-from orienteer.graph.survey.entries import Edge, _enter, _weigh, drawn, quick_upper, random_level, random_start
+from orienteer.graph.survey.entries import Edge, _enter, _weigh, draw_entries, quick_upper, random_level, random_start
 from tests.graph.survey.reference import odd_web, plain_web
 
 
@@ -21,7 +21,7 @@ def coverage_of(p: list[float], fetched: Sequence[int] = (), blocked: Sequence[i
 
 
 def draw(coverage: Coverage, levels: np.ndarray) -> np.ndarray:
-    return drawn(coverage, Edge.of(coverage).free, levels)
+    return draw_entries(coverage, Edge.of(coverage).free, levels)
 
 
 def test_pages_are_drawn_by_their_mass() -> None:
@@ -91,7 +91,7 @@ def test_bounds_at_the_edge_are_those_of_the_certificate() -> None:
             assert (edge.allowed(c, of_reachable=True) >= edge.free) == (proved.of_reachable >= c)
 
 
-def test_trust_that_is_not_known_counts_as_outside_also_of_what_is_reachable() -> None:
+def test_unknown_trust_counts_as_outside_also_for_reachable_coverage() -> None:
     coverage = Coverage(np.array([1.0, 0.0]), known_trust=0.9)
     edge = Edge.of(coverage)
     assert edge.hidden == pytest.approx(0.1)

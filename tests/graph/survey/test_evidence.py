@@ -1,4 +1,4 @@
-"""The evidence: its product, its stakes, and what later pages add to walks of before."""
+"""The evidence: its product, its stakes, and the gain of earlier walks from later pages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import inf, log
 import numpy as np
 import pytest
 
-from orienteer.graph.survey.evidence import MOST, Evidence, _found, kelly, largest_stake
+from orienteer.graph.survey.evidence import MAX_STAKE_SHARE, Evidence, _peak_and_total, kelly, largest_stake
 from orienteer.graph.survey.walking import highest_score
 
 
@@ -25,12 +25,12 @@ def random_evidence(rng: np.random.Generator, n: int) -> tuple[Evidence, list[li
     evidence = Evidence(0.01)
     free = rng.uniform(0.05, 0.3, n)
     allowed = free * rng.uniform(0.1, 0.9, n)
-    stakes = rng.random(n) * MOST * np.array([largest_stake(m, 1.0) for m in allowed / free])
+    stakes = rng.random(n) * MAX_STAKE_SHARE * np.array([largest_stake(m, 1.0) for m in allowed / free])
     for walk in range(n):
         evidence.stake(walk, allowed[walk], free[walk], stakes[walk])
     scores = rng.beta(1, 4, n)
-    evidence.hear(scores[: n // 2])
-    evidence.hear(scores[n // 2 :])
+    evidence.add_scores(scores[: n // 2])
+    evidence.add_scores(scores[n // 2 :])
     return evidence, [column.tolist() for column in (scores, allowed, free, stakes)]
 
 
@@ -41,13 +41,13 @@ def test_it_is_the_product(number: int) -> None:
     gains = np.sort(rng.random(150) * 0.02)[::-1].copy()
     for more in (0.0, 0.01):
         best, all_of_it = naive(*columns, gains.tolist(), more)
-        assert evidence.found(gains, more) == pytest.approx(best)
+        assert evidence.peak(gains, more) == pytest.approx(best)
         assert evidence.total(gains, more) == pytest.approx(all_of_it)
     assert evidence.goal == pytest.approx(log(100))
     assert evidence.n == 150
 
 
-def test_what_comes_later_only_adds() -> None:
+def test_later_pages_only_add_evidence() -> None:
     evidence, _ = random_evidence(np.random.default_rng(7), 100)
     gains = np.zeros(100)
     found = [evidence.total(gains + more) for more in np.linspace(0, 0.05, 20)]
@@ -60,8 +60,8 @@ def test_no_score_loses_all() -> None:
     for damping in (0.5, 0.85, 0.99):
         highest = highest_score(damping)
         for threshold in (0.0, 0.2, 0.9, 0.96, 0.97, 0.999, 5.0):
-            stake = MOST * largest_stake(threshold, highest)
-            assert 1 + stake * (threshold - highest) >= 1 - MOST - 1e-9
+            stake = MAX_STAKE_SHARE * largest_stake(threshold, highest)
+            assert 1 + stake * (threshold - highest) >= 1 - MAX_STAKE_SHARE - 1e-9
 
 
 @pytest.mark.parametrize("number", range(8))
@@ -75,7 +75,7 @@ def test_kelly_is_the_best_constant_stake(number: int) -> None:
         return float((weights * np.log1p(share * x)).sum() + caution * np.log1p(-share)) / (weights.sum() + caution)
 
     share, expected = kelly(scores, weights, threshold, caution)
-    grid = np.linspace(0, MOST, 2000)
+    grid = np.linspace(0, MAX_STAKE_SHARE, 2000)
     growths = [growth(one) for one in grid.tolist()]
     best = int(np.argmax(growths))
     assert share == pytest.approx(grid[best], abs=2e-3)
@@ -84,7 +84,7 @@ def test_kelly_is_the_best_constant_stake(number: int) -> None:
 
 def test_kelly_stakes_nothing_where_nothing_can_be_won() -> None:
     assert kelly(np.array([0.5, 0.6]), np.ones(2), 0.4, 0.03) == (0.0, 0.0)
-    assert kelly(np.array([0.5]), np.ones(1), 1.0, 0.03) == (MOST, -log(1 - MOST))
+    assert kelly(np.array([0.5]), np.ones(1), 1.0, 0.03) == (MAX_STAKE_SHARE, -log(1 - MAX_STAKE_SHARE))
 
 
 def test_the_mean_of_the_product_is_1_if_thresholds_are_the_means() -> None:
@@ -102,7 +102,7 @@ def test_plain_python_equals_compiled_code_to_the_bit() -> None:
     rng = np.random.default_rng(3)
     evidence, _ = random_evidence(rng, 80)
     arguments = (evidence.scores, evidence.allowed, evidence.free, evidence.stakes, rng.random(80) / 50, 0.001, 80)
-    assert _found.compiled(*arguments) == _found.plain(*arguments)
+    assert _peak_and_total.compiled(*arguments) == _peak_and_total.plain(*arguments)
     weights = rng.random(80)
     for threshold in (0.1, 0.3, 0.8, 1.0):
         arguments = (evidence.scores[:80], weights, threshold, 0.03)

@@ -1,4 +1,4 @@
-"""Where the time outside a set is, against the truth by linear algebra."""
+"""The gaps of a fixed set, against the truth by linear algebra."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 import orienteer as ori
 from orienteer.graph.coverage import Coverage
-from orienteer.graph.push import Links
+from orienteer.graph.push import LinkRows
 from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
 from orienteer.graph.survey.gaps import Gap, largest_gaps, last_pages
 from orienteer.graph.survey.survey import FixedSurvey
@@ -39,27 +39,27 @@ class Case:
         """Each is another name of one page that is no such name itself."""
         pages = np.flatnonzero(~self.alias)
         sources, targets = self.web.sources(), self.web.targets
-        kept = ~self.alias[sources]
+        is_page = ~self.alias[sources]
         names = np.flatnonzero(self.alias)
         self.web = ori.LinkGraph.from_links(
             self.web.n_pages,
-            np.append(sources[kept], names),
-            np.append(targets[kept], pages[names % len(pages)]),
+            np.append(sources[is_page], names),
+            np.append(targets[is_page], pages[names % len(pages)]),
         )
 
     def survey(self, seed: str, confidence: float = 0.999) -> FixedSurvey:
         coverage = Coverage(self.trust, DAMPING)
         coverage.set_aliases(self.alias)
-        links = Links.of(self.web)
+        links = LinkRows.of(self.web)
         coverage.fetch(np.flatnonzero(self.fetched).astype(np.uint32), links)
         coverage.block(np.flatnonzero(self.blocked))
         return FixedSurvey(coverage, links, seed, confidence)
 
     def walked(self, seed: str, n_lives: int) -> FixedSurvey:
-        survey, links = self.survey(seed), Links.of(self.web)
+        survey, links = self.survey(seed), LinkRows.of(self.web)
         needed = survey.begin(n_lives, links)
         while needed:
-            needed = survey.told(needed[0], not self.blocked[needed[0]], links)
+            needed = survey.record_page(needed[0], not self.blocked[needed[0]], links)
         survey.measured()
         return survey
 
@@ -110,12 +110,12 @@ def test_the_shares_are_right_in_the_mean(rng: np.random.Generator, special: boo
     assert (errors <= 5 * found.std(axis=0) / np.sqrt(n_runs) + 1e-3).all(), errors
 
 
-def test_all_groups_together_are_what_is_missing(rng: np.random.Generator) -> None:
+def test_all_groups_sum_to_the_missing_coverage(rng: np.random.Generator) -> None:
     case = Case(rng)
     survey = case.walked("x", 300)
     gaps = case.gaps(survey)
     assert sum(gap.share for gap in gaps) == pytest.approx(1.0 - survey.measured().estimate, abs=1e-9)
-    assert sum(gap.n_walks for gap in gaps) <= survey.n_heard
+    assert sum(gap.n_walks for gap in gaps) <= survey.n_counted
     shares = [gap.share for gap in gaps]
     assert shares == sorted(shares, reverse=True)
     for gap in gaps:
@@ -131,12 +131,12 @@ def test_the_largest_gap_is_found_on_a_large_web() -> None:
     assert web.hosts is not None
     rank = ori.pagerank(web, tolerance=1e-10)
     away = np.argsort(-np.bincount(web.hosts, weights=rank))[1]
-    coverage, links = Coverage(np.full(web.n_pages, 1 / web.n_pages), DAMPING), Links.of(web)
+    coverage, links = Coverage(np.full(web.n_pages, 1 / web.n_pages), DAMPING), LinkRows.of(web)
     coverage.fetch(np.flatnonzero(web.hosts != away).astype(np.uint32), links)
     walks = FixedWalks(FixedSurvey(coverage, links, "seed"), SurveyGoal(half_width=0.02), 16)
     while walks.stopped_because is None:
-        for page, _ in walks.go_on(links):
-            walks.told(page, True, links)
+        for page, _ in walks.advance(links):
+            walks.record_page(page, True, links)
     (gap,) = largest_gaps(walks.survey, [str(web.hosts[page]) for page in last_pages(walks.survey)], 3)
     assert gap.name == str(away)
     assert gap.lower <= rank[web.hosts == away].sum() <= gap.upper
@@ -146,4 +146,4 @@ def test_where_nothing_was_walked_there_are_no_gaps(rng: np.random.Generator) ->
     assert largest_gaps(Case(rng).survey("x"), [], 5) == []
     case = Case(rng)
     survey = case.walked("x", 32)
-    assert largest_gaps(survey, ["all"] * survey.n_heard, 0) == []
+    assert largest_gaps(survey, ["all"] * survey.n_counted, 0) == []

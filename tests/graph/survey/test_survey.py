@@ -1,4 +1,4 @@
-"""A survey of a fixed set: within what is proved, within its budget, the same for the same random numbers."""
+"""The survey of a fixed set: consistent with the proof, within its budget, reproducible with the same seed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def some(web: OddWeb, rng: np.random.Generator, share: float = 0.6) -> np.ndarra
 
 
 @pytest.mark.parametrize("number", range(10))
-def test_it_is_within_what_is_proved_and_around_the_truth(number: int) -> None:
+def test_it_is_within_the_proved_bounds_and_contains_the_truth(number: int) -> None:
     rng = np.random.default_rng(number)
     web = odd_web(rng) if number % 2 else plain_web(rng)
     known = some(web, rng)
@@ -76,8 +76,8 @@ def test_where_she_never_leaves_all_is_proved() -> None:
     assert found.lower == pytest.approx(1.0, abs=1e-8)
 
 
-def test_what_is_blocked_or_not_known_is_never_claimed_either_way() -> None:
-    """0 links to 1, which is blocked: nobody knows what is behind."""
+def test_blocked_and_unknown_mass_is_never_claimed_either_way() -> None:
+    """0 links to 1, which is blocked: its links are unknown."""
     web = ori.LinkGraph.from_links(3, [0, 0], [1, 2])
     found = survey(web, [0, 2], [0], blocked=[1], rng=1)
     assert (found.lower, found.upper) == (pytest.approx(certificate(web, [0, 2], [0], blocked=[1]).lower), 1.0)
@@ -146,7 +146,7 @@ def test_bounds_close_in_on_the_mean() -> None:
     for _ in range(5):
         scores = np.zeros((200, 3))
         scores[:, 0] = rng.beta(3, 7, 200)
-        bounds.hear(scores)
+        bounds.add_scores(scores)
         assert bounds.lower <= 0.925 <= bounds.upper
         widths.append(bounds.upper - bounds.lower)
     assert widths == sorted(widths, reverse=True)
@@ -157,8 +157,8 @@ def test_bounds_close_in_on_the_mean() -> None:
 
 
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
-def test_bounds_are_wrong_no_more_often_than_said_whenever_one_stops(confidence: float) -> None:
-    """Each survey is looked at after every few pages; one wrong look is enough."""
+def test_bounds_are_wrong_no_more_often_than_claimed_at_any_stopping_time(confidence: float) -> None:
+    """Each survey is checked after every few pages; one wrong result is enough."""
     n_low = n_high = n = 0
     for number in range(100):
         rng = np.random.default_rng(1000 + number)

@@ -1,4 +1,4 @@
-"""The score of a life: its mean is what dense algebra says, whatever is odd about the web; and its range."""
+"""The score of a life: its mean equals dense linear algebra on webs with all special cases; and its range."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.survey.entries import Edge, random_start
-from orienteer.graph.survey.walking import DANGLING, NOT_TOLD, OUTSIDE, UNKNOWN, go_on, highest_score
-from orienteer.kernel import standing_in
+from orienteer.graph.survey.walking import DANGLING, NOT_RECORDED, OUTSIDE, UNKNOWN, continue_life, highest_score
+from orienteer.kernel import substituted
 from tests.graph.survey.reference import OddWeb, odd_web, plain_web
 
 WEBS = [("plain", plain_web), ("odd", odd_web)]
@@ -18,7 +18,7 @@ def scores_from(web: OddWeb, page: int, known: np.ndarray, n: int, seed: str = "
     links, rows, scores = web.links(), web.rows(known), np.zeros((n, 3))
     for life in range(n):
         random = np.array([random_start(seed, life)], np.uint64)
-        _, has_ended = go_on(links, rows, 1, page, web.damping, random, scores[life])
+        _, has_ended = continue_life(links, rows, 1, page, web.damping, random, scores[life])
         assert has_ended
     return scores
 
@@ -42,7 +42,7 @@ def test_scores_have_the_mean_of_dense_algebra(make: object, number: int) -> Non
 
 
 @pytest.mark.parametrize("make", [make for _, make in WEBS], ids=[name for name, _ in WEBS])
-def test_a_surfer_who_really_walks_collects_as_much(make: object) -> None:
+def test_a_simulated_surfer_has_the_same_mean(make: object) -> None:
     rng = np.random.default_rng(8)
     web = make(rng, 15)  # type: ignore[operator]
     known = halves(web, rng)
@@ -113,7 +113,7 @@ def test_a_known_name_passes_on_to_an_unknown_page_undamped() -> None:
     assert score[DANGLING] == pytest.approx(0.85)
 
 
-def test_a_life_that_comes_to_a_blocked_page_ends_where_nobody_knows() -> None:
+def test_a_life_at_a_blocked_page_has_an_unknown_end() -> None:
     web = web_of(3, {1: [2]}, blocked=[2])
     known = np.array([True, False, False])
     assert scores_from(web, 2, known, 1)[0].tolist() == [0.0, 1.0, 0.0]
@@ -122,7 +122,7 @@ def test_a_life_that_comes_to_a_blocked_page_ends_where_nobody_knows() -> None:
     assert set(scores[:, UNKNOWN].tolist()) == {0.0, 1.0}
 
 
-def test_it_waits_for_a_page_that_was_not_told_and_goes_on_as_if_it_had_not() -> None:
+def test_it_waits_for_an_unrecorded_page_and_continues_as_if_it_had_not() -> None:
     rng = np.random.default_rng(3)
     web = odd_web(rng)
     known = halves(web, rng)
@@ -130,13 +130,13 @@ def test_it_waits_for_a_page_that_was_not_told_and_goes_on_as_if_it_had_not() ->
     for life, entry in enumerate(np.flatnonzero(~known)[:15].tolist()):
         at_once, bit_by_bit = np.zeros(3), np.zeros(3)
         random = np.array([random_start("w", life)], np.uint64)
-        last, _ = go_on(links, web.rows(known), 1, entry, web.damping, random.copy(), at_once)
+        last, _ = continue_life(links, web.rows(known), 1, entry, web.damping, random.copy(), at_once)
         rows, page, has_ended = web.rows(known), entry, False
-        rows.when[~known] = NOT_TOLD
+        rows.when[~known] = NOT_RECORDED
         while not has_ended:
-            page, has_ended = go_on(links, rows, 1, page, web.damping, random, bit_by_bit)
+            page, has_ended = continue_life(links, rows, 1, page, web.damping, random, bit_by_bit)
             if not has_ended:
-                assert rows.when[page] == NOT_TOLD
+                assert rows.when[page] == NOT_RECORDED
                 rows.when[page] = 2
         assert page == last
         assert bit_by_bit.tolist() == at_once.tolist()
@@ -156,6 +156,6 @@ def test_plain_python_equals_compiled_code_to_the_bit() -> None:
     known = halves(web, rng)
     pages = np.flatnonzero(~known)[:5].tolist()
     compiled = [scores_from(web, page, known, 4) for page in pages]
-    with standing_in(_Never()):
+    with substituted(_Never()):
         plain = [scores_from(web, page, known, 4) for page in pages]
     assert np.array_equal(compiled, plain)

@@ -1,1 +1,1 @@
-"""Documents that are no HTML: PDF, Office, EPUB, feeds. Read in a process with limits."""
+"""Documents other than HTML: PDF, Office, EPUB, feeds. They are read in a process with limits."""

@@ -1,4 +1,4 @@
-"""From a document to a page: its references become links, as those of HTML do."""
+"""Convert a document to a page: its references become links, as for HTML."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def document_page(
     robot: str = OUR_NAME,
     read: DocumentReading = read_document,
 ) -> Page:
-    """What the document at `url` says. UnreadableDocumentError: nobody knows, and the message says why."""
+    """Read the document at `url` as a page; UnreadableDocumentError with the reason if it cannot be read."""
     if not content:
         raise UnreadableDocumentError("it is empty")
     document = read(content, media_type)

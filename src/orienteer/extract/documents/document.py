@@ -1,11 +1,12 @@
-"""What a document says, and the draft that readers of all formats write.
+"""The content of a document, and the builder that readers of all formats use.
 
-A document that cannot be read at all raises `UnreadableDocumentError`. One that was read in part says so (`missing`):
-there may be links in the rest.
+A document that cannot be read at all raises `UnreadableDocumentError`. For one that was read only in part, `missing` is
+the reason: the remainder may have links.
 """
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from orienteer.processes.pool import CannotBeDoneError
@@ -16,19 +17,21 @@ MAX_HEADINGS = 10_000
 MAX_LINE_CHARS = 1_000  # of a title and of a heading
 
 TOO_MANY_LINKS = "too many links"
-PAGE_MARK = "\f"  # every page of a document that has pages (PDF) begins with it; no other text has it
+PAGE_MARK = "\f"  # begins each page of a document with pages (PDF); no other text has it
+
+# Targets in documents that are no URLs: a fragment, <name>, an e-mail address without mailto:.
+_NO_URL = re.compile(r"[#<]|[^/?#:]+@[^/?#]+(?:\?|$)")
 
 
 class UnreadableDocumentError(CannotBeDoneError):
-    """The document cannot be read; the message says why, in a few words."""
+    """The document cannot be read; the message is a short reason."""
 
 
 class Document(NamedTuple):
-    """Lines of text are paragraphs, their white space is collapsed; a page begins with PAGE_MARK, where there are any.
-    References are as the document has them.
+    """The content of a document. Lines of text are paragraphs with collapsed white space; pages, if any, begin with
+    PAGE_MARK. References are as written in the document.
 
-    `anchors` are references with the words that stand for them. `missing` says why links may be missing; "" where none
-    are.
+    `anchors` are references with their link texts. `missing` is the reason why links may be missing, or "".
     """
 
     title: str = ""
@@ -40,8 +43,8 @@ class Document(NamedTuple):
     missing: str = ""
 
 
-class Draft:
-    """A document while it is read: pieces of text become lines, within limits."""
+class DocumentDraft:
+    """Builds a document from pieces of text, within limits."""
 
     def __init__(self) -> None:
         self.title = ""
@@ -53,14 +56,14 @@ class Draft:
         self._references: dict[str, None] = {}
         self._anchors: dict[tuple[str, str], None] = {}
         self._headings: list[str] = []
-        self._open_link: tuple[str, int] | None = None  # the reference, and where its words begin in the line
+        self._open_link: tuple[str, int] | None = None  # the reference, and the index in the line where its text begins
 
     def add(self, text: str) -> None:
-        """More text of the line."""
+        """Append text to the line."""
         self._line.append(text)
 
     def end_line(self, is_heading: bool = False) -> str:
-        """The line is complete; it is dropped where it is empty."""
+        """End the line, and return it; empty lines are dropped."""
         self.close_link()
         line = " ".join("".join(self._line).split())
         self._line = []
@@ -73,7 +76,7 @@ class Draft:
 
     def link(self, reference: str, words: str = "") -> None:
         reference = reference.strip()
-        if not reference or reference.startswith("#"):
+        if not reference or _NO_URL.match(reference):
             return
         if reference not in self._references:
             if len(self._references) == MAX_REFERENCES:
@@ -85,7 +88,7 @@ class Draft:
             self._anchors[reference, words] = None
 
     def open_link(self, reference: str) -> None:
-        """The words that follow stand for this reference, until it is closed or the line ends."""
+        """Begin the text of a link, which lasts until `close_link` or the end of the line."""
         self.close_link()
         self._open_link = reference, len(self._line)
 

@@ -1,4 +1,4 @@
-"""Books (EPUB): their chapters in order. Links inside the book are none of the web."""
+"""Read books (EPUB): their chapters in order. Links within the book are ignored."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import posixpath
 import re
 from urllib.parse import unquote
 
-from orienteer.extract.documents.document import Document, Draft, UnreadableDocumentError
+from orienteer.extract.documents.document import Document, DocumentDraft, UnreadableDocumentError
 from orienteer.extract.documents.package import Package, core_properties
-from orienteer.extract.documents.xml_parts import XmlPart
+from orienteer.extract.documents.xml_handler import XmlHandler
 
 _WEB = re.compile(r"\s*(?:https?:)?//", re.IGNORECASE)
 _HEADINGS = frozenset(("h1", "h2", "h3"))
@@ -16,16 +16,16 @@ _LINES = frozenset((
     *_HEADINGS, "h4", "h5", "h6", "p", "div", "li", "td", "th", "tr", "dt", "dd", "blockquote", "pre", "br", "section",
     "figcaption", "caption", "body",
 ))  # fmt: skip
-_NOT_SHOWN = frozenset(("script", "style", "template"))
+_HIDDEN = frozenset(("script", "style", "template"))
 
 
 def read(content: bytes) -> Document:
-    package, draft = Package(content), Draft()
+    package, draft = Package(content), DocumentDraft()
     container = _Container()
     package.read_xml("META-INF/container.xml", container)
     properties = core_properties(package, container.book)
     draft.title, draft.language = properties.title, properties.language
-    book = _Book()
+    book = _EpubBook()
     package.read_xml(container.book, book)
     folder, n_read, why = posixpath.dirname(container.book), 0, "damaged: no chapters"
     for chapter in book.chapters:
@@ -41,7 +41,7 @@ def read(content: bytes) -> Document:
     return draft.finished()
 
 
-class _Container(XmlPart):
+class _Container(XmlHandler):
     def __init__(self) -> None:
         super().__init__()
         self.book = ""
@@ -51,8 +51,8 @@ class _Container(XmlPart):
             self.book = self.book or attributes.get("full-path", "")
 
 
-class _Book(XmlPart):
-    """What the book is made of."""
+class _EpubBook(XmlHandler):
+    """The manifest and the reading order of a book."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,10 +70,10 @@ class _Book(XmlPart):
             self._order[attributes.get("idref", "")] = None
 
 
-class _Chapter(XmlPart):
-    """XHTML, as books have it: well-formed."""
+class _Chapter(XmlHandler):
+    """A chapter, which is well-formed XHTML."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: DocumentDraft) -> None:
         super().__init__()
         self._draft = draft
 
@@ -84,7 +84,7 @@ class _Chapter(XmlPart):
             self._draft.open_link(attributes["href"])
 
     def text(self, data: str) -> None:
-        if "body" in self.stack and self.stack[-1] not in _NOT_SHOWN:
+        if "body" in self.stack and self.stack[-1] not in _HIDDEN:
             self._draft.add(data)
 
     def end(self, name: str) -> None:

@@ -1,8 +1,7 @@
-"""RSS and Atom feeds: the titles and summaries of their entries, and where they lead.
+"""Read RSS and Atom feeds: the titles, summaries and links of their entries.
 
-Links are those of the feed and of its entries, of Atom those of any relation that leads to a page (`alternate`, `self`,
-`next` ...). Markup inside of summaries is dropped, with the links in it: those are links of the pages that the entries
-lead to.
+Links are those of the feed and of its entries; in Atom, those with any relation to a page (`alternate`, `self`, `next`
+...). Markup in summaries is dropped with its links, which are links of the linked pages.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ import re
 from html import unescape
 from urllib.parse import urljoin
 
-from orienteer.extract.documents.document import Document, Draft, UnreadableDocumentError
-from orienteer.extract.documents.xml_parts import XmlPart
+from orienteer.extract.documents.document import Document, DocumentDraft, UnreadableDocumentError
+from orienteer.extract.documents.xml_handler import XmlHandler
 
 _BLOCK_BYTES = 64 << 10
 _MAX_FIELD_CHARS = 200_000
@@ -25,18 +24,18 @@ _TAG = re.compile(r"<!--.*?-->|<[/!?a-zA-Z][^<>]{0,10000}>", re.DOTALL)
 
 
 def read(content: bytes) -> Document:
-    draft = Draft()
+    draft = DocumentDraft()
     feed = _Feed(draft)
     feed.read(content[at : at + _BLOCK_BYTES] for at in range(0, len(content), _BLOCK_BYTES))
     return draft.finished()
 
 
-class _Feed(XmlPart):
-    def __init__(self, draft: Draft) -> None:
+class _Feed(XmlHandler):
+    def __init__(self, draft: DocumentDraft) -> None:
         super().__init__()
         self._draft = draft
         self._base = ""
-        self._wanted = ""  # the element whose text is read, and all that is in it
+        self._open_field = ""  # the element whose text is being read, including nested elements
         self._depth = 0
         self._pieces: list[str] = []
         self._n_chars = 0
@@ -51,7 +50,7 @@ class _Feed(XmlPart):
                 raise UnreadableDocumentError("neither RSS nor Atom")
             self._base = attributes.get("base", "")
             self._draft.language = attributes.get("lang", "")
-        if self._wanted:
+        if self._open_field:
             self._pieces.append(" ")  # markup that is not escaped
         elif name in _ENTRIES:
             self._is_in_entry, self._entry, self._entry_links = True, {}, []
@@ -59,18 +58,18 @@ class _Feed(XmlPart):
             if attributes.get("rel", "alternate") in _FOLLOWED:
                 self._link(attributes["href"])
         elif name in _TEXTS or name == "language":
-            self._wanted, self._depth, self._pieces, self._n_chars = name, len(self.stack), [], 0
+            self._open_field, self._depth, self._pieces, self._n_chars = name, len(self.stack), [], 0
             self._is_permanent = attributes.get("isPermaLink", "true") == "true"
 
     def text(self, data: str) -> None:
-        if self._wanted and self._n_chars < _MAX_FIELD_CHARS:
+        if self._open_field and self._n_chars < _MAX_FIELD_CHARS:
             self._pieces.append(data)
             self._n_chars += len(data)
 
     def end(self, name: str) -> None:
-        if self._wanted and len(self.stack) == self._depth - 1:
-            value, wanted, self._wanted = "".join(self._pieces), self._wanted, ""
-            self._field(wanted, value)
+        if self._open_field and len(self.stack) == self._depth - 1:
+            value, field_name, self._open_field = "".join(self._pieces), self._open_field, ""
+            self._field(field_name, value)
         elif name in _ENTRIES and self._is_in_entry:
             self._end_entry()
 
@@ -114,6 +113,6 @@ class _Feed(XmlPart):
 
 
 def _lines(text: str) -> list[str]:
-    """The text of something that may hold markup, a block a line."""
+    """Return the text of possible markup, a line for each block."""
     lines = _TAG.sub("", _BLOCK_TAG.sub("\n", text)).split("\n")
     return [line for line in (" ".join(unescape(line).split()) for line in lines) if line]

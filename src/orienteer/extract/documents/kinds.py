@@ -1,7 +1,7 @@
-"""Which media types are documents that are read here, and how a document is recognised by its content.
+"""The media types of documents, and their detection by content.
 
-The reader of a type is a module of this folder with a function `read(content) -> Document`. It is imported in the
-process that reads documents, and nowhere else.
+The reader of a type is a module of this package with a function `read(content) -> Document`. It is imported only in the
+process that reads documents.
 """
 
 from __future__ import annotations
@@ -30,39 +30,39 @@ READERS = {
     "application/atom+xml": "feed",
 }
 
-# What servers say of files that they know nothing of; also of Office documents, which are zip files.
+# Types that servers state for unknown files, and for Office documents, which are zip files.
 UNTYPED = frozenset((
     "application/octet-stream", "binary/octet-stream", "application/binary", "application/x-download",
     "application/download", "application/force-download", "application/zip", "application/x-zip-compressed",
 ))  # fmt: skip
 XML_TYPES = frozenset(("text/xml", "application/xml", "application/rdf+xml"))
 
-# Of a zip file, the name of its first entry tells whether it may be a document.
+# The first entry of a zip file that may be a document.
 _FIRST_ENTRY = re.compile(
     rb"PK\x03\x04.{26}(?:mimetype|\[Content_Types\]\.xml|_rels/|docProps/|word/|xl/|ppt/|META-INF/)", re.DOTALL
 )
 _STATED_INSIDE = re.compile(
     rb"mimetype.{0,60}?(application/(?:epub\+zip|vnd\.oasis\.opendocument\.[a-z-]+))", re.DOTALL
 )
-_PARTS = ((b"word/", "wordprocessingml.document"), (b"ppt/", "presentationml.presentation"),
+_FOLDERS = ((b"word/", "wordprocessingml.document"), (b"ppt/", "presentationml.presentation"),
           (b"xl/", "spreadsheetml.sheet"))  # fmt: skip
 _FEED = re.compile(rb"<(?:[\w.-]+:)?(rss|feed|RDF)[\s>]")
 _BEFORE_FEED = re.compile(rb"\s*(?:<\?[^>]*>\s*|<!--.*?-->\s*|<!DOCTYPE[^>\[]*>\s*)*", re.DOTALL)
-_LOOKED_AT = 1 << 16  # at the end of a zip file, where the names of its entries stand
+_TAIL_BYTES = 1 << 16  # at the end of a zip file, which has the names of its entries
 
 
 def is_document(media_type: str) -> bool:
-    """Whether a page of this type is read as a document."""
+    """Whether pages of this type are read as documents."""
     return media_type in READERS
 
 
 def may_be_document(head: bytes) -> bool:
-    """Whether a file that begins like this may be a document, whatever was said of it; 64 bytes are enough."""
+    """Whether a file with these first bytes (64 are enough) may be a document, whatever its stated type."""
     return head.startswith(b"%PDF-") or _FIRST_ENTRY.match(head) is not None
 
 
 def document_type(stated: str, content: bytes) -> str:
-    """The type of a content, where what is stated says nothing and it is a document; else what is stated.
+    """Return the type of a document by its content if the stated type is generic; else the stated type.
 
     >>> document_type("application/octet-stream", b"%PDF-1.7 ..."), document_type("text/xml", b"<rss version='2.0'>")
     ('application/pdf', 'application/rss+xml')
@@ -83,9 +83,9 @@ def _by_magic(content: bytes) -> str:
     if inside is not None:
         stated = inside[1].decode()
         return stated if stated in READERS else ""
-    names = content[-_LOOKED_AT:]
-    if b"[Content_Types].xml" in names or b"[Content_Types].xml" in content[:_LOOKED_AT]:
-        for folder, kind in _PARTS:
+    names = content[-_TAIL_BYTES:]
+    if b"[Content_Types].xml" in names or b"[Content_Types].xml" in content[:_TAIL_BYTES]:
+        for folder, kind in _FOLDERS:
             if folder in names:
                 return _OOXML + kind
     return ""

@@ -1,12 +1,11 @@
-"""The process that documents are read in: with limits, and one for all documents of this process.
+"""Read documents in a separate process with limits, one for all documents of this process.
 
-Whoever parses PDF or zip files of strangers may be made to take gigabytes and minutes, or to crash. So it happens in a
-process of its own, which may take so much memory more than it begins with, and so much CPU time a document. It is
-started when the first document comes, reads one after the other, and ends by itself when none has come for a while. A
-document that it dies of, or that takes too long, is unreadable, and nothing else is lost: the next one has a new
-process.
+Parsing untrusted PDF or zip files may take gigabytes and minutes, or crash. So it is done in a child process with
+limits on additional memory, and on CPU time per document. The child is started with the first document, reads one
+document at a time, and exits when it is idle for a while. A document that crashes it, or takes too long, is unreadable;
+nothing else is lost, since the next document gets a new process.
 
-It answers in JSON: a pickle from there could do anything here.
+The child replies in JSON: unpickling data from it could execute code here.
 """
 
 from __future__ import annotations
@@ -18,27 +17,28 @@ import json
 import os
 import resource
 import signal
+import sys
 import threading
 from multiprocessing.connection import Connection
 
 from orienteer.errors import ProcessError
 from orienteer.extract.documents.document import Document, UnreadableDocumentError
 from orienteer.extract.documents.kinds import READERS
-from orienteer.processes.child import Child, be_killed_first
+from orienteer.processes.child import Child, prefer_oom_kill
 
-MEMORY_BYTES = 1 << 30  # of address space, beyond what the process has when it is ready
-CPU_S = 10  # a document
-WALL_S = 60.0  # the same on a busy machine
+MEMORY_BYTES = 1 << 30  # of address space, in addition to that of the started process
+CPU_S = 10  # per document
+WALL_S = 60.0  # per document; allows for a busy machine
 
 _IDLE_S = 60.0
-_MAX_GROWN_BYTES = 256 << 20  # of a process that goes on to the next document
-_MAX_WRITTEN_BYTES = 1 << 20  # into files: what it says when it fails
+_MAX_GROWN_BYTES = 256 << 20  # a process that has grown by more exits after the document
+_MAX_WRITTEN_BYTES = 1 << 20  # of files, which are error messages
 _OUT_OF_MEMORY = f"it takes more than {MEMORY_BYTES >> 30} GiB of memory"
-_TRIES = 3  # with a process that ended by itself just when it was asked
+_TRIES = 3  # if the process exits for idleness just when a document is sent
 
 
 class LimitedReader:
-    """Documents read by a process beside this one. Several threads may ask; one document is read at a time."""
+    """Reads documents in a child process, one at a time; thread-safe."""
 
     def __init__(self) -> None:
         self._child: Child | None = None
@@ -47,16 +47,16 @@ class LimitedReader:
         self.n_started = 0
 
     def read(self, content: bytes, media_type: str) -> Document:
-        """What a document of one of the types in `kinds` says. UnreadableDocumentError says why it cannot be read."""
+        """Read a document of one of the types in `kinds`; UnreadableDocumentError with the reason if that fails."""
         with self._lock:
             for _ in range(_TRIES):
-                answer = self._answer(content, media_type)
-                if answer is not None:
-                    return _document(answer)
+                reply = self._reply(content, media_type)
+                if reply is not None:
+                    return _document(reply)
         raise UnreadableDocumentError("the process that reads documents ends at once")
 
     def close(self) -> None:
-        """End the process, whatever it is at. There will be no other."""
+        """Kill the process, and start no other."""
         self._is_closed = True
         child = self._child
         if child is not None:
@@ -64,8 +64,8 @@ class LimitedReader:
             with self._lock:
                 self._end()
 
-    def _answer(self, content: bytes, media_type: str) -> bytes | None:
-        """None where the process has ended by itself, and another is to be asked."""
+    def _reply(self, content: bytes, media_type: str) -> bytes | None:
+        """Return the reply of the process; None if it exited for idleness, so that another one is needed."""
         child = self._started()
         try:
             child.channel.send_bytes(media_type.encode())
@@ -84,7 +84,7 @@ class LimitedReader:
 
     def _started(self) -> Child:
         if self._is_closed:
-            raise UnreadableDocumentError("the process that reads documents was ended")
+            raise UnreadableDocumentError("the process that reads documents was closed")
         if self._child is None:
             try:
                 self._child = Child(serve)
@@ -104,7 +104,7 @@ atexit.register(_reader.close)
 
 
 def read_document(content: bytes, media_type: str) -> Document:
-    """What a document says, read by the process that this process has for it."""
+    """Read a document in the child process of this process."""
     return _reader.read(content, media_type)
 
 
@@ -114,45 +114,46 @@ def _why_died(code: int, why: str) -> str:
     return f"the process that read it died: {why}"
 
 
-def _document(answer: bytes) -> Document:
-    told = json.loads(answer)
-    if "why" in told:
-        raise UnreadableDocumentError(told["why"])
-    told["anchors"] = tuple((reference, words) for reference, words in told["anchors"])
+def _document(reply: bytes) -> Document:
+    values = json.loads(reply)
+    if "why" in values:
+        raise UnreadableDocumentError(values["why"])
+    values["anchors"] = tuple((reference, words) for reference, words in values["anchors"])
     for name in ("references", "headings"):
-        told[name] = tuple(told[name])
-    return Document(**told)
+        values[name] = tuple(values[name])
+    return Document(**values)
 
 
 # -- in the process ---------------------------------------------------------------------------------------------
 
 
 def serve(channel: Connection) -> None:
-    """Read documents until none has come for a while, or the channel is closed."""
-    be_killed_first()
-    # All are loaded before the limit on memory is set.
+    """Read documents until the process is idle for a while, or the channel is closed."""
+    prefer_oom_kill()
+    # All readers are imported before the limit on memory is set.
     readers = {name: importlib.import_module(f"{__package__}.{name}") for name in set(READERS.values())}
     at_start = _address_space()
     _set_limit(resource.RLIMIT_CORE, 0)
     _set_limit(resource.RLIMIT_FSIZE, _MAX_WRITTEN_BYTES)
+    sys.dont_write_bytecode = True  # Python 3.11 does not notice when a .pyc file could be written only in part
     _set_limit(resource.RLIMIT_AS, at_start + MEMORY_BYTES)
     while channel.poll(_IDLE_S) and _address_space() - at_start <= _MAX_GROWN_BYTES:
         media_type, content = channel.recv_bytes().decode(), channel.recv_bytes()
         _allow_cpu_time()
         try:
-            answer = json.dumps(readers[READERS[media_type]].read(content)._asdict())
+            reply = json.dumps(readers[READERS[media_type]].read(content)._asdict())
         except UnreadableDocumentError as error:
-            answer = json.dumps({"why": _one_line(str(error))})
+            reply = json.dumps({"why": _one_line(str(error))})
         except (MemoryError, RecursionError):
-            answer = json.dumps({"why": _OUT_OF_MEMORY})
-        except Exception as error:  # of whatever library; the process goes on
-            answer = json.dumps({"why": _one_line(f"damaged: {type(error).__name__}: {error}")})
+            reply = json.dumps({"why": _OUT_OF_MEMORY})
+        except Exception as error:  # from any library; the process continues
+            reply = json.dumps({"why": _one_line(f"damaged: {type(error).__name__}: {error}")})
         del content
-        channel.send_bytes(answer.encode())
+        channel.send_bytes(reply.encode())
 
 
 def _allow_cpu_time() -> None:
-    """From now on, so much; the system ends the process that takes more."""
+    """Allow CPU_S of CPU time from now on; the kernel kills a process that takes more."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     _set_limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + CPU_S)
 
@@ -164,7 +165,7 @@ def _set_limit(which: int, soft: int) -> None:
 
 
 def _address_space() -> int:
-    """In bytes; 0 where the system does not tell it."""
+    """Return the address space in bytes; 0 if it is unknown."""
     with contextlib.suppress(OSError, ValueError, IndexError), open("/proc/self/statm") as file:
         return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     return 0

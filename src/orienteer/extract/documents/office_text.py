@@ -1,31 +1,31 @@
-"""The text of Word documents and slides, which are written alike: runs of text in paragraphs, links by their ids."""
+"""Read the text of Word documents and slides, which share a format: runs of text in paragraphs, links by id."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 
-from orienteer.extract.documents.document import Draft
+from orienteer.extract.documents.document import DocumentDraft
 from orienteer.extract.documents.package import Relation
-from orienteer.extract.documents.xml_parts import XmlPart
+from orienteer.extract.documents.xml_handler import XmlHandler
 
 _BREAKS = frozenset(("br", "cr", "tab", "noBreakHyphen"))
 _FIELD = re.compile(r'HYPERLINK\s+"([^"]{1,16384})"')
 _MAX_FIELD_CHARS = 1 << 16
-_LINKS_AROUND = frozenset(("hyperlink",))  # elements with the words of a link inside; others stand beside them
+_LINK_CONTAINERS = frozenset(("hyperlink",))  # elements that contain the text of a link; others are next to it
 _HEADING = re.compile(r"(?i)(heading ?[1-3]|title|subtitle)$")
 
 
-class OfficeText(XmlPart):
-    """Writes a part into a draft. What is there twice, for old programs (`Fallback`), is read once."""
+class OfficeText(XmlHandler):
+    """Reads an XML entry into a draft. Duplicates for old programs (`Fallback`) are skipped."""
 
-    def __init__(self, draft: Draft, relations: Mapping[str, Relation]) -> None:
+    def __init__(self, draft: DocumentDraft, relations: Mapping[str, Relation]) -> None:
         super().__init__()
         self._draft = draft
         self._relations = relations
         self._is_heading = False
         self._is_title = False  # inside the shape that holds the title of a slide
-        self._field = ""  # what a field says of itself, such as HYPERLINK "http://..."
+        self._field = ""  # the instruction of a field, such as HYPERLINK "http://..."
         self._fallback_depth = 0
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
@@ -46,7 +46,7 @@ class OfficeText(XmlPart):
             self._field = ""
         relation = self._relations.get(attributes.get("id", "")) if attributes else None
         if relation is not None and relation.kind == "hyperlink" and relation.is_external:
-            if name in _LINKS_AROUND:
+            if name in _LINK_CONTAINERS:
                 self._draft.open_link(relation.target)
             else:
                 self._draft.link(relation.target)
@@ -68,7 +68,7 @@ class OfficeText(XmlPart):
             self._is_heading = False
         elif name == "sp":
             self._is_title = False
-        elif name in _LINKS_AROUND:
+        elif name in _LINK_CONTAINERS:
             self._draft.close_link()
 
     def _add_field(self, field: str) -> None:

@@ -1,26 +1,26 @@
-"""OpenDocument texts, slides and sheets (odt, odp, ods)."""
+"""Read OpenDocument texts, slides and sheets (odt, odp, ods)."""
 
 from __future__ import annotations
 
-from orienteer.extract.documents.document import Document, Draft
+from orienteer.extract.documents.document import Document, DocumentDraft
 from orienteer.extract.documents.package import Package, core_properties
-from orienteer.extract.documents.xml_parts import XmlPart
+from orienteer.extract.documents.xml_handler import XmlHandler
 
 _LINES = frozenset(("p", "h"))
 _SPACES = frozenset(("s", "tab", "line-break"))
-_LEFT_OUT = frozenset(("annotation", "tracked-changes"))  # remarks, and what was deleted
+_LEFT_OUT = frozenset(("annotation", "tracked-changes"))  # comments, and deleted text
 
 
 def read(content: bytes) -> Document:
-    package, draft = Package(content), Draft()
+    package, draft = Package(content), DocumentDraft()
     properties = core_properties(package, "meta.xml")
     draft.title, draft.language = properties.title, properties.language
     package.read_xml("content.xml", _Content(draft))
     return draft.finished()
 
 
-class _Content(XmlPart):
-    def __init__(self, draft: Draft) -> None:
+class _Content(XmlHandler):
+    def __init__(self, draft: DocumentDraft) -> None:
         super().__init__()
         self._draft = draft
         self._left_out_depth = 0

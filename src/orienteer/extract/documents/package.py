@@ -1,7 +1,8 @@
-"""A document that is a zip file: its parts, within limits.
+"""Read the entries of documents that are zip files, within limits.
 
-A few kilobytes can stand for gigabytes. So what is inflated is counted as it comes, whatever the file says of itself:
-in all, and in proportion to what is packed. Only the two ways to pack that such documents use are read.
+A few kilobytes may decompress to gigabytes. So decompressed bytes are counted while reading, regardless of the sizes
+that the file states, in total and in proportion to the compressed size. Only the two compression methods that such
+documents use are supported.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from orienteer.extract.documents.document import UnreadableDocumentError
-from orienteer.extract.documents.xml_parts import XmlPart
+from orienteer.extract.documents.xml_handler import XmlHandler
 
 MAX_ENTRIES = 20_000
-MAX_INFLATED_BYTES = 128 << 20  # of all parts together
-MAX_RATIO = 250  # inflated to packed, of a part of more than a megabyte
+MAX_INFLATED_BYTES = 128 << 20  # of all entries together
+MAX_RATIO = 250  # decompressed to compressed, of an entry of more than a megabyte
 
 _BLOCK_BYTES = 64 << 10
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -26,7 +27,7 @@ _ENCRYPTED = 1
 
 
 class Relation(NamedTuple):
-    """What an id in an Office part stands for: another part (`target` is its name), or something outside."""
+    """The target of an id in an Office entry: the name of another entry, or an external URL."""
 
     kind: str  # the last word of its type: "hyperlink", "slide", "officeDocument"
     target: str
@@ -34,7 +35,7 @@ class Relation(NamedTuple):
 
 
 class Package:
-    """The parts of a zip file by their names."""
+    """The entries of a zip file by name."""
 
     def __init__(self, content: bytes) -> None:
         try:
@@ -42,7 +43,7 @@ class Package:
         except (zipfile.BadZipFile, ValueError, NotImplementedError, OverflowError, EOFError) as error:
             raise UnreadableDocumentError(f"damaged: {error}") from None
         if len(self._zip.infolist()) > MAX_ENTRIES:
-            raise UnreadableDocumentError(f"more than {MAX_ENTRIES:,} parts")
+            raise UnreadableDocumentError(f"more than {MAX_ENTRIES:,} files in it")
         self._names = {info.filename: info for info in self._zip.infolist()}
         self._n_bytes_left = MAX_INFLATED_BYTES
 
@@ -51,18 +52,18 @@ class Package:
         return list(self._names)
 
     def blocks(self, name: str) -> Iterator[bytes]:
-        """The content of a part, block by block."""
+        """Yield the content of an entry in blocks."""
         info = self._names.get(name)
         if info is None:
             raise UnreadableDocumentError(f"damaged: it has no {name[:80]}")
         if info.flag_bits & _ENCRYPTED:
             raise UnreadableDocumentError("encrypted")
         if info.compress_type not in _METHODS:
-            raise UnreadableDocumentError("packed in an unknown way")
+            raise UnreadableDocumentError("an unknown compression method")
         n_bytes, n_allowed = 0, max(1 << 20, MAX_RATIO * info.compress_size)
         try:
-            with self._zip.open(info) as part:
-                while block := part.read(_BLOCK_BYTES):
+            with self._zip.open(info) as entry:
+                while block := entry.read(_BLOCK_BYTES):
                     n_bytes += len(block)
                     self._n_bytes_left -= len(block)
                     if self._n_bytes_left < 0 or n_bytes > n_allowed:
@@ -71,12 +72,12 @@ class Package:
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError) as error:
             raise UnreadableDocumentError(f"damaged: {error}") from None
 
-    def read_xml(self, name: str, part: XmlPart) -> None:
-        """Let `part` hear what stands in a part that is XML."""
-        part.read(self.blocks(name))
+    def read_xml(self, name: str, handler: XmlHandler) -> None:
+        """Parse an XML entry with a handler."""
+        handler.read(self.blocks(name))
 
     def relations(self, name: str) -> dict[str, Relation]:
-        """What the ids in an Office part stand for; "" is the whole document."""
+        """Return the targets of the ids in an Office entry; "" is the whole document."""
         folder, _, file = name.rpartition("/")
         stated = posixpath.join(folder, "_rels", f"{file}.rels")
         if stated not in self._names:
@@ -85,15 +86,15 @@ class Package:
         self.read_xml(stated, relations)
         return relations.found
 
-    def main_part(self) -> str:
-        """The name of the part that an Office document begins with."""
+    def main_entry(self) -> str:
+        """Return the name of the main entry of an Office document."""
         for relation in self.relations("").values():
             if relation.kind == "officeDocument":
                 return relation.target
-        raise UnreadableDocumentError("damaged: nothing says where it begins")
+        raise UnreadableDocumentError("damaged: it has no main document")
 
 
-class _Relations(XmlPart):
+class _Relations(XmlHandler):
     def __init__(self, folder: str) -> None:
         super().__init__()
         self._folder = folder
@@ -109,27 +110,27 @@ class _Relations(XmlPart):
         self.found[attributes.get("Id", "")] = Relation(kind, target, is_external)
 
 
-class CoreProperties(XmlPart):
-    """Title and language, as Office (docProps/core.xml), OpenDocument (meta.xml) and EPUB state them."""
+class CoreProperties(XmlHandler):
+    """Title and language, from Office (docProps/core.xml), OpenDocument (meta.xml) and EPUB."""
 
     def __init__(self) -> None:
         super().__init__()
         self.title = self.language = ""
-        self._wanted = ""
+        self._open_field = ""
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        self._wanted = name if name in ("title", "language") and not getattr(self, name) else ""
+        self._open_field = name if name in ("title", "language") and not getattr(self, name) else ""
 
     def text(self, data: str) -> None:
-        if self._wanted and len(getattr(self, self._wanted)) < 10_000:
-            setattr(self, self._wanted, getattr(self, self._wanted) + data)
+        if self._open_field and len(getattr(self, self._open_field)) < 10_000:
+            setattr(self, self._open_field, getattr(self, self._open_field) + data)
 
     def end(self, name: str) -> None:
-        self._wanted = ""
+        self._open_field = ""
 
 
 def core_properties(package: Package, name: str) -> CoreProperties:
-    """What is stated there; nothing where the part is missing or damaged: a title is no reason to give up."""
+    """Read title and language; empty if the entry is missing or damaged, which does not make a document unreadable."""
     properties = CoreProperties()
     if name in package.names:
         try:

@@ -1,7 +1,11 @@
-"""PDF, by PDFium: the text page by page, the title, and the links that a reader can click on.
+"""Read PDF with PDFium: the text by page, the title, and the links of annotations.
 
-What PDFium itself does with a hostile file is bounded by the process alone (`limited`). The time of a document is
-bounded here, too: what was read until then is kept, and links are missing.
+Links are URI actions with an absolute http(s) URL. If the document states a base (/URI /Base), PDFium resolves URIs
+without a scheme. Without a base such a URI is no link: it is an e-mail address or a name in angle brackets far more
+often than a path.
+
+The resources that PDFium takes for a hostile file are bounded only by the process (`limited`). The time is also bounded
+here: the pages that were read until then are returned, and links are reported as missing.
 """
 
 from __future__ import annotations
@@ -31,6 +35,7 @@ READING_S = 6.0  # CPU time; the process has a little more
 _MAX_URI_BYTES = 1 << 15  # longer than any URL that is followed
 _END_BYTES = 2048
 _ENCRYPTED = (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY)
+_WEB_URL = re.compile("https?://", re.IGNORECASE)
 _HYPHEN = re.compile("[\x02\ufffe\u00ad]\\s*")  # a word goes on in the next line
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _FILE_NAME = re.compile(r"\.(?:dvi|docx?|indd|odt|pdf|pptx?|p65|ps|qxd|rtf|tex|xlsx?)$", re.IGNORECASE)
@@ -49,7 +54,7 @@ def read(content: bytes) -> Document:
         raise UnreadableDocumentError("encrypted" if is_encrypted else f"damaged: {error}") from None
     pages, references, missing = _pages(pdf, until)
     if not missing and b"%%EOF" not in content[-_END_BYTES:]:
-        missing = "cut off"  # PDFium makes the best of it; there was more
+        missing = "cut off"  # PDFium repairs truncated files silently
     while pages and not pages[-1]:
         pages.pop()
     return Document(
@@ -62,7 +67,7 @@ def read(content: bytes) -> Document:
 
 
 def _pages(pdf: pypdfium2.PdfDocument, until: float) -> tuple[list[str], list[str], str]:
-    """The texts of the pages, the links of all, and why there may be more of them."""
+    """Return the texts of the pages, the links of all pages, and the reason why links may be missing."""
     texts: list[str] = []
     references: dict[str, None] = {}
     n_pages, n_chars, n_damaged = len(pdf), 0, 0
@@ -90,7 +95,7 @@ def _pages(pdf: pypdfium2.PdfDocument, until: float) -> tuple[list[str], list[st
 
 
 def _title(pdf: pypdfium2.PdfDocument, pages: list[str]) -> str:
-    """The title that is stated; the first line where that is the name of a file, or missing."""
+    """Return the stated title, or the first line if the title is missing or the name of a file."""
     stated = " ".join(_CONTROLS.sub(" ", pdf.get_metadata_value("Title")).split())
     if stated and not _FILE_NAME.search(stated):
         return stated
@@ -110,7 +115,7 @@ def _text(page: pypdfium2.PdfPage) -> str:
 
 
 def _paragraphs(text: str) -> str:
-    """Lines as they are set become paragraphs: a line that is much shorter than others ends one.
+    """Join typeset lines to paragraphs: a line that is much shorter than others ends a paragraph.
 
     >>> _paragraphs("A title\\r\\nThis is a sentence that is lo\\x02\\r\\nng, and goes on in the next\\r\\nline.")
     'A title\\nThis is a sentence that is long, and goes on in the next line.'
@@ -130,13 +135,13 @@ def _paragraphs(text: str) -> str:
 
 
 def _links(pdf: pypdfium2.PdfDocument, page: pypdfium2.PdfPage) -> Iterator[str]:
-    """The URIs of the link annotations of a page."""
+    """Yield the web URLs of the link annotations of a page."""
     position, link = ctypes.c_int(0), raw.FPDF_LINK()
     while raw.FPDFLink_Enumerate(page.raw, position, link):
         action = raw.FPDFLink_GetAction(link)
         if action and raw.FPDFAction_GetType(action) == raw.PDFACTION_URI:
             uri = _uri(pdf, action)
-            if uri and not uri.startswith("#"):
+            if _WEB_URL.match(uri):
                 yield uri
 
 

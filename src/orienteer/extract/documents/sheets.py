@@ -1,24 +1,24 @@
-"""Spreadsheets (xlsx): a row a line, sheet after sheet."""
+"""Read spreadsheets (xlsx): a line for each row, sheet by sheet."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 
-from orienteer.extract.documents.document import MAX_TEXT_CHARS, Document, Draft
+from orienteer.extract.documents.document import MAX_TEXT_CHARS, Document, DocumentDraft
 from orienteer.extract.documents.package import Package, Relation, core_properties
-from orienteer.extract.documents.xml_parts import XmlPart
+from orienteer.extract.documents.xml_handler import XmlHandler
 
 _FORMULA = re.compile(r'HYPERLINK\(\s*"([^"]{1,16384})"', re.IGNORECASE)
 _MAX_CELL_CHARS = 1 << 16
 
 
 def read(content: bytes) -> Document:
-    package, draft = Package(content), Draft()
-    main = package.main_part()
+    package, draft = Package(content), DocumentDraft()
+    main = package.main_entry()
     properties = core_properties(package, "docProps/core.xml")
     draft.title, draft.language = properties.title, properties.language
-    book, relations = _Book(), package.relations(main)
+    book, relations = _Workbook(), package.relations(main)
     package.read_xml(main, book)
     shared = _Shared()
     for relation in relations.values():
@@ -33,7 +33,7 @@ def read(content: bytes) -> Document:
     return draft.finished()
 
 
-class _Book(XmlPart):
+class _Workbook(XmlHandler):
     def __init__(self) -> None:
         super().__init__()
         self.sheets: list[tuple[str, str]] = []  # names and ids
@@ -43,8 +43,8 @@ class _Book(XmlPart):
             self.sheets.append((attributes.get("name", ""), attributes.get("id", "")))
 
 
-class _Shared(XmlPart):
-    """Texts that cells name by their number. Beyond as many letters as a text may have, they are empty."""
+class _Shared(XmlHandler):
+    """The shared strings, which cells reference by index. Strings beyond MAX_TEXT_CHARS in total are empty."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,8 +63,8 @@ class _Shared(XmlPart):
             self._pieces = []
 
 
-class _Sheet(XmlPart):
-    def __init__(self, draft: Draft, strings: Sequence[str], relations: Mapping[str, Relation]) -> None:
+class _Sheet(XmlHandler):
+    def __init__(self, draft: DocumentDraft, strings: Sequence[str], relations: Mapping[str, Relation]) -> None:
         super().__init__()
         self._draft = draft
         self._strings = strings

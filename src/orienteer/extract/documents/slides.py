@@ -1,16 +1,16 @@
-"""Slides (pptx), in the order in which they are shown."""
+"""Read slides (pptx) in presentation order."""
 
 from __future__ import annotations
 
-from orienteer.extract.documents.document import Document, Draft
+from orienteer.extract.documents.document import Document, DocumentDraft
 from orienteer.extract.documents.office_text import OfficeText
 from orienteer.extract.documents.package import Package, core_properties
-from orienteer.extract.documents.xml_parts import XmlPart
+from orienteer.extract.documents.xml_handler import XmlHandler
 
 
 def read(content: bytes) -> Document:
-    package, draft = Package(content), Draft()
-    main = package.main_part()
+    package, draft = Package(content), DocumentDraft()
+    main = package.main_entry()
     properties = core_properties(package, "docProps/core.xml")
     draft.title, draft.language = properties.title, properties.language
     order = _Order()
@@ -23,8 +23,8 @@ def read(content: bytes) -> Document:
     return draft.finished()
 
 
-class _Order(XmlPart):
-    """The ids of the slides; those of masters and notes are others."""
+class _Order(XmlHandler):
+    """The ids of the slides in order, without masters and notes."""
 
     def __init__(self) -> None:
         super().__init__()

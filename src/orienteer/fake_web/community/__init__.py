@@ -1,1 +1,1 @@
-"""Quillhaven: a small town on the web, made up from first to last, and those who write about it from elsewhere."""
+"""Quillhaven: the fictional web of a small town, and external sites that write about it."""

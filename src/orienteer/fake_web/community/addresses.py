@@ -1,4 +1,4 @@
-"""The hosts, and those of their pages that others link to."""
+"""Hosts, and the pages on them that other hosts link to."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ HALL_HOURS = at(HALL, "/opening-hours")
 CAR_PARK = at(HALL, "/parking/bridge-street")
 CLOSURES = at(HALL, "/lantern-festival")
 
-# What the world knows Quillhaven for; at home these are pages among others.
+# Pages with many in-links from external sites, but few from the town.
 IRON_BRIDGE = at(MUSEUM, "/iron-bridge")
 DOME = at(STARS, "/opening-hours")
 LANTERNS = at(VISIT, "/en/lantern-festival")
 BLUE_CHEESE = at(KITCHEN, "/quillhaven-blue")
 SPOONBILLS = at(BIRDS, "/spoonbills")
 
-TOWN_ABROAD = {
+TOWN_PAGES = {
     host: at(host, "/quillhaven") for host in (MERIDIAN, WAYFARER, LEXICON, BRIDGES, SKY, LEAGUE, CHEESE, ATLAS)
 } | {WANDERN: at(WANDERN, "/quillhaven-rundweg"), CARNET: at(CARNET, "/quillhaven-en-automne")}

@@ -18,12 +18,12 @@ from orienteer.fake_web.community.addresses import (
     ROWING,
     SCHOOL,
     TOWN,
-    TOWN_ABROAD,
+    TOWN_PAGES,
     VISIT,
     WAYFARER,
     at,
 )  # fmt: skip
-from orienteer.fake_web.community.page import Host, Link, Moved, Page, Pages, slug
+from orienteer.fake_web.community.page import CommunityPage, Host, Link, Moved, Pages, slug
 from orienteer.fake_web.community.phrases import WORDS
 
 N_MEETINGS = 90
@@ -41,7 +41,7 @@ _SHELVES = """Sea stories|Family sagas|Crime on the coast|Local history|Short st
 _GROUPS = """Bridge club|Tuesday readers|Crime circle|Poetry aloud|Family history|Young readers|Chess evening|Knitting
 |French conversation|Deutsche Runde"""
 
-_SIGN_IN = Page("Please sign in", ("This page is not for everybody. Please sign in.",))
+_SIGN_IN = CommunityPage("Please sign in", ("This page is not for everybody. Please sign in.",))
 
 TOWN_FOOT = (Link("Town hall", HOME), Link("The Courier", at(COURIER)))
 LOCAL_FOOT = (
@@ -67,7 +67,7 @@ def write_hall(pages: Pages) -> None:
     departments = _departments(pages)
     _for_residents(pages)
     notices = _notices(pages)
-    pages.at[HOME] = Page(
+    pages.at[HOME] = CommunityPage(
         "Quillhaven: the town on the tide",
         pages.writer(HOME).paragraphs(6, "services", "council"),
         (
@@ -81,7 +81,7 @@ def write_hall(pages: Pages) -> None:
     pages.at[at(HALL, "/index.html")] = Moved(HOME)
     pages.at[at(HALL, "/hours")] = Moved(HALL_HOURS)
     pages.at[at(TOWN)] = Moved(HOME)
-    pages.at[at(HALL, "/streets")] = Page("Streets and roadworks", (), (("Streets", pages.links(streets)),))
+    pages.at[at(HALL, "/streets")] = CommunityPage("Streets and roadworks", (), (("Streets", pages.links(streets)),))
 
 
 def _neighbours() -> tuple[Link, ...]:
@@ -105,19 +105,21 @@ def _services(pages: Pages) -> list[str]:
         others = pages.writer(url, "links").draw.sample(urls[:k] or urls, min(2, max(k, 1)))
         more = [Link("Form to print (PDF)", f"{url}/form.pdf"), Link("Contact", at(HALL, "/contact"))]
         more += [Link(_split(_SERVICES)[urls.index(other)], other) for other in others]
-        pages.at[url] = Page(name, pages.writer(url).paragraphs(7, "services"), (("See also", tuple(more)),))
+        pages.at[url] = CommunityPage(name, pages.writer(url).paragraphs(7, "services"), (("See also", tuple(more)),))
         pages.at[f"{url}/form.pdf"] = files.pdf(f"Quillhaven Town Hall: {name}")
     # The pool was closed years ago; nobody took the link away.
     gone = (
         Link("Swimming pool", at(HALL, "/services/swimming-pool")),
         Link("Ice rink", at(HALL, "/services/ice-rink")),
     )
-    pages.at[at(HALL, "/services")] = Page("Services from A to Z", (), (("Services", (*pages.links(urls), *gone)),))
+    pages.at[at(HALL, "/services")] = CommunityPage(
+        "Services from A to Z", (), (("Services", (*pages.links(urls), *gone)),)
+    )
     return urls
 
 
 def _council(pages: Pages) -> list[str]:
-    """The meetings, each linked to the one before: a chain as long as the council is old."""
+    """Write the meetings, each with a link to the previous one: one long chain."""
     urls: list[str] = []
     for number in range(N_MEETINGS):
         year, month = 2018 + (number + 10) // 12, (number + 10) % 12 + 1
@@ -128,12 +130,12 @@ def _council(pages: Pages) -> list[str]:
             onwards.append(Link("For councillors only", at(HALL, f"/internal/papers/{year}-{month:02}")))
             pages.at[onwards[-1].url] = _SIGN_IN
         title = f"Council meeting of {WORDS['month'][month - 1]} {year}"
-        pages.at[url] = Page(title, pages.writer(url).paragraphs(9, "council"), (("Papers", tuple(onwards)),))
+        pages.at[url] = CommunityPage(title, pages.writer(url).paragraphs(9, "council"), (("Papers", tuple(onwards)),))
         pages.at[minutes] = files.pdf(title)
         urls.append(url)
     latest = tuple(pages.link(url) for url in reversed(urls[-4:]))
     text = pages.writer("council").paragraphs(4, "council")
-    pages.at[at(HALL, "/council")] = Page("The town council", text, (("Latest meetings", latest),))
+    pages.at[at(HALL, "/council")] = CommunityPage("The town council", text, (("Latest meetings", latest),))
     return urls
 
 
@@ -141,7 +143,7 @@ def _streets(pages: Pages) -> list[str]:
     urls = []
     for name in WORDS["street"]:
         url = at(HALL, f"/streets/{slug(name)}")
-        pages.at[url] = Page(f"{name}: roadworks", pages.writer(url).paragraphs(6, "streets"))
+        pages.at[url] = CommunityPage(f"{name}: roadworks", pages.writer(url).paragraphs(6, "streets"))
         urls.append(url)
     return urls
 
@@ -154,23 +156,27 @@ def _departments(pages: Pages) -> list[str]:
         people = []
         for person in writer.draw.sample(WORDS["name"], 3):
             desk = f"{url}/{slug(person)}"
-            pages.at[desk] = Page(person, pages.writer(desk).paragraphs(3, "services"), (("", (Link(name, url),)),))
+            pages.at[desk] = CommunityPage(
+                person, pages.writer(desk).paragraphs(3, "services"), (("", (Link(name, url),)),)
+            )
             people.append(Link(person, desk))
-        pages.at[url] = Page(name, writer.paragraphs(5, "services", "council"), (("People", tuple(people)),))
+        pages.at[url] = CommunityPage(name, writer.paragraphs(5, "services", "council"), (("People", tuple(people)),))
         urls.append(url)
     rota = Link("Rota (staff only)", at(HALL, "/internal/rota"))
     pages.at[rota.url] = _SIGN_IN
-    pages.at[at(HALL, "/departments")] = Page("Departments", (), (("Departments", (*pages.links(urls), rota)),))
+    pages.at[at(HALL, "/departments")] = CommunityPage(
+        "Departments", (), (("Departments", (*pages.links(urls), rota)),)
+    )
     return urls
 
 
 def _for_residents(pages: Pages) -> None:
-    """The pages that everybody in town links to."""
+    """Write the pages that all hosts of the town link to."""
     hours = (
         "Opening hours of the town hall: Monday to Friday from nine to four, on Thursday until half past six.",
         "The opening hours of the counter for passports and permits end an hour earlier. Closed on Saturday.",
     )
-    pages.at[HALL_HOURS] = Page(
+    pages.at[HALL_HOURS] = CommunityPage(
         "Opening hours of the town hall", hours + pages.writer(HALL_HOURS).paragraphs(6, "services")
     )
     parking = (
@@ -179,36 +185,36 @@ def _for_residents(pages: Pages) -> None:
     )
     roads = (Link("Roadworks in Bridge Street", at(HALL, "/streets/bridge-street")),)
     text = parking + pages.writer(CAR_PARK).paragraphs(6, "streets")
-    pages.at[CAR_PARK] = Page("Bridge Street car park", text, (("On the way", roads),))
+    pages.at[CAR_PARK] = CommunityPage("Bridge Street car park", text, (("On the way", roads),))
     closures = (
         "During the lantern festival Quay Street, Ropewalk and the east quay are closed to cars from noon.",
         "We look for volunteers who carry a lantern or a bucket. Residents may park in Bridge Street free of charge.",
     )
     helpers = (Link("Bridge Street car park", CAR_PARK), Link("Flood warnings", at(HALL, "/services/flood-warnings")))
     text = closures + pages.writer(CLOSURES).paragraphs(4, "streets", "services")
-    pages.at[CLOSURES] = Page("Lantern festival: road closures", text, (("See also", helpers),))
+    pages.at[CLOSURES] = CommunityPage("Lantern festival: road closures", text, (("See also", helpers),))
     text = pages.writer("contact").paragraphs(4, "services")
     desks = (Link("Opening hours", HALL_HOURS), Link("Departments", at(HALL, "/departments")),
 )  # fmt: skip
-    pages.at[at(HALL, "/contact")] = Page("Contact", text, (("Where to turn", desks),))
+    pages.at[at(HALL, "/contact")] = CommunityPage("Contact", text, (("Where to turn", desks),))
     abroad = (
-        Link("Quillhaven in the Open Lexicon", TOWN_ABROAD[LEXICON]),
-        Link("The Daily Meridian on Quillhaven", TOWN_ABROAD[MERIDIAN]),
-        Link("Wayfarer's guide to Quillhaven", TOWN_ABROAD[WAYFARER]),
+        Link("Quillhaven in the Open Lexicon", TOWN_PAGES[LEXICON]),
+        Link("The Daily Meridian on Quillhaven", TOWN_PAGES[MERIDIAN]),
+        Link("Wayfarer's guide to Quillhaven", TOWN_PAGES[WAYFARER]),
         Link("Harbour webcam", at(HALL, "/webcam")),  # 404
     )
-    pages.at[at(HALL, "/about")] = Page(
+    pages.at[at(HALL, "/about")] = CommunityPage(
         "About Quillhaven", pages.writer("about").paragraphs(8, "visit", "council"), (("What others say", abroad),)
     )
 
 
 def _notices(pages: Pages) -> list[str]:
-    """A new one each week, and the last one is taken down."""
+    """Write the page of this week; the previous one is deleted."""
     urls = []
     for number in range(pages.week, pages.week + N_NOTICES):
         url = at(HALL, f"/notices/{number + 211}")
         writer = pages.writer(url)
-        pages.at[url] = Page(
+        pages.at[url] = CommunityPage(
             writer.headline("streets"), writer.paragraphs(5, "streets", "council"), by=f"No. {number + 211}"
         )
         urls.append(url)
@@ -222,31 +228,33 @@ def write_library(pages: Pages) -> None:
     pages.robots[LIBRARY] = "User-agent: *\nDisallow: /catalogue/\n"
     shelves = [_shelf(pages, number, name) for number, name in enumerate(_split(_SHELVES))]
     books = [url for url in pages.at if url.startswith(at(LIBRARY, "/book/"))]
-    pages.at[at(LIBRARY, "/all")] = Page("All our books", (), (("Books", pages.links(books)),))
-    pages.at[at(LIBRARY, "/shelves")] = Page("Our shelves", (), (("Shelves", pages.links(shelves)),))
+    pages.at[at(LIBRARY, "/all")] = CommunityPage("All our books", (), (("Books", pages.links(books)),))
+    pages.at[at(LIBRARY, "/shelves")] = CommunityPage("Our shelves", (), (("Shelves", pages.links(shelves)),))
     groups = []
     for name in _split(_GROUPS):
         url = at(LIBRARY, f"/groups/{slug(name)}")
         text = pages.writer(url).paragraphs(6, "library")
         if name == "Bridge club":
             text = ("The bridge club plays bridge, the card game, on Thursday at seven. Beginners learn to bid.", *text)
-        pages.at[url] = Page(name, text)
+        pages.at[url] = CommunityPage(name, text)
         groups.append(url)
-    pages.at[at(LIBRARY, "/groups")] = Page("Groups that meet here", (), (("Groups", pages.links(groups)),))
+    pages.at[at(LIBRARY, "/groups")] = CommunityPage("Groups that meet here", (), (("Groups", pages.links(groups)),))
     hours = at(LIBRARY, "/opening-hours")
     text = ("Opening hours of the library: Tuesday to Saturday from ten to six, on Wednesday until eight.",)
-    pages.at[hours] = Page("Opening hours of the library", text + pages.writer(hours).paragraphs(3, "library"))
+    pages.at[hours] = CommunityPage("Opening hours of the library", text + pages.writer(hours).paragraphs(3, "library"))
     text = pages.writer("join").paragraphs(4, "library")
     forms = (
         Link("Opening hours", hours),
         Link("Read the Courier here", at(COURIER, "/index.php")),
         Link("Library cards", at(HALL, "/services/library-cards")),
     )
-    pages.at[at(LIBRARY, "/join")] = Page("Become a member", text, (("See also", forms),))
+    pages.at[at(LIBRARY, "/join")] = CommunityPage("Become a member", text, (("See also", forms),))
     lists = (("Visit us", (Link("Opening hours", hours), Link("All our books", at(LIBRARY, "/all")))),
              ("Shelves", pages.links(shelves[-4:])),
              ("Groups", pages.links(groups[:4])))  # fmt: skip
-    pages.at[at(LIBRARY)] = Page("Quillhaven Public Library", pages.writer(LIBRARY).paragraphs(7, "library"), lists)
+    pages.at[at(LIBRARY)] = CommunityPage(
+        "Quillhaven Public Library", pages.writer(LIBRARY).paragraphs(7, "library"), lists
+    )
 
 
 def _shelf(pages: Pages, number: int, name: str) -> str:
@@ -258,15 +266,15 @@ def _shelf(pages: Pages, number: int, name: str) -> str:
         title = f"{writer.draw.choice(WORDS['book'])} ({writer.draw.choice(WORDS['year'])})"
         near = writer.draw.sample(urls, min(2, len(urls)))
         lists = (("On this shelf", (Link(name, at(LIBRARY, f"/shelf/{slug(name)}")), *pages.links(near))),)
-        pages.at[url] = Page(title, writer.paragraphs(8, "books"), lists, by=writer.filled("by {name}"))
+        pages.at[url] = CommunityPage(title, writer.paragraphs(8, "books"), lists, by=writer.filled("by {name}"))
         urls.append(url)
     shelf = at(LIBRARY, f"/shelf/{slug(name)}")
     on_it = [("Books", pages.links(urls))]
     if name == "New this month":
         search = at(LIBRARY, "/catalogue/search?q=")
-        pages.at[search] = Page("Catalogue search", ("Type a word.",))
+        pages.at[search] = CommunityPage("Catalogue search", ("Type a word.",))
         on_it.append(("Catalogue", (Link("Search the catalogue", search),)))
-    pages.at[shelf] = Page(name, pages.writer(shelf).paragraphs(2, "library"), tuple(on_it))
+    pages.at[shelf] = CommunityPage(name, pages.writer(shelf).paragraphs(2, "library"), tuple(on_it))
     return shelf
 
 
@@ -282,25 +290,27 @@ def write_school(pages: Pages) -> None:
         marks = at(SCHOOL, f"/marks/{number}")
         pages.at[marks] = _SIGN_IN
         links = (pages.link(letters[-number]), Link("Marks (pupils and parents)", marks))
-        pages.at[url] = Page(f"Class {number}", text, (("News", links),))
+        pages.at[url] = CommunityPage(f"Class {number}", text, (("News", links),))
         classes.append(url)
     names = pages.writer("staff").draw.sample(WORDS["name"], N_STAFF)
     for name in names:
         url = at(SCHOOL, f"/staff/{slug(name)}")
-        pages.at[url] = Page(name, pages.writer(url).paragraphs(4, "school"))
+        pages.at[url] = CommunityPage(name, pages.writer(url).paragraphs(4, "school"))
         staff.append(url)
-    pages.at[at(SCHOOL, "/classes")] = Page("Classes", (), (("Classes", pages.links(classes)),))
-    pages.at[at(SCHOOL, "/staff")] = Page("Staff", (), (("Staff", pages.links(staff)),))
+    pages.at[at(SCHOOL, "/classes")] = CommunityPage("Classes", (), (("Classes", pages.links(classes)),))
+    pages.at[at(SCHOOL, "/staff")] = CommunityPage("Staff", (), (("Staff", pages.links(staff)),))
     office = at(SCHOOL, "/office")
     text = ("Opening hours of the school office: Monday to Friday from half past seven to one.",)
-    pages.at[office] = Page("Opening hours of the school office", text + pages.writer(office).paragraphs(3, "school"))
+    pages.at[office] = CommunityPage(
+        "Opening hours of the school office", text + pages.writer(office).paragraphs(3, "school")
+    )
     lists = (
         ("Letters home", tuple(pages.link(url) for url in reversed(letters[-5:]))),
         ("For parents", (Link("Office", office), Link("School places", at(HALL, "/services/school-places")),
                          Link("Lantern festival: road closures", CLOSURES), Link("Our old site", at(SCHOOL, "/2011/")),
                          Link("Town hall", at(HALL, "/index.html")))),
     )  # fmt: skip
-    pages.at[at(SCHOOL)] = Page("Harbour School", pages.writer(SCHOOL).paragraphs(6, "school"), lists)
+    pages.at[at(SCHOOL)] = CommunityPage("Harbour School", pages.writer(SCHOOL).paragraphs(6, "school"), lists)
 
 
 def _letters(pages: Pages) -> list[str]:
@@ -309,8 +319,8 @@ def _letters(pages: Pages) -> list[str]:
         url = at(SCHOOL, f"/letters/{number + 1}")
         writer = pages.writer(url)
         older = tuple(Link("Previous letter", before) for before in urls[-1:])
-        pages.at[url] = Page(writer.headline("school"), writer.paragraphs(7, "school"), (("Letters", older),))
+        pages.at[url] = CommunityPage(writer.headline("school"), writer.paragraphs(7, "school"), (("Letters", older),))
         urls.append(url)
     latest = tuple(pages.link(url) for url in reversed(urls[-8:]))
-    pages.at[at(SCHOOL, "/letters")] = Page("Letters home", (), (("Latest", latest),))
+    pages.at[at(SCHOOL, "/letters")] = CommunityPage("Letters home", (), (("Latest", latest),))
     return urls

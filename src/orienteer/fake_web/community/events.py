@@ -1,4 +1,4 @@
-"""The town's calendar of events, which has a page for every month and every day to come: a place without an end.
+"""The town's calendar of events, with a page for every future month and day: it is endless.
 
 Each month links to its days, to the months before and after, and a year ahead; each day to the next. Few of them have
 anything to say. A crawler that follows every link stays here for ever.
@@ -9,8 +9,8 @@ from __future__ import annotations
 import calendar
 import re
 
-from orienteer.fake_web.community.page import Link, Page
-from orienteer.fake_web.community.writing import Writer
+from orienteer.fake_web.community.page import CommunityPage, Link
+from orienteer.fake_web.community.writing import ProseWriter
 
 PATH = "/calendar/"
 FIRST_YEAR, FIRST_MONTH = 2026, 5
@@ -24,8 +24,8 @@ def first_month(host: str) -> str:
     return _url(host, FIRST_YEAR, FIRST_MONTH)
 
 
-def calendar_page(rng: int, host: str, path: str) -> Page | None:
-    """The page at this path of the calendar; None where there is none, as for days that never are."""
+def calendar_page(rng: int, host: str, path: str) -> CommunityPage | None:
+    """Return the page at this path of the calendar; None for an impossible date."""
     match = _PLACE.fullmatch(path)
     if match is None:
         return None
@@ -35,7 +35,7 @@ def calendar_page(rng: int, host: str, path: str) -> Page | None:
     return _month(host, year, month) if match[3] is None else _day(rng, host, year, month, day)
 
 
-def _month(host: str, year: int, month: int) -> Page:
+def _month(host: str, year: int, month: int) -> CommunityPage:
     days = [Link(f"{day} {_name(month)}", _url(host, year, month, day)) for day in range(1, _n_days(year, month) + 1)]
     onwards = [
         Link("Next month", _url(host, *_after(year, month))),
@@ -45,18 +45,20 @@ def _month(host: str, year: int, month: int) -> Page:
         before = (year - 1, 12) if month == 1 else (year, month - 1)
         onwards.insert(0, Link("Previous month", _url(host, *before)))
     text = f"What is on in Quillhaven in {_name(month)} {year}. Choose a day to see its events."
-    return Page(f"Events in {_name(month)} {year}", (text,), (("Days", tuple(days)), ("Onwards", tuple(onwards))))
+    return CommunityPage(
+        f"Events in {_name(month)} {year}", (text,), (("Days", tuple(days)), ("Onwards", tuple(onwards)))
+    )
 
 
-def _day(rng: int, host: str, year: int, month: int, day: int) -> Page:
-    writer = Writer(rng, "calendar", year, month, day)
+def _day(rng: int, host: str, year: int, month: int, day: int) -> CommunityPage:
+    writer = ProseWriter(rng, "calendar", year, month, day)
     text = "No events have been entered for this day."
     if writer.draw.random() < _SHARE_OF_DAYS_WITH_EVENTS:
         text = " ".join(writer.paragraphs(2, "culture", "town"))
     last = day == _n_days(year, month)
     after = (*_after(year, month), 1) if last else (year, month, day + 1)
     onwards = (Link("Next day", _url(host, *after)), Link(f"{_name(month)} {year}", _url(host, year, month)))
-    return Page(f"Events on {day} {_name(month)} {year}", (text,), (("Onwards", onwards),))
+    return CommunityPage(f"Events on {day} {_name(month)} {year}", (text,), (("Onwards", onwards),))
 
 
 def _url(host: str, year: int, month: int, day: int | None = None) -> str:

@@ -1,4 +1,4 @@
-"""What is no page: a document to print, and pictures, as small as they can be and still be opened."""
+"""Files that are not HTML: a PDF and pictures, minimal but valid."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 import struct
 import zlib
 
-from orienteer.fake_web.answers import Answer
+from orienteer.fake_web.fake_response import FakeResponse
 
 _WIDTH, _HEIGHT = 320, 180
 _SKIES = ((186, 214, 235), (240, 205, 170), (205, 210, 216), (150, 180, 215))
@@ -14,8 +14,8 @@ _HILLS = ((86, 122, 80), (120, 112, 82), (70, 100, 96), (143, 128, 100))
 _SEAS = ((74, 112, 139), (58, 92, 104), (104, 132, 142), (64, 84, 120))
 
 
-def pdf(text: str) -> Answer:
-    """A PDF of one page with one line of text."""
+def pdf(text: str) -> FakeResponse:
+    """Return a PDF with one line of text."""
     line = text.replace("\\", "").replace("(", "[").replace(")", "]")
     drawn = f"BT /F1 14 Tf 60 760 Td ({line}) Tj ET".encode("latin-1", "replace")
     objects = [
@@ -31,11 +31,11 @@ def pdf(text: str) -> Answer:
         out += b"%d 0 obj%b\nendobj\n" % (number, content)
     table = b"".join([b"%010d 00000 n \n" % place for place in places])
     end = b"xref\n0 6\n0000000000 65535 f \n%btrailer<</Size 6/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n"
-    return Answer(out + end % (table, len(out)), content_type="application/pdf")
+    return FakeResponse(out + end % (table, len(out)), content_type="application/pdf")
 
 
-def picture(rng: int, name: str) -> Answer:
-    """A PNG of hills, sea and sky; each name has its own."""
+def picture(rng: int, name: str) -> FakeResponse:
+    """Return a PNG of hills, sea and sky, determined by its name."""
     draw = random.Random(f"{rng}/{name}")
     sky, hill, sea = (draw.choice(colours) for colours in (_SKIES, _HILLS, _SEAS))
     horizon, peak = draw.randrange(60, 110), draw.randrange(40, _WIDTH - 40)
@@ -48,7 +48,7 @@ def picture(rng: int, name: str) -> Answer:
     head = struct.pack(">2I5B", _WIDTH, _HEIGHT, 8, 2, 0, 0, 0)
     chunks = ((b"IHDR", head), (b"IDAT", zlib.compress(b"".join(rows), 9)), (b"IEND", b""))
     body = b"".join([_chunk(kind, data) for kind, data in chunks])
-    return Answer(b"\x89PNG\r\n\x1a\n" + body, content_type="image/png")
+    return FakeResponse(b"\x89PNG\r\n\x1a\n" + body, content_type="image/png")
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:

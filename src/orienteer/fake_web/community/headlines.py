@@ -1,4 +1,4 @@
-"""How pages of a topic are entitled, with places for drawn words; see `phrases`."""
+"""Templates of titles by topic, with placeholders for random words; see `phrases`."""
 
 from __future__ import annotations
 

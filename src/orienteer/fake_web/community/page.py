@@ -1,8 +1,7 @@
-"""Pages of the community, and how they look: plain HTML with the colours of their host, fit for a browser.
+"""Pages of the community as simple HTML in the colours of their host.
 
-Addresses are written without a port. `PORT` stands in the HTML where one belongs, and is filled in as each request has
-it: the same web can be had under its bare names (`--connect-to`), and under `http://name.localhost:port/`, which a
-browser opens without being told how.
+URLs have no port. The HTML contains `PORT` as a placeholder, which is replaced by the port of each request: the same
+web works with bare host names (`--connect-to`), and with `http://name.localhost:port/`, which any browser can open.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
 
-from orienteer.fake_web.answers import Answer
-from orienteer.fake_web.community.writing import Writer
+from orienteer.fake_web.community.writing import ProseWriter
+from orienteer.fake_web.fake_response import FakeResponse
 
 PORT = "\x00"  # occurs in no HTML
 
@@ -23,7 +22,7 @@ class Link(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """What has another address now."""
+    """A redirect to the new URL of a page."""
 
     url: str
     status: int = 301
@@ -31,7 +30,7 @@ class Moved(NamedTuple):
 
 @dataclass(frozen=True)
 class Host:
-    """A host of the community or around it: what stands at the top and at the bottom of all its pages."""
+    """A host of the community or an external one: the header and footer of all its pages."""
 
     name: str
     title: str
@@ -41,8 +40,8 @@ class Host:
 
 
 @dataclass(frozen=True)
-class Page:
-    """`text` is paragraphs, `lists` are links under headings, `by` who wrote it and when; `bare`: the print version."""
+class CommunityPage:
+    """`text` is paragraphs, `lists` are links under headings, `by` the author and date; `bare`: the print version."""
 
     title: str
     text: tuple[str, ...] = ()
@@ -54,37 +53,37 @@ class Page:
 
 
 class Pages:
-    """The pages of a web as they are written, by their URLs; `week` tells how old the web is."""
+    """The pages of the web by URL, while they are written; `week` is the age of the web."""
 
     def __init__(self, rng: int, week: int) -> None:
         self.rng = rng
         self.week = week
         self.hosts: dict[str, Host] = {}
         self.robots: dict[str, str] = {}
-        self.at: dict[str, Page | Moved | Answer] = {}
-        self.html: dict[str, str] = {}  # of those that were asked for
+        self.at: dict[str, CommunityPage | Moved | FakeResponse] = {}
+        self.html: dict[str, str] = {}  # cache of requested pages
 
-    def writer(self, *key: object) -> Writer:
-        return Writer(self.rng, *key)
+    def writer(self, *key: object) -> ProseWriter:
+        return ProseWriter(self.rng, *key)
 
     def link(self, url: str, text: str | None = None) -> Link:
-        """A link to a page that is written already, by its title."""
+        """Return a link to a page that was written before, with its title as text."""
         page = self.at[url]
-        assert text is not None or isinstance(page, Page)
+        assert text is not None or isinstance(page, CommunityPage)
         return Link(text or page.title, url)  # type: ignore[union-attr]
 
     def links(self, urls: list[str]) -> tuple[Link, ...]:
         return tuple(map(self.link, urls))
 
     def write_listing(self, url: str, title: str, urls: list[str], per_page: int) -> None:
-        """A list in several pages, each linked to the next."""
+        """Write a list as several pages, each with a link to the next."""
         n_pages = -(-len(urls) // per_page)
         for k in range(n_pages):
             lists = [("", self.links(urls[k * per_page : (k + 1) * per_page]))]
             if k + 1 < n_pages:
                 lists.append(("", (Link("Older ones", f"{url}/{k + 2}"),)))
             number = f", page {k + 1}" if k else ""
-            self.at[url + (f"/{k + 1}" if k else "")] = Page(title + number, (), tuple(lists))
+            self.at[url + (f"/{k + 1}" if k else "")] = CommunityPage(title + number, (), tuple(lists))
 
 
 _STYLE = """
@@ -96,34 +95,34 @@ img{max-width:100%}li{margin:.2em 0}@media print{header,footer{display:none}}
 """
 
 
-def rendered(page: Page, host: Host) -> str:
-    """The page as HTML."""
+def rendered(page: CommunityPage, host: Host) -> str:
+    """Return the page as HTML."""
     own = f"http://{host.name}"
 
     def anchors(links: tuple[Link, ...]) -> str:
         return " ".join([_anchor(link, own) for link in links])
 
-    parts = [
+    html = [
         f'<!DOCTYPE html>\n<html lang="{page.language}"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width">',
         f"<title>{escape(page.title)}</title><style>{_STYLE.replace('COLOUR', host.colour)}</style></head>\n<body>",
     ]
     if not page.bare:
-        parts.append(f"<header><b>{escape(host.title)}</b><nav>{anchors(host.menu)}</nav></header>\n")
-    parts.append(f"<main><h1>{escape(page.title)}</h1>\n")
+        html.append(f"<header><b>{escape(host.title)}</b><nav>{anchors(host.menu)}</nav></header>\n")
+    html.append(f"<main><h1>{escape(page.title)}</h1>\n")
     if page.by:
-        parts.append(f'<p class="by">{escape(page.by)}</p>\n')
+        html.append(f'<p class="by">{escape(page.by)}</p>\n')
     if page.picture:
-        parts.append(f'<p><a href="{escape(page.picture)}"><img src="{escape(page.picture)}" alt=""></a></p>\n')
-    parts += [f"<p>{escape(paragraph)}</p>\n" for paragraph in page.text]
+        html.append(f'<p><a href="{escape(page.picture)}"><img src="{escape(page.picture)}" alt=""></a></p>\n')
+    html += [f"<p>{escape(paragraph)}</p>\n" for paragraph in page.text]
     for heading, links in page.lists:
         items = "".join([f"<li>{_anchor(link, own)}</li>\n" for link in links])
-        parts.append(f"<h2>{escape(heading)}</h2>\n<ul>\n{items}</ul>\n")
-    parts.append("</main>\n")
+        html.append(f"<h2>{escape(heading)}</h2>\n<ul>\n{items}</ul>\n")
+    html.append("</main>\n")
     if not page.bare:
-        parts.append(f"<footer>{anchors(host.foot)}</footer>\n")
-    parts.append("</body></html>\n")
-    return "".join(parts)
+        html.append(f"<footer>{anchors(host.foot)}</footer>\n")
+    html.append("</body></html>\n")
+    return "".join(html)
 
 
 def _anchor(link: Link, own: str) -> str:
@@ -136,6 +135,6 @@ def _anchor(link: Link, own: str) -> str:
 
 
 def slug(title: str) -> str:
-    """The title as a part of an address: `Roadworks in Mill Lane` is `roadworks-in-mill-lane`."""
+    """Return the title as a URL segment: `Roadworks in Mill Lane` becomes `roadworks-in-mill-lane`."""
     letters = "".join(letter if letter.isascii() and letter.isalnum() else " " for letter in title.lower())
     return "-".join(letters.split())

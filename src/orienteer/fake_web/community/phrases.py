@@ -1,7 +1,7 @@
-"""What people in Quillhaven, and people who write about it, say: sentences by topic, with places for drawn words.
+"""Templates of sentences by topic, with placeholders for random words.
 
-A sentence says `{street}` where a street is to stand; WORDS has the streets, and every draw is a new one. Topics are
-told apart by their words, as on real pages; sentences are many enough that two pages of a topic are no near-duplicates.
+`{street}` is replaced by a random street from WORDS, each time a new one. Topics have different words, as on real
+pages; there are enough sentences that two pages of a topic are no near duplicates.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The town's newspaper, and the blogs of three of its people."""
+"""The town's newspaper, and three blogs."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from orienteer.fake_web.community.addresses import (
     SCHOOL,
     SPOONBILLS,
     STARS,
-    TOWN_ABROAD,
+    TOWN_PAGES,
     VISIT,
     at,
 )  # fmt: skip
 from orienteer.fake_web.community.civic import TOWN_FOOT
-from orienteer.fake_web.community.page import Host, Link, Moved, Page, Pages, slug
+from orienteer.fake_web.community.page import CommunityPage, Host, Link, Moved, Pages, slug
 
 TODAY = date(2026, 5, 4)
 N_ARTICLES, ARTICLES_PER_WEEK = 520, 8
@@ -50,7 +50,7 @@ _MENTIONED = (
 
 
 def published(number: int) -> date:
-    """The day an article came out; those of week 0 end today."""
+    """Return the publication date of an article; those of week 0 end today."""
     return TODAY - timedelta(days=(N_ARTICLES - number) * 7 // ARTICLES_PER_WEEK)
 
 
@@ -75,7 +75,7 @@ def write_courier(pages: Pages) -> None:
     front = tuple(pages.link(url) for url in reversed(urls[-14:]))
     service = (Link("Lantern festival: road closures", CLOSURES), pages.link(months[-1], "All articles of this month"))
     text = (f"Monday, {TODAY + timedelta(weeks=pages.week):%d %B %Y}. News from the harbour, the hill and the lanes.",)
-    pages.at[at(COURIER)] = Page("The Quillhaven Courier", text, (("Today", front), ("Service", service)))
+    pages.at[at(COURIER)] = CommunityPage("The Quillhaven Courier", text, (("Today", front), ("Service", service)))
     pages.at[at(COURIER, "/index.php")] = Moved(at(COURIER))
 
 
@@ -84,11 +84,13 @@ def _chapter(number: int) -> str:
 
 
 def _write_serial(pages: Pages) -> None:
-    """A novel in instalments: who reads on comes deeper and deeper."""
+    """Write a serial novel: a chain of chapters at increasing depth."""
     for number in range(1, N_CHAPTERS + 1):
         after = Link("Next chapter", _chapter(number + 1)) if number < N_CHAPTERS else Link("The Courier", at(COURIER))
         text = pages.writer("serial", number).paragraphs(10, "books", "weather")
-        pages.at[_chapter(number)] = Page(f"The Ferry at Night, chapter {number}", text, (("", (after,)),), bare=True)
+        pages.at[_chapter(number)] = CommunityPage(
+            f"The Ferry at Night, chapter {number}", text, (("", (after,)),), bare=True
+        )
 
 
 def _section(name: str) -> str:
@@ -108,16 +110,16 @@ def _write_article(pages: Pages, url: str, number: int, section: str, title: str
     if number % _PRINTED_EVERY == 0:
         printed = f"{url}?print=1"
         links.append(Link("Print version", printed))
-        pages.at[printed] = Page(title, text, (("", (Link("Back to the article", url),)),), by, bare=True)
+        pages.at[printed] = CommunityPage(title, text, (("", (Link("Back to the article", url),)),), by, bare=True)
     picture = ""
     if number % 40 == 1:
         picture = f"/pictures/{number}.png"
         pages.at[at(COURIER, picture)] = files.picture(pages.rng, picture)
-    pages.at[url] = Page(title, text, (("More", tuple(links)),) if links else (), by, picture=picture)
+    pages.at[url] = CommunityPage(title, text, (("More", tuple(links)),) if links else (), by, picture=picture)
 
 
 def _write_archive(pages: Pages, urls: list[str]) -> list[str]:
-    """Month by month, each linked to the one before."""
+    """Write the archive by month, each with a link to the previous one."""
     by_month: dict[str, list[str]] = {}
     for url in urls:
         by_month.setdefault("-".join(url.split("/")[3:5]), []).append(url)
@@ -125,9 +127,9 @@ def _write_archive(pages: Pages, urls: list[str]) -> list[str]:
     for month, articles in by_month.items():
         page = at(COURIER, f"/archive/{month}")
         before = tuple(Link("The month before", url) for url in months[-1:])
-        pages.at[page] = Page(f"Archive: {month}", (), (("Articles", pages.links(articles)), ("", before)))
+        pages.at[page] = CommunityPage(f"Archive: {month}", (), (("Articles", pages.links(articles)), ("", before)))
         months.append(page)
-    pages.at[at(COURIER, "/archive")] = Page("Archive", (), (("Latest month", (pages.link(months[-1]),)),))
+    pages.at[at(COURIER, "/archive")] = CommunityPage("Archive", (), (("Latest month", (pages.link(months[-1]),)),))
     return months
 
 
@@ -140,17 +142,17 @@ def write_blogs(pages: Pages) -> None:
         "nine weeks in the cellar under the old tannery, and it is turned by hand.",
         "This is the recipe of the dairy for a cheese you can make at home: milk, rennet, salt, time, and a cellar.",
     )
-    pages.at[BLUE_CHEESE] = Page(
+    pages.at[BLUE_CHEESE] = CommunityPage(
         "Quillhaven blue: how the cheese is made", text + pages.writer(BLUE_CHEESE).paragraphs(5, "kitchen"),
-        (("The cheese elsewhere", (Link("Cheese pages: Quillhaven blue", TOWN_ABROAD[CHEESE]),)),),
+        (("The cheese elsewhere", (Link("Cheese pages: Quillhaven blue", TOWN_PAGES[CHEESE]),)),),
     )  # fmt: skip
     text = (
         "A pair of spoonbills has bred behind the sluice since 2021, the first spoonbills on this coast for a century.",
         "The colony can be watched from the hide near the weir. Please stay on the path, or the spoonbills leave.",
     )
-    pages.at[SPOONBILLS] = Page(
+    pages.at[SPOONBILLS] = CommunityPage(
         "The spoonbills of Quillhaven", text + pages.writer(SPOONBILLS).paragraphs(5, "birds"),
-        (("Counted here, too", (Link("Bird atlas: Quillhaven saltmarsh", TOWN_ABROAD[ATLAS]),)),),
+        (("Counted here, too", (Link("Bird atlas: Quillhaven saltmarsh", TOWN_PAGES[ATLAS]),)),),
     )  # fmt: skip
 
 
@@ -164,7 +166,7 @@ def _write_blog(
     known_for: str | None,
     abroad: str | None,
 ) -> None:
-    """Posts, each linked to the one before; the page the blog is known for is linked to from where it is about."""
+    """Write the posts, each with a link to the previous one; the about page links to the well-known page."""
     about, home = at(host, "/about"), at(host)
     pages.hosts[host] = Host(host, title, colour, (Link(title, home), Link("About me", about)), TOWN_FOOT)
     urls: list[str] = []
@@ -173,11 +175,13 @@ def _write_blog(
         writer = pages.writer(url)
         links = [Link("The post before", before) for before in urls[-1:]]
         links += [pages.link(other) for other in writer.draw.sample(urls[:5], min(2, len(urls[:5])))]
-        pages.at[url] = Page(writer.headline(topic), writer.paragraphs(9, topic), (("More", tuple(links)),))
+        pages.at[url] = CommunityPage(writer.headline(topic), writer.paragraphs(9, topic), (("More", tuple(links)),))
         urls.append(url)
     latest = tuple(pages.link(url) for url in reversed(urls[-8:]))
-    pages.at[home] = Page(title, pages.writer(home).paragraphs(3, topic), (("Latest", latest),))
+    pages.at[home] = CommunityPage(title, pages.writer(home).paragraphs(3, topic), (("Latest", latest),))
     friends = [Link("Market", at(MARKET)), Link("Stalls", at(MARKET, "/stalls.html")), Link("The Courier", at(COURIER))]
     if known_for is not None and abroad is not None:
         friends = [Link("What people ask me about", known_for), Link("Elsewhere", at(abroad)), *friends]
-    pages.at[about] = Page("About me", pages.writer(about).paragraphs(4, topic, "town"), (("Links", tuple(friends)),))
+    pages.at[about] = CommunityPage(
+        "About me", pages.writer(about).paragraphs(4, topic, "town"), (("Links", tuple(friends)),)
+    )

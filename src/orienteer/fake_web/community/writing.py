@@ -1,4 +1,4 @@
-"""Texts put together from the phrases: the same for the same key, every time and whatever else is written."""
+"""Texts composed from the phrases: determined by their key, independent of other texts."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _SENTENCES_PER_PARAGRAPH = 4
 _BEFORE_VOWEL = re.compile(r"\b([Aa])(?= [aeiou])")
 
 
-class Writer:
-    """Draws words, sentences and titles; `key` says for which page."""
+class ProseWriter:
+    """Draws words, sentences and titles for the page identified by `key`."""
 
     def __init__(self, rng: int, *key: object) -> None:
         self.draw = random.Random(f"{rng}/{'/'.join(map(str, key))}")
 
     def filled(self, phrase: str) -> str:
-        """The phrase with words drawn for its places; `{Name}` begins with a capital letter."""
+        """Fill the placeholders of a phrase with random words; `{Name}` is capitalized."""
         return _BEFORE_VOWEL.sub(r"\1n", phrase.format_map(_Drawn(self.draw)))
 
     def headline(self, topic: str) -> str:
@@ -28,7 +28,7 @@ class Writer:
         return text[0].upper() + text[1:]
 
     def paragraphs(self, n_sentences: int, *topics: str) -> tuple[str, ...]:
-        """So many sentences of these topics, none of them twice, a few to a paragraph."""
+        """Return `n` distinct sentences of these topics, a few per paragraph."""
         phrases = _phrases(topics)
         drawn = self.draw.sample(phrases, min(n_sentences, len(phrases)))
         made = [_capital(self.filled(phrase)) for phrase in drawn]
@@ -39,7 +39,7 @@ class Writer:
 
 
 class _Drawn(dict[str, str]):
-    """Every place is filled by a draw of its own."""
+    """Fills every placeholder with a separate draw."""
 
     def __init__(self, draw: random.Random) -> None:
         super().__init__()

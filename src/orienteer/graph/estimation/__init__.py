@@ -1,6 +1,6 @@
-"""What pages are worth in the whole web: selections (what to fetch next) and estimators (what follows), by name.
+"""Estimation of the global rank of a domain: selections (which pages to fetch next) and estimators, by name.
 
-A new selection or estimator is a new file with a class that is marked `@selection` or `@estimator`; it then appears in
+A new selection or estimator is a new file with a class decorated with `@selection` or `@estimator`; it then appears in
 the choices, the contract tests and the benchmark. `estimation` is the loop that uses both; read it first.
 """
 
@@ -16,17 +16,17 @@ __all__ = ["all_estimators", "all_selections", "make_estimator", "make_selection
 
 
 def all_selections() -> dict[str, type[Selection]]:
-    """Every selection by its name."""
+    """Return every selection by its name."""
     return SELECTIONS.all()
 
 
 def all_estimators() -> dict[str, type[Estimator]]:
-    """Every estimator by its name."""
+    """Return every estimator by its name."""
     return ESTIMATORS.all()
 
 
 def make_selection(name: str, **settings: Any) -> Selection:
-    """The selection of this name; a wrong name or setting is one clear line.
+    """Create the selection of this name; an InputError names an unknown name or setting.
 
     >>> make_selection("random", rng=3).name
     'random'
@@ -35,7 +35,7 @@ def make_selection(name: str, **settings: Any) -> Selection:
 
 
 def make_estimator(name: str, **settings: Any) -> Estimator:
-    """The estimator of this name; a wrong name or setting is one clear line.
+    """Create the estimator of this name; an InputError names an unknown name or setting.
 
     >>> make_estimator("paper").name
     'paper'

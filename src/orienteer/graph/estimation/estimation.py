@@ -1,14 +1,14 @@
-"""FindGlobalPR, step by step: fetch O(n) pages around a local domain, and say what its n pages are worth in the web.
+"""FindGlobalPR (Davis & Dhillon, KDD 2006): estimate the global rank of n local pages by fetching O(n) others.
 
-    f := PageRank of the crawled pages F, at first the local ones
+    f := PageRank of the crawled pages F, initially the local ones
     repeat: fetch the k frontier pages that matter most (selection), add them and their links to F, compute f again
-    from F to the answer: an estimator
+    estimate the global rank from F and f (estimator)
 
-(Davis & Dhillon, KDD 2006.) This object knows no clock and fetches nothing: whoever drives it, a live crawler or a
-known graph (estimate.py), asks what is wanted, fetches, and tells what came of it.
+There is no proved bound on the error; `settling_forecast` predicts it from experiments. The object has no clock and
+does no I/O. Its driver, a live crawler or a loop over a known graph (estimate.py), fetches the pages:
 
     while budget:
-        for page in estimation.wanted(k):
+        for page in estimation.next_pages(k):
             estimation.fetched(page, links)         # or estimation.failed(page)
         estimation.round()
     estimation.rank()
@@ -23,10 +23,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from orienteer.errors import InputError, unknown_name
 from orienteer.graph.estimation import all_selections, make_estimator, make_selection, settings_of
-from orienteer.graph.estimation.history import Errors, Round
-from orienteer.graph.estimation.known_web import ASKED, BLOCKED, NO_PAGE, OPEN, KnownWeb, Surroundings
-from orienteer.graph.estimation.outlook import Outlook, outlook, recent_change
+from orienteer.graph.estimation.history import Errors, EstimateRound
+from orienteer.graph.estimation.known_web import BLOCKED, NO_PAGE, OPEN, REQUESTED, KnownWeb, Neighborhood
 from orienteer.graph.estimation.selection import best_open
+from orienteer.graph.estimation.settling_forecast import SettlingForecast, forecast, recent_change
 from orienteer.graph.estimation.within import rank_within
 from orienteer.graph.growing_graph import GrowingGraph
 
@@ -41,16 +41,17 @@ _FINAL_TOLERANCE = 1e-8
 
 
 class Estimation:
-    """The estimate of a local domain's global rank, while pages around it are fetched.
+    """The estimate of a local domain's global rank while pages of its neighborhood are fetched.
 
-    `web` holds the links of the local pages; the estimation adds to it what is fetched. Page ids are the web's: dense,
-    in order of discovery. `local` is ids, in the order that `rank` will have, or a mask, then in increasing order.
+    `web` has the links of the local pages; the estimation adds those of fetched pages. Page ids are those of `web`:
+    dense, in order of discovery. `local` is a list of ids, in the order that `rank` will have, or a mask (then `rank`
+    is in increasing order of ids).
 
     >>> from orienteer.graph.growing_graph import GrowingGraph
     >>> web = GrowingGraph()
     >>> web.add_batch([0, 1], [0, 2, 3], [1, 2, 2])
     >>> estimation = Estimation(web, local=[0, 1], method="paper")
-    >>> estimation.wanted(5).tolist()
+    >>> estimation.next_pages(5).tolist()
     [2]
     >>> estimation.fetched(2, [0])
     >>> estimation.round().n_fetched, estimation.rank().round(3).tolist()
@@ -78,10 +79,10 @@ class Estimation:
         self._estimator = make_estimator(method)
         self._truth = None if truth is None else _checked_truth(truth, len(self.local))
         self._order: list[int] = []
-        self._around: Surroundings | None = None
+        self._neighborhood: Neighborhood | None = None
         self._within: NDArray[np.float64] | None = None
         self._last: NDArray[np.float64] | None = None
-        self.history: list[Round] = []
+        self.history: list[EstimateRound] = []
         self.round()
 
     @property
@@ -94,87 +95,89 @@ class Estimation:
 
     @property
     def n_fetched(self) -> int:
-        """Pages fetched around the domain so far."""
+        """Number of pages fetched from the neighborhood so far."""
         return len(self._order)
 
     @property
     def order(self) -> NDArray[np.uint32]:
-        """The pages fetched around the domain, in the order they were told of."""
+        """The pages fetched from the neighborhood, in the order in which they were recorded."""
         return np.array(self._order, np.uint32)
 
     @property
-    def around(self) -> Surroundings:
+    def neighborhood(self) -> Neighborhood:
         """The crawled pages and their frontier."""
-        if self._around is None:
-            self._around = self.known.surroundings()
-        return self._around
+        if self._neighborhood is None:
+            self._neighborhood = self.known.neighborhood()
+        return self._neighborhood
 
-    def wanted(self, k: int) -> NDArray[np.uint32]:
-        """Up to k pages to fetch next, the most wanted first; none of them is handed out twice."""
+    def next_pages(self, k: int) -> NDArray[np.uint32]:
+        """Return up to k pages to fetch next, those with the highest scores first; no page is returned twice."""
         if k < 0:
             raise InputError(f"k is {k}; it must be 0 or more")
         if k == 0:
             return np.empty(0, np.uint32)
-        around = self.around
-        scores = self._selection.scores(around, self.rank_within(_ROUND_TOLERANCE), k, self.damping)
-        pages = best_open(around, scores, k)
-        self.known.mark(pages, ASKED)
-        self._around = None
+        neighborhood = self.neighborhood
+        scores = self._selection.scores(neighborhood, self.rank_within(_ROUND_TOLERANCE), k, self.damping)
+        pages = best_open(neighborhood, scores, k)
+        self.known.mark(pages, REQUESTED)
+        self._neighborhood = None
         return pages
 
     def fetched(self, page: int, links: ArrayLike) -> None:
-        """`page` was fetched and links to `links`."""
+        """Record that `page` was fetched and links to `links`."""
         ids = np.asarray(links)
         self.fetched_batch([page], [0, len(ids)], ids)
 
     def fetched_batch(self, pages: ArrayLike, offsets: ArrayLike, targets: ArrayLike) -> None:
-        """Several at once: `targets[offsets[k]:offsets[k+1]]` are the links of `pages[k]`."""
+        """Record several fetched pages: `targets[offsets[k]:offsets[k+1]]` are the links of `pages[k]`."""
         self._order += self.known.crawl(pages, offsets, targets).tolist()
-        self._around = None
+        self._neighborhood = None
 
-    def took_in(self, pages: ArrayLike) -> None:
-        """These pages were fetched, and their links are in the web already."""
-        self._order += self.known.took_in(pages).tolist()
-        self._around = None
+    def mark_fetched(self, pages: ArrayLike) -> None:
+        """Record fetched pages whose links are in `web` already."""
+        self._order += self.known.mark_fetched(pages).tolist()
+        self._neighborhood = None
 
     def failed(self, page: int, counts_as: CountsAs = "dangling") -> None:
-        """`page` was not fetched. It then counts as a page without links, like a 404 elsewhere in this project; or its
-        links stay `unknown` for ever (robots, a host that does not answer); or it is `no page`, and links to it do not
-        count; or it stays `open`, and will be wanted again."""
+        """Record that `page` could not be fetched, and how it counts.
+
+        `dangling`: as a page without links, like a 404 in a crawl. `unknown`: its links stay unknown (robots.txt, an
+        unreachable host). `no page`: links to it do not count. `open`: it may be chosen again.
+        """
         if counts_as == "dangling":
             self.fetched(page, [])
             return
         if counts_as not in _STATES:
             raise unknown_name("way to count a page", counts_as, ["dangling", *_STATES])
         self.known.mark([page], _STATES[counts_as])
-        self._around = None
+        self._neighborhood = None
 
     def rank_within(self, tolerance: float = _FINAL_TOLERANCE) -> NDArray[np.float64]:
-        """The PageRank of the crawled pages by the links between them, in the order of `around.pages`."""
-        self._within = rank_within(self.around, self._within, tolerance, self.damping)
+        """Return the PageRank of the crawled pages by the links between them, in the order of `neighborhood.pages`."""
+        self._within = rank_within(self.neighborhood, self._within, tolerance, self.damping)
         return self._within
 
     def worth(self, tolerance: float = _FINAL_TOLERANCE) -> NDArray[np.float64]:
-        """What each crawled page is worth in the web beside the others, in the order of `around.pages`; sums to 1."""
+        """Return the estimated global rank of the crawled pages, in the order of `neighborhood.pages`, summing to 1."""
         rank = self.rank_within(tolerance)
-        at_home = float(rank[: len(self.local)].sum())
-        rank = self.rank_within(tolerance * at_home / 2)
-        return _normal(self._estimator.worth(self.around, rank, tolerance, self.damping))
+        local_share = float(rank[: len(self.local)].sum())
+        rank = self.rank_within(tolerance * local_share / 2)
+        return _normalized(self._estimator.worth(self.neighborhood, rank, tolerance, self.damping))
 
     def rank(self, tolerance: float = _FINAL_TOLERANCE) -> NDArray[np.float64]:
-        """The estimated global rank of the local pages, in the order of `local`; sums to 1."""
-        return _normal(self.worth(tolerance)[: len(self.local)])
+        """Return the estimated global rank of the local pages, in the order of `local`, summing to 1."""
+        return _normalized(self.worth(tolerance)[: len(self.local)])
 
-    def round(self, tolerance: float = _ROUND_TOLERANCE) -> Round:
-        """Close a round: estimate again, and note in the history what it changed."""
+    def round(self, tolerance: float = _ROUND_TOLERANCE) -> EstimateRound:
+        """Finish a round: estimate again, and append the change to the history."""
         rank = self.rank(tolerance)
-        around = self.around
+        neighborhood = self.neighborhood
         self.history.append(
-            Round(
+            EstimateRound(
                 n_fetched=self.n_fetched,
-                n_frontier=len(around.frontier),
+                n_frontier=len(neighborhood.frontier),
                 change=None if self._last is None else float(np.abs(rank - self._last).sum()),
-                leaving=around.leaving(self.rank_within(tolerance)),
+                leaving=neighborhood.leaving(self.rank_within(tolerance)),
                 errors=None if self._truth is None else Errors.between(rank, self._truth),
             )
         )
@@ -182,15 +185,15 @@ class Estimation:
         return self.history[-1]
 
     def has_settled(self, below: float) -> bool:
-        """Whether the estimate changed by less than this (L1) while the last n/5 pages were fetched; see outlook.py."""
+        """Return whether the estimate changed by less than this (L1) while the last n/5 pages were fetched."""
         change = recent_change(self.history, len(self.local))
         return change is not None and change < below
 
-    def outlook(self) -> Outlook:
-        """How far off the estimate may still be, by experience."""
-        around = self.around
-        inner = around.inside[: around.inside_offsets[around.n_local]] < around.n_local
-        return outlook(self.history, around.n_local, self.method, bool(inner.any()))
+    def forecast(self) -> SettlingForecast:
+        """Return the error that is typical of estimates that changed as little as this one did last."""
+        neighborhood = self.neighborhood
+        inner = neighborhood.inside[: neighborhood.inside_offsets[neighborhood.n_local]] < neighborhood.n_local
+        return forecast(self.history, neighborhood.n_local, self.method, bool(inner.any()))
 
 
 def _checked_truth(truth: ArrayLike, n_local: int) -> NDArray[np.float64]:
@@ -199,9 +202,9 @@ def _checked_truth(truth: ArrayLike, n_local: int) -> NDArray[np.float64]:
         raise InputError(f"truth: {values.size:,} values for {n_local:,} local pages")
     if not np.isfinite(values).all() or (values < 0).any() or values.sum() <= 0:
         raise InputError("truth: a rank is never negative, NaN or zero on every page")
-    return _normal(values)
+    return _normalized(values)
 
 
-def _normal(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _normalized(values: NDArray[np.float64]) -> NDArray[np.float64]:
     normal: NDArray[np.float64] = values / values.sum()
     return normal

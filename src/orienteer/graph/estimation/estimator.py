@@ -1,4 +1,4 @@
-"""What an estimator is: from the crawled pages and their links to what pages are worth in the whole web."""
+"""The interface of estimators: compute the global rank of pages from the crawled pages and their links."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.graph.estimation.known_web import Surroundings
+from orienteer.graph.estimation.known_web import Neighborhood
 from orienteer.registry import ClassRegistry
 
 
 class Estimator(ABC):
-    """Base of all estimators; one object serves one estimation, so that a round may start from the last one's answer.
+    """Base of all estimators. Each estimation has its own object, so a round can start from the result of the last one.
 
     Keyword arguments of `__init__` are the settings.
     """
@@ -22,12 +22,12 @@ class Estimator(ABC):
 
     @abstractmethod
     def worth(
-        self, around: Surroundings, rank: NDArray[np.float64], tolerance: float, damping: float
+        self, neighborhood: Neighborhood, rank: NDArray[np.float64], tolerance: float, damping: float
     ) -> NDArray[np.float64]:
-        """What each crawled page is worth beside the others, in the order of `around.pages`; any sum.
+        """Return the global rank of each crawled page, up to a constant factor, in the order of `neighborhood.pages`.
 
-        Divided by their sum, the values of the local pages are within `tolerance` of the method's exact answer in L1,
-        provided that `rank`, the PageRank of the crawled pages, is.
+        Bound: divided by their sum, the values of the local pages are within `tolerance` of the method's exact result
+        in L1, provided that `rank`, the PageRank of the crawled pages, is as exact.
         """
 
 

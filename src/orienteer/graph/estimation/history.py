@@ -1,4 +1,4 @@
-"""What an estimation went through, round by round, and how far an estimate is from the truth where it is known."""
+"""The rounds of an estimation, and the errors of an estimate if the truth is known."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-# Values that differ by less than this part of the mean are tied: computed to 1e-8 in all, they are not told apart.
+# Values that differ by less than this share of the mean are tied: they are computed only to 1e-8 in L1.
 _SAME = 1e-6
 
 
 @dataclass(frozen=True)
 class Errors:
-    """How far an estimated rank is from the true one: L1, the largest difference, and Kendall's tau-b.
+    """The errors of an estimated rank: L1, the largest difference, and Kendall's tau-b.
 
-    tau is 1 where both order the pages alike, -1 where one order is the reverse of the other, and NaN where
-    there is no order: one page alone, or all of them tied.
+    tau is 1 if both order the pages alike, -1 if one order is the reverse of the other, and NaN if there is no order:
+    a single page, or all pages tied.
     """
 
     l1: float
@@ -25,8 +25,8 @@ class Errors:
 
     @classmethod
     def between(cls, rank: NDArray[np.float64], truth: NDArray[np.float64]) -> Errors:
-        """Both sum to 1."""
-        from scipy.stats import kendalltau  # takes half a second, and is not needed where the truth is unknown
+        """Compare two ranks that both sum to 1."""
+        from scipy.stats import kendalltau  # slow to import (0.5 s), and not needed if the truth is unknown
 
         off = np.abs(rank - truth)
         step = _SAME / len(rank)
@@ -36,12 +36,11 @@ class Errors:
 
 
 @dataclass(frozen=True)
-class Round:
-    """One round: how many pages had been fetched by its end, and what that changed.
+class EstimateRound:
+    """One round: the number of pages fetched by its end, and the change of the estimate.
 
-    `change` is the L1 change of the estimate since the round before (None for the first entry, before any fetch);
-    `leaving` the share of the rank on crawled pages that follows links to uncrawled ones. `errors` is there where the
-    truth is known.
+    `change` is the L1 change since the previous round (None for the first entry, before any fetch); `leaving` is the
+    share of the rank on crawled pages that follows links to uncrawled ones. `errors` is set if the truth is known.
     """
 
     n_fetched: int

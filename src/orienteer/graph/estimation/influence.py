@@ -1,25 +1,25 @@
-"""How much fetching a page would change the rank of the local pages (Davis & Dhillon, KDD 2006).
+"""The influence of a frontier page: how much fetching it would change the local ranks (Davis & Dhillon, KDD 2006).
 
 The influence of a frontier page j is the L1 change of the local pages' rank when j is added. Its links are unknown and
-taken as links go in general, s = in-links / all links, among the l crawled pages. One power step on the stochastic
-complement of the grown web, from the rank f, gives for the local page k
+assumed to be distributed like all links, s = in-links / all links, among the l crawled pages. One power step on the
+stochastic complement of the web with j, from the rank f, gives for the local page k
 
     f_j[k] - f[k]  ~  y + g z[k] + x[k]
 
     g     flow through j: d (sum over i -> j with o[i] > 0 of f[i] / (o[i]+1)  +  A  +  B / (l+1))  +  (1-d) / (l+1)
     y     -((1-d) + d B) / (l (l+1))  -  d A / l                           (the same on every page)
     z[k]  (d s[k] + (1-d) / (l+1)) / (1 - (1-d) / (l+1))
-    x[k]  -d * sum over i with i -> k and i -> j of  f[i] / (o[i] (o[i]+1))      (what siblings of j lose)
+    x[k]  -d * sum over i with i -> k and i -> j of  f[i] / (o[i] (o[i]+1))      (the loss of the siblings of j)
 
-o[i] counts the links of i to crawled pages; where there are none, i is dangling and leads anywhere, until it turns out
-to link to j: A is the rank of the dangling pages that do, B that of the others.
+o[i] is the number of links of i to crawled pages. If it is 0, i is dangling and jumps uniformly, until j is added and i
+links to it: A is the rank of the dangling pages that link to j, B that of the others.
 
     score  =  sum over local k of |y + g z[k] + x[k]|  =  U - 2 sum over k of min(h[k], |x[k]|),   h = max(y + g z, 0)
     U      =  sum over local k of |y + g z[k]|  +  sum over local k of |x[k]|
 
-U costs next to nothing: the first sum is piecewise linear in g, so that sorted z with prefix sums give it exactly; the
-second adds up over the pages that link to j. What is missing needs the siblings one by one, which is *not* linear: it
-took up to 143 times the links of F. But it is small, and bounded by what adds up too:
+U is cheap: the first sum is piecewise linear in g, so sorted z with prefix sums give it exactly; the second is a sum
+over the pages that link to j. The remaining term needs every sibling, and its cost is *not* linear: it took up to 143
+times the number of links of F. But it is small, and has a bound that is a sum over the pages linking to j:
 
     U - 2 min(sum |x|, g * sum over i -> j of sum over i -> k of z[k])  <=  score  <=  U
 """
@@ -32,18 +32,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.graph.estimation.known_web import Surroundings
+from orienteer.graph.estimation.known_web import Neighborhood
 from orienteer.kernel import allocating_kernel
 
 
 @dataclass(frozen=True)
 class Influence:
-    """Bounds on the scores of all frontier pages, and what it takes to compute some of them exactly.
+    """Bounds on the scores of all frontier pages, and the arrays to compute some of them exactly.
 
-    `work` is the number of siblings that an exact score has to look at, each as often as it is one.
+    `work` is the number of siblings that an exact score has to read, counted with multiplicity.
     """
 
-    around: Surroundings
+    neighborhood: Neighborhood
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     work: NDArray[np.int64]
@@ -53,51 +53,55 @@ class Influence:
     _leak: NDArray[np.float64]
 
     @classmethod
-    def of(cls, around: Surroundings, rank: NDArray[np.float64], damping: float = 0.85) -> Influence:
-        """Everything but the siblings, in time linear in the crawled links, and a sort of the local pages."""
-        n, size = around.n_local, around.n_crawled
-        shape = _shape(around, damping)
-        degrees = around.inside_degrees()
+    def of(cls, neighborhood: Neighborhood, rank: NDArray[np.float64], damping: float = 0.85) -> Influence:
+        """Compute everything but the siblings, in time linear in the crawled links, plus a sort of the local pages."""
+        n, size = neighborhood.n_local, neighborhood.n_crawled
+        shape = _shape(neighborhood, damping)
+        degrees = neighborhood.inside_degrees()
         dangling = float(rank[degrees == 0].sum())
         leak = np.where(degrees > 0, damping * rank / np.maximum(degrees * (degrees + 1.0), 1.0), 0.0)
         inflow, sunk, lost, shaped, work = _gathered(
-            around.inside_offsets, around.inside, around.outward_offsets, around.outward, rank, leak, shape, n,
-            len(around.frontier),
+            neighborhood.inside_offsets, neighborhood.inside, neighborhood.outward_offsets, neighborhood.outward, rank,
+            leak, shape, n, len(neighborhood.frontier),
         )  # fmt: skip
         others = dangling - sunk
         flow = damping * (inflow + sunk + others / (size + 1)) + (1 - damping) / (size + 1)
         shift = -((1 - damping) + damping * others) / (size * (size + 1.0)) - damping * sunk / size
         upper = _norms(shape, flow, shift) + lost
         lower = upper - 2 * np.minimum(lost, flow * shaped)
-        return cls(around, lower, upper, work, flow, shift, shape, leak)
+        return cls(neighborhood, lower, upper, work, flow, shift, shape, leak)
 
     def exact(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The scores of these pages of the frontier (places in it); pages with the same in-links cost only once."""
+        """Return the exact scores of frontier pages (indices into it); pages with equal in-links are computed once."""
         if len(places) == 0:
             return np.empty(0)
-        around = self.around
-        offsets, sources = _in_links(around.outward_offsets, around.outward, places, len(around.frontier))
+        neighborhood = self.neighborhood
+        offsets, sources = _in_links(
+            neighborhood.outward_offsets, neighborhood.outward, places, len(neighborhood.frontier)
+        )
         first, group = _groups(offsets, sources)
         missing = _missing(
-            around.inside_offsets, around.inside, offsets, sources, first, self.flow[places], self.shift[places],
-            self._shape, self._leak,
+            neighborhood.inside_offsets, neighborhood.inside, offsets, sources, first, self.flow[places],
+            self.shift[places], self._shape, self._leak,
         )  # fmt: skip
         scores: NDArray[np.float64] = self.upper[places] - 2 * missing[group]
         return scores
 
 
-def _shape(around: Surroundings, damping: float) -> NDArray[np.float64]:
-    """z on the local pages: how a new page's flow comes down on them."""
-    size = around.n_crawled
-    in_links = np.bincount(around.inside, minlength=size)[: around.n_local]
-    spread = in_links / len(around.inside) if len(around.inside) else np.full(around.n_local, 1.0 / size)
+def _shape(neighborhood: Neighborhood, damping: float) -> NDArray[np.float64]:
+    """Return z of the local pages: how a new page's flow is distributed over them."""
+    size = neighborhood.n_crawled
+    in_links = np.bincount(neighborhood.inside, minlength=size)[: neighborhood.n_local]
+    spread = (
+        in_links / len(neighborhood.inside) if len(neighborhood.inside) else np.full(neighborhood.n_local, 1.0 / size)
+    )
     jump = (1 - damping) / (size + 1)
     shape: NDArray[np.float64] = (damping * spread + jump) / (1 - jump)
     return shape
 
 
 def _norms(shape: NDArray[np.float64], flow: NDArray[np.float64], shift: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sum over local pages of |shift + flow * shape|, exactly, for every page of the frontier."""
+    """Return the exact sum over local pages of |shift + flow * shape|, for every frontier page."""
     ordered = np.sort(shape)
     sums = np.concatenate(([0.0], np.cumsum(ordered)))
     below = np.searchsorted(ordered, -shift / flow)
@@ -110,7 +114,7 @@ def _gathered(
     inside_offsets: Any, inside: Any, outward_offsets: Any, outward: Any, rank: Any, leak: Any, shape: Any,
     n_local: int, n_frontier: int,
 ) -> tuple[Any, Any, Any, Any, Any]:  # fmt: skip
-    """What adds up over the pages that link to a frontier page: flow, sunk rank, leaks, and their siblings."""
+    """Return the sums over the pages that link to each frontier page: flow, sunk rank, leaks, shapes, siblings."""
     inflow, sunk = np.zeros(n_frontier), np.zeros(n_frontier)
     lost, shaped, work = np.zeros(n_frontier), np.zeros(n_frontier), np.zeros(n_frontier, np.int64)
     for i in range(len(rank)):
@@ -137,7 +141,7 @@ def _gathered(
 
 @allocating_kernel
 def _in_links(outward_offsets: Any, outward: Any, places: Any, n_frontier: int) -> tuple[Any, Any]:
-    """Who links to these pages of the frontier: (offsets, sources), sources in increasing order."""
+    """Return the in-links of these frontier pages as (offsets, sources), sources in increasing order."""
     number = np.full(n_frontier, -1, np.int64)
     number[places] = np.arange(len(places))
     offsets = np.zeros(len(places) + 1, np.int64)
@@ -157,9 +161,9 @@ def _in_links(outward_offsets: Any, outward: Any, places: Any, n_frontier: int) 
 
 
 def _groups(offsets: NDArray[np.int64], sources: NDArray[np.uint32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows that are the same: (the first row of each group, the group of each row)."""
+    """Group equal rows; return the first row of each group and the group of each row."""
     order = np.argsort(_fingerprints(offsets, sources), kind="stable")
-    first, group = _told_apart(offsets, sources, order)
+    first, group = _grouped_rows(offsets, sources, order)
     return first, group
 
 
@@ -175,8 +179,8 @@ def _fingerprints(offsets: Any, sources: Any) -> Any:
 
 
 @allocating_kernel
-def _told_apart(offsets: Any, sources: Any, order: Any) -> tuple[Any, Any]:
-    """Groups of equal rows, where equal ones stand beside each other in the order; equality is checked."""
+def _grouped_rows(offsets: Any, sources: Any, order: Any) -> tuple[Any, Any]:
+    """Group equal rows, which are adjacent in `order`; adjacent rows are compared, so fingerprints may collide."""
     first, group = np.empty(len(order), np.int64), np.empty(len(order), np.int64)
     n_groups = 0
     for row in order:
@@ -198,7 +202,7 @@ def _missing(
     inside_offsets: Any, inside: Any, offsets: Any, sources: Any, rows: Any, flow: Any, shift: Any, shape: Any,
     leak: Any,
 ) -> Any:  # fmt: skip
-    """The sum over the local siblings k of these rows' pages of min(max(y + g z[k], 0), |x[k]|)."""
+    """Return the sum of min(max(y + g z[k], 0), |x[k]|) over the local siblings k of the pages of these rows."""
     missing = np.zeros(len(rows))
     lost = np.zeros(len(shape))
     touched = np.empty(len(shape), np.int64)

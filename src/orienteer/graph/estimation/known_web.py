@@ -1,8 +1,8 @@
-"""The web as far as it has been crawled, growing around a local domain.
+"""The crawled part of the web, growing from a local domain.
 
-In the paper's words this is F: first the local pages alone, then with every page that was fetched around them. Pages
-keep the ids they have in the GrowingGraph; `surroundings` puts the crawled pages into rows without gaps, so that all
-work on them is linear in the crawled pages and their links, however many pages have ids.
+This is F in the paper: first the local pages alone, then with every page fetched from their neighborhood. Pages have
+their ids in the GrowingGraph; `neighborhood` renumbers the crawled pages without gaps, so that all work on them is
+linear in the crawled pages and their links, however many pages have ids.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import page_ids
 from orienteer.kernel import allocating_kernel
 
-# What a page is. An uncrawled one may be fetched, was handed out to be fetched, can never be fetched, or is none: links
-# to it do not count.
-OPEN, ASKED, BLOCKED, NO_PAGE, CRAWLED = range(5)
+# States of a page: it can be fetched; it was chosen to be fetched; it can never be fetched; it is not a page, and links
+# to it do not count; it is crawled.
+OPEN, REQUESTED, BLOCKED, NO_PAGE, CRAWLED = range(5)
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class Neighborhood:
     """The crawled pages, local ones first, then in the order they were fetched; and the frontier they link to.
 
-    `inside` holds the links between crawled pages as places in `pages`, `outward` those to uncrawled pages as places in
-    `frontier`, which is in increasing order of page ids. `open` says which pages of the frontier may be fetched.
+    `inside` holds the links between crawled pages as indices into `pages`, `outward` those to uncrawled pages as
+    indices into `frontier`, which is in increasing order of page ids. `open` masks the frontier pages that can be
+    fetched.
     """
 
     n_local: int
@@ -50,25 +51,25 @@ class Surroundings:
         return len(self.inside) + len(self.outward)
 
     def inside_degrees(self) -> NDArray[np.int64]:
-        """Links of each crawled page to crawled pages."""
+        """Return the number of links of each crawled page to crawled pages."""
         return np.diff(self.inside_offsets)
 
     def degrees(self) -> NDArray[np.int64]:
-        """Links of each crawled page, those to uncrawled pages too."""
+        """Return the number of links of each crawled page, including those to uncrawled pages."""
         return np.diff(self.inside_offsets) + np.diff(self.outward_offsets)
 
     def leaving(self, rank: NDArray[np.float64]) -> float:
-        """The share of this rank on crawled pages that follows a link to a page nobody has looked at."""
+        """Return the share of this rank on crawled pages that follows a link to an uncrawled page."""
         degrees = self.degrees()
         outward = np.diff(self.outward_offsets) / np.maximum(degrees, 1)
         return float((rank * outward).sum() / rank.sum())
 
 
 class KnownWeb:
-    """Which pages are local, crawled, or known not to be worth asking for; and what they link to.
+    """The states of all pages, local or not, and their links.
 
-    Local pages count as crawled; one that `web` has no links of is dangling. Pages that `web` has fetched already are
-    crawled from the start, be they local or not.
+    Local pages count as crawled; a local page without links in `web` is dangling. Pages that are fetched in `web` count
+    as crawled from the start, local or not.
     """
 
     def __init__(self, web: GrowingGraph, local: ArrayLike) -> None:
@@ -84,17 +85,17 @@ class KnownWeb:
         self._count_crawled(np.flatnonzero(web.fetched & ~is_local))
 
     def state(self, page: int) -> int:
-        """OPEN, ASKED, BLOCKED, NO_PAGE or CRAWLED."""
+        """Return OPEN, REQUESTED, BLOCKED, NO_PAGE or CRAWLED."""
         return int(self._state[page]) if page < len(self._state) else OPEN
 
     def crawl(self, pages: ArrayLike, offsets: ArrayLike, targets: ArrayLike) -> NDArray[np.uint32]:
-        """These pages were fetched, with these links; those of them that had not been crawled before."""
+        """Add fetched pages with their links; return those that had not been crawled before."""
         self.web.add_batch(pages, offsets, targets)
-        return self.took_in(pages)
+        return self.mark_fetched(pages)
 
-    def took_in(self, pages: ArrayLike) -> NDArray[np.uint32]:
-        """These pages were fetched, and their links are in the web; those that had not been crawled before."""
-        self._know()
+    def mark_fetched(self, pages: ArrayLike) -> NDArray[np.uint32]:
+        """Mark pages as fetched whose links are in `web`; return those that had not been crawled before."""
+        self._grow_to()
         fresh: NDArray[np.uint32] = np.asarray(pages, np.uint32)
         fresh = fresh[np.sort(np.unique(fresh, return_index=True)[1])]
         fresh = fresh[self._state[fresh] != CRAWLED]
@@ -102,14 +103,14 @@ class KnownWeb:
         return fresh
 
     def mark(self, pages: ArrayLike, state: int) -> None:
-        """Say what these pages are; crawled ones stay crawled."""
+        """Set the state of these pages; crawled ones stay crawled."""
         ids = page_ids("pages", pages, self.web.n_pages)
-        self._know()
+        self._grow_to()
         self._state[ids[self._state[ids] != CRAWLED]] = state
 
-    def surroundings(self) -> Surroundings:
-        """What is known now, in rows without gaps."""
-        self._know()
+    def neighborhood(self) -> Neighborhood:
+        """Return the crawled pages and their frontier, numbered without gaps."""
+        self._grow_to()
         web, pages = self.web, self._crawled[: self.n_crawled]
         found, n_inside = _frontier(pages, web.starts, web.ends, web.targets, self._state, self._place)
         frontier = np.sort(found)
@@ -117,7 +118,7 @@ class KnownWeb:
         rows = _rows(pages, web.starts, web.ends, web.targets, self._state, self._place, n_inside)
         is_open = self._state[frontier] == OPEN
         self._place[frontier] = -1
-        return Surroundings(len(self.local), pages, frontier, is_open, *rows)
+        return Neighborhood(len(self.local), pages, frontier, is_open, *rows)
 
     def _count_crawled(self, pages: NDArray[Any]) -> None:
         end = self.n_crawled + len(pages)
@@ -127,7 +128,7 @@ class KnownWeb:
         self._state[pages] = CRAWLED
         self.n_crawled = end
 
-    def _know(self) -> None:
+    def _grow_to(self) -> None:
         known = len(self._state)
         if self.web.n_pages > known:
             self._state = grown(self._state, self.web.n_pages)
@@ -135,7 +136,7 @@ class KnownWeb:
 
 
 def local_pages(local: ArrayLike, n_pages: int) -> NDArray[np.uint32]:
-    """The ids of the local pages, as given or where the mask is true; each once, and at least one."""
+    """Return the ids of the local pages, as given or where the mask is true; an InputError if empty or repeated."""
     array = np.asarray(local)
     if array.dtype == np.bool_:
         if array.shape != (n_pages,):
@@ -152,9 +153,9 @@ def local_pages(local: ArrayLike, n_pages: int) -> NDArray[np.uint32]:
 
 @allocating_kernel
 def _frontier(pages: Any, starts: Any, ends: Any, targets: Any, state: Any, place: Any) -> tuple[Any, int]:
-    """The uncrawled pages that crawled ones link to, each once, as they are met; and how many links are inside.
+    """Return the distinct uncrawled targets of crawled pages, in order of discovery, and the number of inside links.
 
-    A page that was met has -2 for its place.
+    Discovered pages are marked with -2 in `place`.
     """
     n_inside, n_found = 0, 0
     found = np.empty(1024, np.uint32)
@@ -178,7 +179,7 @@ def _frontier(pages: Any, starts: Any, ends: Any, targets: Any, state: Any, plac
 def _rows(
     pages: Any, starts: Any, ends: Any, targets: Any, state: Any, place: Any, n_inside: int
 ) -> tuple[Any, Any, Any, Any]:
-    """The rows of the crawled pages, parted: links to crawled pages, links to the frontier; as places."""
+    """Split the rows of the crawled pages into links to crawled pages and links to the frontier, as indices."""
     n_links = 0
     for page in pages:
         n_links += ends[page] - starts[page]

@@ -1,4 +1,4 @@
-"""Outlink count: the pages that most crawled pages link to; a baseline."""
+"""Outlink count: prefer the pages that most crawled pages link to; a baseline."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.graph.estimation.known_web import Surroundings
+from orienteer.graph.estimation.known_web import Neighborhood
 from orienteer.graph.estimation.selection import Selection, selection
 
 
@@ -17,5 +17,7 @@ class OutlinkCount(Selection):
 
     name: ClassVar[str] = "outlink-count"
 
-    def scores(self, around: Surroundings, rank: NDArray[np.float64], k: int, damping: float) -> NDArray[np.float64]:
-        return np.bincount(around.outward, minlength=len(around.frontier)).astype(np.float64)
+    def scores(
+        self, neighborhood: Neighborhood, rank: NDArray[np.float64], k: int, damping: float
+    ) -> NDArray[np.float64]:
+        return np.bincount(neighborhood.outward, minlength=len(neighborhood.frontier)).astype(np.float64)

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.graph.estimation.known_web import Surroundings
+from orienteer.graph.estimation.known_web import Neighborhood
 from orienteer.graph.estimation.selection import Selection, selection
 
 
@@ -15,12 +15,14 @@ from orienteer.graph.estimation.selection import Selection, selection
 class PageRankFlow(Selection):
     """The sum of f[i] / (o[i] + 1) over the crawled pages i that link to a page, o[i] their links to crawled ones.
 
-    This is the part of the influence (see influence.py) that flows in, without what it takes from others.
+    This is the inflow term of the influence (see influence.py), without the loss of the siblings.
     """
 
     name: ClassVar[str] = "pagerank-flow"
 
-    def scores(self, around: Surroundings, rank: NDArray[np.float64], k: int, damping: float) -> NDArray[np.float64]:
-        share = rank / (around.inside_degrees() + 1)
-        weights = np.repeat(share, np.diff(around.outward_offsets))
-        return np.asarray(np.bincount(around.outward, weights, len(around.frontier)), np.float64)
+    def scores(
+        self, neighborhood: Neighborhood, rank: NDArray[np.float64], k: int, damping: float
+    ) -> NDArray[np.float64]:
+        share = rank / (neighborhood.inside_degrees() + 1)
+        weights = np.repeat(share, np.diff(neighborhood.outward_offsets))
+        return np.asarray(np.bincount(neighborhood.outward, weights, len(neighborhood.frontier)), np.float64)

@@ -1,4 +1,4 @@
-"""The paper's estimator: the PageRank of what has been crawled (FindGlobalPR of Davis & Dhillon, KDD 2006)."""
+"""The paper's estimator: the PageRank of the crawled pages (FindGlobalPR of Davis & Dhillon, KDD 2006)."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.graph.estimation.estimator import Estimator, estimator
-from orienteer.graph.estimation.known_web import Surroundings
+from orienteer.graph.estimation.known_web import Neighborhood
 
 
 @estimator
 class Paper(Estimator):
-    """Only links between crawled pages count: a link to an uncrawled page is as good as not there."""
+    """Only links between crawled pages count; links to uncrawled pages are ignored."""
 
     name: ClassVar[str] = "paper"
 
     def worth(
-        self, around: Surroundings, rank: NDArray[np.float64], tolerance: float, damping: float
+        self, neighborhood: Neighborhood, rank: NDArray[np.float64], tolerance: float, damping: float
     ) -> NDArray[np.float64]:
         return rank

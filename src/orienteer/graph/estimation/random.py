@@ -1,4 +1,4 @@
-"""Random: the selection to beat."""
+"""Random: the baseline of the selections."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError
-from orienteer.graph.estimation.known_web import Surroundings
+from orienteer.graph.estimation.known_web import Neighborhood
 from orienteer.graph.estimation.selection import Selection, selection
 from orienteer.graph.spread import drawn
 
 
 @selection
-class Random(Selection):
-    """Each page has a random number, by its id and the rng; among the known pages the greatest goes first."""
+class RandomSelection(Selection):
+    """Each page has a random number that depends on its id and the rng; the greatest goes first."""
 
     name: ClassVar[str] = "random"
 
@@ -24,5 +24,7 @@ class Random(Selection):
             raise InputError(f"rng is {rng}; it must be 0 or more")
         self.rng = rng
 
-    def scores(self, around: Surroundings, rank: NDArray[np.float64], k: int, damping: float) -> NDArray[np.float64]:
-        return drawn(around.frontier.astype(np.uint64), np.uint64(self.rng))
+    def scores(
+        self, neighborhood: Neighborhood, rank: NDArray[np.float64], k: int, damping: float
+    ) -> NDArray[np.float64]:
+        return drawn(neighborhood.frontier.astype(np.uint64), np.uint64(self.rng))

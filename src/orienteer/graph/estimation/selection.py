@@ -1,4 +1,4 @@
-"""What a selection is: it scores the pages of the frontier, and those of the highest scores are fetched next.
+"""The interface of selections: they score the pages of the frontier, and the highest scores are fetched next.
 
 A selection is pure: arrays in, scores out. Ties go to the lowest page id.
 """
@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.graph.estimation.known_web import Surroundings
+from orienteer.graph.estimation.known_web import Neighborhood
 from orienteer.registry import ClassRegistry
 
 
@@ -21,8 +21,10 @@ class Selection(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def scores(self, around: Surroundings, rank: NDArray[np.float64], k: int, damping: float) -> NDArray[np.float64]:
-        """A score for each page of the frontier; only the k highest among the open ones matter.
+    def scores(
+        self, neighborhood: Neighborhood, rank: NDArray[np.float64], k: int, damping: float
+    ) -> NDArray[np.float64]:
+        """Return a score for each page of the frontier; only the k highest among the open ones matter.
 
         `rank` is the PageRank of the crawled pages, with the links between them alone.
         """
@@ -32,8 +34,8 @@ SELECTIONS: ClassRegistry[Selection] = ClassRegistry("selection", Selection, pac
 selection = SELECTIONS.register  # the decorator that registers a selection under its name
 
 
-def best_open(around: Surroundings, scores: NDArray[np.float64], k: int) -> NDArray[np.uint32]:
-    """The k open pages of the frontier with the highest scores, the best first; all of them where there are fewer."""
-    places = np.flatnonzero(around.open)
+def best_open(neighborhood: Neighborhood, scores: NDArray[np.float64], k: int) -> NDArray[np.uint32]:
+    """Return the k open pages of the frontier with the highest scores, the best first; all, if there are fewer."""
+    places = np.flatnonzero(neighborhood.open)
     order = np.argsort(-scores[places], kind="stable")[:k]
-    return around.frontier[places[order]]
+    return neighborhood.frontier[places[order]]

@@ -1,4 +1,4 @@
-"""Stochastic complement: the pages that would change the local ranks the most.
+"""Stochastic complement: prefer the pages that would change the local ranks the most.
 
 This is SC-Select of Davis & Dhillon (KDD 2006).
 """
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from orienteer.errors import InputError
 from orienteer.graph.estimation.influence import Influence
-from orienteer.graph.estimation.known_web import Surroundings
+from orienteer.graph.estimation.known_web import Neighborhood
 from orienteer.graph.estimation.selection import Selection, selection
 
 
@@ -20,11 +20,11 @@ from orienteer.graph.estimation.selection import Selection, selection
 class StochasticComplement(Selection):
     """The influence of each page, estimated by one step on the stochastic complement (see influence.py).
 
-    Every score has bounds that cost little. The pages of the highest upper bounds are computed exactly, twice as many
-    each time, until no other page can be among the k best; or until this has looked at more siblings than `work` times
-    the links of all crawled pages. Whatever could still matter then gets the middle of its bounds, and `error` says by
-    how much at most such a score was off in the last round, as a share of it. It is 0 where the k best are exactly the
-    k best, which was so in every round on every real domain.
+    Every score has cheap bounds. The scores of the pages with the highest upper bounds are computed exactly, in batches
+    of doubling size, until no other page can be among the k best, or until more siblings were read than `work` times
+    the links of all crawled pages. Remaining candidates then get the middle of their bounds, and `error` bounds the
+    relative error of such scores in the last round. It is 0 if the k best are exact, as in every round on every real
+    domain.
     """
 
     name: ClassVar[str] = "stochastic-complement"
@@ -35,12 +35,14 @@ class StochasticComplement(Selection):
         self.work = work
         self.error = 0.0
 
-    def scores(self, around: Surroundings, rank: NDArray[np.float64], k: int, damping: float) -> NDArray[np.float64]:
-        influence = Influence.of(around, rank, damping)
+    def scores(
+        self, neighborhood: Neighborhood, rank: NDArray[np.float64], k: int, damping: float
+    ) -> NDArray[np.float64]:
+        influence = Influence.of(neighborhood, rank, damping)
         lower, upper = influence.lower.copy(), influence.upper.copy()
-        places = np.flatnonzero(around.open)
+        places = np.flatnonzero(neighborhood.open)
         waiting = places[np.argsort(-upper[places], kind="stable")]
-        allowed, n_next = self.work * around.n_links, 2 * k
+        allowed, n_next = self.work * neighborhood.n_links, 2 * k
         while True:
             waiting = waiting[upper[waiting] >= _kth_best(lower[places], k)]
             affordable = np.cumsum(influence.work[waiting[:n_next]]) <= allowed

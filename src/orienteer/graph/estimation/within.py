@@ -1,7 +1,7 @@
-"""The PageRank of the crawled pages: uniform jump, and only the links between them.
+"""The PageRank of the crawled pages, with a uniform jump and only the links between them.
 
-Warm starts make the rounds cheap: the rank of the last round is close to that of the next, and pushing begins with what
-is missing. The tolerance bounds the true error in L1, as in pagerank.py.
+Warm starts make the rounds cheap: the rank of the last round is close to that of the next, and only the residual is
+pushed. Stopping rule: the tolerance bounds the true error in L1, as in pagerank.py.
 """
 
 from __future__ import annotations
@@ -9,25 +9,25 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.graph.estimation.known_web import Surroundings
+from orienteer.graph.estimation.known_web import Neighborhood
 from orienteer.graph.pagerank import push_all, subtract_applied
 
 
 def rank_within(
-    around: Surroundings, start: NDArray[np.float64] | None = None, tolerance: float = 1e-6, damping: float = 0.85
+    neighborhood: Neighborhood, start: NDArray[np.float64] | None = None, tolerance: float = 1e-6, damping: float = 0.85
 ) -> NDArray[np.float64]:
-    """The rank of every crawled page, summing to 1; `start` is an earlier one, of the first pages."""
-    n = around.n_crawled
+    """Return the rank of every crawled page, summing to 1; `start` is an earlier rank of the first pages."""
+    n = neighborhood.n_crawled
     residual = np.full(n, 1.0 / n)
     x = np.zeros(n)
     if start is not None:
         x[: len(start)] = start * (len(start) / n)
         x[len(start) :] = 1.0 / n
         # Without the dangling term the solution is a multiple of the rank; see pagerank.py.
-        x /= 1 - damping + damping * float(x[around.inside_degrees() == 0].sum())
-        subtract_applied(around.inside_offsets, around.inside, x, residual, damping)
+        x /= 1 - damping + damping * float(x[neighborhood.inside_degrees() == 0].sum())
+        subtract_applied(neighborhood.inside_offsets, neighborhood.inside, x, residual, damping)
     while True:
         left, total = float(np.abs(residual).sum()), float(x.sum())
         if 2 * left <= tolerance * (1 - damping) * total:
             return x / total
-        push_all(around.inside_offsets, around.inside, x, residual, damping)
+        push_all(neighborhood.inside_offsets, neighborhood.inside, x, residual, damping)

@@ -1,9 +1,9 @@
-"""Graph files: which formats there are, and which one a path is.
+"""Graph files: the registry of formats, and the format of a path.
 
-A `Format` has `read(path, progress) -> LinkGraph` and, where it can be written,
-`write(graph, path, progress, **options)`. One of ours is a module here, which is imported when it is first used: no one
-pays for pyarrow who reads an edge list. Other packages have theirs in the entry points `orienteer.graph_formats`.
-A reader turns whatever is wrong with the file into one GraphFileError.
+A `GraphFormat` has `read(path, progress) -> LinkGraph` and, if it can be written,
+`write(graph, path, progress, **options)`. Built-in formats are modules of this package, imported on first use, so
+reading an edge list does not import pyarrow. Plug-ins register formats as entry points `orienteer.graph_formats`.
+A reader reports every fault of a file as one GraphFileError.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from orienteer.registry import Registry
 
 
 @dataclass(frozen=True)
-class Format:
-    """How graphs are read from a kind of files, and written where there is a `write`.
+class GraphFormat:
+    """A file format of graphs; one without `write` is read-only.
 
-    `suffixes` are what its files end in; a compressed text file may add .gz or .zst where `compressed`.
+    Names of its files end in `suffixes`, followed by .gz or .zst if `compressed`.
     """
 
     name: str
@@ -43,10 +43,10 @@ class Format:
         return any(name.endswith(suffix + ending) for suffix in self.suffixes for ending in endings)
 
 
-def _ours(
+def _builtin(
     name: str, about: str, suffixes: tuple[str, ...] = (), *, compressed: bool = False, writable: bool = True
-) -> Format:
-    """The format of the module of this name, which is imported when a graph is read or written."""
+) -> GraphFormat:
+    """Return the format of the module of this name, which is imported when a graph is read or written."""
 
     def module() -> Any:
         return importlib.import_module(f"{__name__}.{name}")
@@ -58,50 +58,50 @@ def _ours(
     def write(graph: LinkGraph, path: Path, progress: Progress, **options: Any) -> None:
         module().write(graph, path, progress, **options)
 
-    return Format(name, about, read, write if writable else None, suffixes, compressed)
+    return GraphFormat(name, about, read, write if writable else None, suffixes, compressed)
 
 
-_FOLDER = _ours("folder", "graph folder: .npy arrays, memory-mapped")
-_BV = _ours("bv", "WebGraph BV: NAME.graph + NAME.properties", (".graph", ".properties"), writable=False)
-_OURS = (
+_FOLDER = _builtin("folder", "graph folder: .npy arrays, memory-mapped")
+_BV = _builtin("bv", "WebGraph BV: NAME.graph + NAME.properties", (".graph", ".properties"), writable=False)
+_BUILTIN = (
     _FOLDER,
-    _ours("npz", "NumPy archive with indptr, indices, optional host; NAME.urls.txt.gz beside it", (".npz",)),
-    _ours("edges", "edge list of ids or URLs, a link a line", (".txt", ".csv", ".tsv"), compressed=True),
-    _ours("parquet", "Parquet table with columns source and target", (".parquet",)),
-    _ours("graphml", "GraphML", (".graphml",), compressed=True),
+    _builtin("npz", "NumPy archive with indptr, indices, optional host; URLs in NAME.urls.txt.gz", (".npz",)),
+    _builtin("edges", "edge list of ids or URLs, one link per line", (".txt", ".csv", ".tsv"), compressed=True),
+    _builtin("parquet", "Parquet table with columns source and target", (".parquet",)),
+    _builtin("graphml", "GraphML", (".graphml",), compressed=True),
     _BV,
-    _ours("warc", "WARC, WACZ: the links of its HTML pages", (".warc", ".wacz"), compressed=True, writable=False),
+    _builtin("warc", "WARC, WACZ: the links of its HTML pages", (".warc", ".wacz"), compressed=True, writable=False),
 )
 
 
-# A crawl folder is read by who knows its database, which stands above graphs: it is looked up as plug-ins are.
+# The reader of crawl folders depends on the database, a higher layer than graphs, so it is imported by name.
 _CRAWL_DATABASE, _READS_CRAWLS = "crawl.db", "orienteer.inspect.snapshot:graph_of_crawl"
 
 
 def _why_not(thing: Any) -> str:
-    return "" if isinstance(thing, Format) else f"is no Format of {__name__}"
+    return "" if isinstance(thing, GraphFormat) else f"is not a GraphFormat of {__name__}"
 
 
-FORMATS: Registry[Format] = Registry(
-    "graph format", _why_not, group="orienteer.graph_formats", own={format.name: format for format in _OURS}
+FORMATS: Registry[GraphFormat] = Registry(
+    "graph format", _why_not, group="orienteer.graph_formats", own={format.name: format for format in _BUILTIN}
 )
 
 
-def all_formats() -> dict[str, Format]:
-    """Every format by its name, those of other packages too."""
+def all_formats() -> dict[str, GraphFormat]:
+    """Return every format by its name, including plug-ins."""
     return FORMATS.all()
 
 
-def format_of(path: Path) -> Format:
-    """The format a path's name stands for; a folder, or a name without an ending, is a graph folder.
+def format_of(path: Path) -> GraphFormat:
+    """Return the format of a path by its name; a folder, or a name without an ending, is a graph folder.
 
-    Another package's format is for what is none of ours.
+    Built-in formats take precedence over plug-ins.
     """
     if path.is_dir():
         return _FOLDER
-    ours = next((format for format in _OURS if format.matches(path)), None)
-    if ours is not None:
-        return ours
+    builtin = next((format for format in _BUILTIN if format.matches(path)), None)
+    if builtin is not None:
+        return builtin
     if not path.suffix and path.with_name(path.name + ".properties").is_file():
         return _BV
     if not path.suffix and not path.is_file():
@@ -110,15 +110,15 @@ def format_of(path: Path) -> Format:
         if format.matches(path):
             return format
     ending = f"the ending {path.suffix!r}" if path.suffix else "a name without an ending"
-    raise InputError(f"{path}: cannot tell the format from {ending} (known: {known_suffixes()}, a folder)")
+    raise InputError(f"{path}: cannot determine the format from {ending} (known: {known_suffixes()}, a folder)")
 
 
 def known_suffixes() -> str:
-    """What graph files end in, in words."""
+    """Return the endings of all graph formats, for messages."""
     return ", ".join(suffix for format in all_formats().values() for suffix in format.suffixes)
 
 
-def _chosen(path: Path, name: str | None) -> Format:
+def _chosen(path: Path, name: str | None) -> GraphFormat:
     return format_of(path) if name is None else FORMATS.find(name)
 
 
@@ -154,7 +154,7 @@ def save(
 
 @contextmanager
 def _one_line(path: Path) -> Iterator[None]:
-    """Name the file in errors about it; what the system or a library says of it becomes one line."""
+    """Turn errors of the system and of libraries into one line that names the file."""
     try:
         yield
     except (GraphFileError, InputError) as error:

@@ -1,22 +1,22 @@
-"""WebGraph's BV format: NAME.graph, a stream of bits, and NAME.properties, which says how to read it.
+"""WebGraph's BV format: NAME.graph, a stream of bits, and NAME.properties, its parameters.
 
 Boldi & Vigna, "The WebGraph Framework I: Compression Techniques", WWW 2004; the codes, and the options that its Java
 and Rust versions have added since, are in bv_codes.py. A page's links are written as
 
-    outdegree     and nothing else where it is 0
-    reference     r: some of the links are links of page - r; 0 for none. Not written where windowsize is 0.
-    blocks        where r > 0. How many, then their lengths: runs of that page's links that are taken, left out, taken,
-                  and so on. The first may be empty; the others may not and are written less one. What comes after
-                  the last block is one more run.
-    intervals     where links are missing and minintervallength > 0. How many, then first page and length of each run
-                  of consecutive pages, the length less minintervallength
-    residuals     the links still missing, one by one
+    outdegree     nothing follows if it is 0
+    reference     r: some of the links are copied from page - r; 0 for none. Absent if windowsize is 0.
+    blocks        if r > 0: the number of blocks, then their lengths: runs of that page's links that are copied,
+                  skipped, copied, and so on. The first may be empty; the others may not and are written less one. The
+                  links after the last block are one more run.
+    intervals     if links remain and minintervallength > 0: the number, then first page and length of each run of
+                  consecutive pages, the length less minintervallength
+    residuals     the remaining links, one by one
 
 A page is written as a distance: the first interval and the first residual from the page itself, with the sign in the
-lowest bit; the others from the one before, less the least that it can be.
+lowest bit; the others from the previous one, less the smallest possible distance.
 
-Decoding is sequential and needs no offsets file. Rows are decoded where they stay, so a reference is read from the
-graph itself; that is why self-links, which a LinkGraph has not, are dropped at the end.
+Decoding is sequential and needs no offsets file. Rows are decoded in place, so a reference is read from the graph
+itself; therefore self-links, which a LinkGraph cannot have, are dropped only at the end.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from orienteer.graph.formats.bv_codes import (
     TOO_LARGE,
     UNARY,
     ZETA,
-    Code,
+    BitCode,
     code_named,
     load_bits,
     read_number,
@@ -49,12 +49,12 @@ from orienteer.graph.scratch import ScratchFolder
 from orienteer.kernel import allocating_kernel
 from orienteer.progress import Progress, silent
 
-# What can be wrong with a page's links, besides ENDED and TOO_LARGE; in words, in _FAULTS.
+# Faults in the links of a page, in addition to ENDED and TOO_LARGE; _FAULTS has their messages.
 BAD_REFERENCE = -3
 BAD_BLOCKS = -4
 TOO_MANY = -5
 OUTSIDE = -6
-UNPROMISED = -7
+TOO_MANY_LINKS = -7
 
 _FAULTS = {
     ENDED: "the bit stream ends in the links of page {page}",
@@ -63,7 +63,7 @@ _FAULTS = {
     BAD_BLOCKS: "the bit stream is corrupt: page {page} copies more links than there are to copy",
     TOO_MANY: "the bit stream is corrupt: page {page} has more links than it can have",
     OUTSIDE: "the bit stream is corrupt: page {page} links outside the graph",
-    UNPROMISED: "the bit stream holds more links than the {n_links:,} that the properties promise (page {page})",
+    TOO_MANY_LINKS: "the bit stream holds more links than the {n_links:,} that the properties declare (page {page})",
 }
 
 _CHUNK_PAGES = 1 << 16
@@ -71,16 +71,16 @@ _IN_MEMORY_BYTES = 1 << 31
 
 
 class Codes(NamedTuple):
-    outdegrees: Code
-    references: Code
-    block_count: Code
-    blocks: Code
-    intervals: Code
-    residuals: Code
+    outdegrees: BitCode
+    references: BitCode
+    block_count: BitCode
+    blocks: BitCode
+    intervals: BitCode
+    residuals: BitCode
 
 
-class Shape(NamedTuple):
-    """What the kernels need to know of the graph besides its codes."""
+class BvShape(NamedTuple):
+    """The parameters of the graph that the kernels need, except its codes."""
 
     n_pages: int
     n_links: int
@@ -95,7 +95,7 @@ def _signed(number: int) -> int:
 
 @allocating_kernel
 def _copy_links(stream: Any, codes: Any, position: int, reference: Any, row: Any) -> tuple[int, int]:
-    """Put the links that a page copies from another at the start of its row: (how many or fault, position)."""
+    """Write the links that a page copies from another to the start of its row; return (number or fault, position)."""
     n_blocks, position = read_number(stream, codes.block_count, position)
     if n_blocks < 0:
         return n_blocks, position
@@ -123,7 +123,7 @@ def _copy_links(stream: Any, codes: Any, position: int, reference: Any, row: Any
 
 @allocating_kernel
 def _read_intervals(stream: Any, codes: Any, position: int, shape: Any, page: int, room: Any) -> tuple[int, int]:
-    """Put the pages of a page's intervals into `room`, in increasing order: (how many or fault, position)."""
+    """Write the pages of a page's intervals to `room`, in increasing order; return (number or fault, position)."""
     n_intervals, position = read_number(stream, codes.intervals, position)
     if n_intervals < 0:
         return n_intervals, position
@@ -150,7 +150,7 @@ def _read_intervals(stream: Any, codes: Any, position: int, shape: Any, page: in
 
 @allocating_kernel
 def _read_residuals(stream: Any, codes: Any, position: int, shape: Any, page: int, room: Any) -> tuple[int, int]:
-    """Fill `room` with the residual links of a page: (how many or fault, position)."""
+    """Fill `room` with the residual links of a page; return (number or fault, position)."""
     target = page
     for k in range(len(room)):
         gap, position = read_number(stream, codes.residuals, position)
@@ -165,16 +165,16 @@ def _read_residuals(stream: Any, codes: Any, position: int, shape: Any, page: in
 
 @allocating_kernel
 def _merge(row: Any, n: int, others: Any) -> None:
-    """Merge `others` into the first n of a row. From the end, so that nothing is overwritten before it is moved."""
+    """Merge `others` into the first n entries of a row, from the end, so that no entry is overwritten too early."""
     end = n + len(others) - 1
-    ours, theirs = n - 1, len(others) - 1
-    while theirs >= 0:
-        if ours >= 0 and row[ours] > others[theirs]:
-            row[end] = row[ours]
-            ours -= 1
+    a, b = n - 1, len(others) - 1
+    while b >= 0:
+        if a >= 0 and row[a] > others[b]:
+            row[end] = row[a]
+            a -= 1
         else:
-            row[end] = others[theirs]
-            theirs -= 1
+            row[end] = others[b]
+            b -= 1
         end -= 1
 
 
@@ -182,7 +182,7 @@ def _merge(row: Any, n: int, others: Any) -> None:
 def _decode_row(
     stream: Any, codes: Any, shape: Any, position: int, page: int, offsets: Any, targets: Any, room: Any
 ) -> tuple[int, int]:
-    """Decode the links of a page whose outdegree is known and not 0: (how many or fault, position)."""
+    """Decode the links of a page with a known outdegree above 0; return (number or fault, position)."""
     row = targets[offsets[page] : offsets[page + 1]]
     n = 0
     if shape.window > 0:
@@ -213,7 +213,7 @@ def _decode_row(
 def _decode_pages(
     bits: Any, codes: Any, shape: Any, position: int, first: int, last: int, offsets: Any, targets: Any
 ) -> tuple[int, int, int]:
-    """Decode the rows of the pages from `first` up to `last`: (fault or 0, page of the fault, position)."""
+    """Decode the rows of the pages from `first` to before `last`; return (fault or 0, page of the fault, position)."""
     stream = stream_of(bits)
     room = np.empty(1024, np.uint32)
     for page in range(first, last):
@@ -223,7 +223,7 @@ def _decode_pages(
         if degree > shape.n_pages:
             return TOO_MANY, page, position
         if degree > shape.n_links - offsets[page]:
-            return UNPROMISED, page, position
+            return TOO_MANY_LINKS, page, position
         offsets[page + 1] = offsets[page] + degree
         if degree == 0:
             continue
@@ -237,13 +237,13 @@ def _decode_pages(
 
 @allocating_kernel
 def _drop_self_links(offsets: Any, targets: Any) -> int:
-    """Close the gaps that self-links leave; how many links there are then."""
+    """Remove self-links in place and return the number of links left."""
     n = start = 0
     for page in range(len(offsets) - 1):
         end = offsets[page + 1]
         for k in range(start, end):
             if targets[k] != page:
-                if n < k:  # a page of a mapped file that is not written stays clean
+                if n < k:  # unmodified pages of a mapped file need not be written back
                     targets[n] = targets[k]
                 n += 1
         start = end
@@ -269,7 +269,7 @@ def read(path: Path, progress: Progress = silent) -> LinkGraph:
             raise GraphFileError(_FAULTS[fault].format(page=page, n_links=shape.n_links))
     progress("decoding links", shape.n_pages, shape.n_pages)
     if offsets[-1] != shape.n_links:
-        raise GraphFileError(f"{int(offsets[-1]):,} links found, but the properties promise {shape.n_links:,}")
+        raise GraphFileError(f"{int(offsets[-1]):,} links found, but the properties declare {shape.n_links:,}")
     n_links = _drop_self_links(offsets, targets)
     return LinkGraph(offsets, targets[:n_links], resource=folder)
 
@@ -282,12 +282,12 @@ def _file(basename: Path, ending: str) -> Path:
 
 
 def _new_targets(n_links: int) -> tuple[ScratchFolder | None, NDArray[np.uint32]]:
-    """An array for the targets: in memory or, where it is big, mapped from a file in a scratch folder."""
+    """Return an array for the targets: in memory or, if it is large, mapped from a file in a scratch folder."""
     size_bytes = 4 * n_links
     if size_bytes <= _IN_MEMORY_BYTES:
         return None, np.empty(n_links, np.uint32)
     folder = ScratchFolder()
-    # The file would be made however big it is, and the process killed when the disk is full.
+    # A sparse file of any size can be created; the process would be killed by SIGBUS once the disk is full.
     free_bytes = shutil.disk_usage(folder.path).free
     if size_bytes > free_bytes:
         raise GraphFileError(
@@ -298,9 +298,9 @@ def _new_targets(n_links: int) -> tuple[ScratchFolder | None, NDArray[np.uint32]
 
 @dataclass(frozen=True)
 class Properties:
-    """What NAME.properties says."""
+    """The content of NAME.properties."""
 
-    shape: Shape
+    shape: BvShape
     codes: Codes
     mirrored: bool
 
@@ -317,7 +317,7 @@ class Properties:
         if endianness not in ("big", "little"):
             raise GraphFileError(f"endianness is {endianness!r}; it must be big or little")
         n_pages = _number(values, "nodes", None, 0, csr.MAX_PAGES - 1)
-        shape = Shape(
+        shape = BvShape(
             n_pages,
             _number(values, "arcs", None, 0, min(n_pages**2, 2**62)),
             _number(values, "windowsize", 7, 0, 2**31 - 1),
@@ -336,7 +336,7 @@ def _number(values: dict[str, str], name: str, default: int | None, least: int, 
     text = values.get(name)
     if text is None:
         if default is None:
-            raise GraphFileError(f"the properties do not say how many {name} there are")
+            raise GraphFileError(f"the properties have no number of {name}")
         return default
     if not re.fullmatch(r"[0-9]{1,19}", text) or not least <= int(text) <= most:
         raise GraphFileError(f"{name} is {text[:40]!r}; it must be a whole number from {least:,} to {most:,}")
@@ -344,24 +344,24 @@ def _number(values: dict[str, str], name: str, default: int | None, least: int, 
 
 
 def _codes(values: dict[str, str]) -> Codes:
-    """The codes that `compressionflags` names, as in "RESIDUALS_GAMMA | BLOCK_COUNT_DELTA"."""
+    """Parse `compressionflags`, for example "RESIDUALS_GAMMA | BLOCK_COUNT_DELTA"."""
     k = _number(values, "zetak", 3, 1, 2**31 - 1)
     chosen = {
-        "OUTDEGREES": Code(GAMMA, k),
-        "REFERENCES": Code(UNARY, k),
-        "BLOCKS": Code(GAMMA, k),
-        "INTERVALS": Code(GAMMA, k),
-        "RESIDUALS": Code(ZETA, k),
+        "OUTDEGREES": BitCode(GAMMA, k),
+        "REFERENCES": BitCode(UNARY, k),
+        "BLOCKS": BitCode(GAMMA, k),
+        "INTERVALS": BitCode(GAMMA, k),
+        "RESIDUALS": BitCode(ZETA, k),
     }
-    for flag in filter(None, (part.strip() for part in values.get("compressionflags", "").split("|"))):
-        part, _, name = flag.upper().rpartition("_")
+    for flag in filter(None, (flag.strip() for flag in values.get("compressionflags", "").split("|"))):
+        field, _, name = flag.upper().rpartition("_")
         code = code_named(name, k)
-        if code is None or part not in (*chosen, "BLOCK_COUNT", "OFFSETS"):
-            raise GraphFileError(f"the compression flag {flag!r} is not known")
-        chosen[part] = code
-    # WebGraph's Java version has a flag for the number of blocks; its Rust version, which alone writes the
-    # endianness, uses the code of their lengths.
-    block_count = chosen["BLOCKS"] if "endianness" in values else Code(GAMMA, k)
+        if code is None or field not in (*chosen, "BLOCK_COUNT", "OFFSETS"):
+            raise GraphFileError(f"the compression flag {flag!r} is unknown")
+        chosen[field] = code
+    # WebGraph's Java version has a flag for the number of blocks; its Rust version, the only one that writes the
+    # endianness, uses the code of the lengths.
+    block_count = chosen["BLOCKS"] if "endianness" in values else BitCode(GAMMA, k)
     return Codes(
         outdegrees=chosen["OUTDEGREES"],
         references=chosen["REFERENCES"],

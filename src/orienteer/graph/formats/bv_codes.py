@@ -1,26 +1,27 @@
-"""Numbers in a stream of bits: the codes that a BV graph is written in.
+"""Instantaneous codes: the integers in the bit stream of a BV graph.
 
-Each writes a whole number n >= 0 so that a reader knows where it ends.
+Each code is a prefix code of the integers n >= 0.
 
     unary      n zeros and a one
-    gamma      in unary, how many bits of n + 1 follow its leading one; then those bits
-    delta      the same, with that count in gamma
-    zeta k     unary h says that the count is from hk to hk + k - 1; a minimal binary code says which of those numbers
-    pi k       like gamma, with the count split: its high bits in unary, its last k in binary
+    gamma      the number of bits of n + 1 after its highest one, in unary; then those bits
+    delta      the same, with that number in gamma
+    zeta k     h in unary, where n + 1 has from hk to hk + k - 1 bits after its highest one; then a minimal binary code
+               among the numbers of these lengths
+    pi k       like gamma, with the number of bits split: its high bits in unary, its last k in binary
     golomb k   n // k in unary, n % k in minimal binary
     nibble     n in octal, four bits a digit: a bit that is 1 for the last digit only, and the digit
 
-The minimal binary code of n < b gives the first numbers floor(log2 b) bits, and the others one bit more.
+The minimal binary code of n < b has floor(log2 b) bits for the first numbers, and one bit more for the others.
 
 Zeta: Boldi & Vigna, "Codes for the World Wide Web", Internet Mathematics 2 (2005). Pi: Apostolico & Drovandi, "Graph
 Compression by BFS", Algorithms 2 (2009), in the form that WebGraph's Rust version writes.
 
-Bits are kept in words, the first one highest. WebGraph can also fill its bytes from the lowest bit up
-(`endianness=little`): we mirror such bytes when we load them, so that zeros are counted in one way only, and what
-remains to be turned round is every field of several bits.
+Bits are stored in words, the first bit highest. WebGraph can also fill its bytes from the lowest bit up
+(`endianness=little`): such bytes are mirrored on load, so that counting zeros works the same way, and only fields of
+several bits have to be reversed.
 
-Invariant: a function is given a position within the stream, reads nothing beyond the padding that follows it, and
-returns (number, position after it) or a negative number, ENDED or TOO_LARGE, which its caller passes on.
+Invariant: a function takes a position within the stream, reads at most into the padding that follows it, and returns
+(number, position after it) or a negative number, ENDED or TOO_LARGE, which its caller returns as well.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ from orienteer.kernel import allocating_kernel
 ENDED = -1
 TOO_LARGE = -2
 
-# Numba calls it with one argument more than the function it makes has, which mypy cannot know.
+# Numba adds a parameter to the decorated function, which mypy cannot infer.
 _intrinsic: Any = intrinsic
 
-# A field of bits is this long at most. Page ids have 32 bits, so nothing longer makes sense.
+# The longest field of bits. Page ids have 32 bits, so longer ones are corrupt.
 _MOST_BITS = 60
 
-# A window may begin at the very end of the stream, and spans two words.
+# A window may begin at the end of the stream, and spans two words.
 _PADDING_WORDS = 2
 _BLOCK_BYTES = 1 << 24
 _MIRRORED_BYTES = np.packbits(np.unpackbits(np.arange(256, dtype=np.uint8)).reshape(256, 8)[:, ::-1])
@@ -54,13 +55,13 @@ UNARY, GAMMA, DELTA, ZETA, PI, GOLOMB, NIBBLE = range(7)
 _KINDS = {"UNARY": UNARY, "GAMMA": GAMMA, "DELTA": DELTA, "ZETA": ZETA, "PI": PI, "GOLOMB": GOLOMB, "NIBBLE": NIBBLE}
 
 
-class Code(NamedTuple):
+class BitCode(NamedTuple):
     kind: int
     k: int
 
 
 class Bits(NamedTuple):
-    """A file of bits in memory."""
+    """A bit stream in memory."""
 
     words: NDArray[np.uint64]
     n_bits: int
@@ -68,19 +69,19 @@ class Bits(NamedTuple):
 
 
 class Stream(NamedTuple):
-    """The same for kernels, which are twice as fast if Numba has no references to an array to count."""
+    """The bit stream as an address, for kernels, which are twice as fast without counting references to an array."""
 
     address: Any
     n_bits: int
     mirrored: bool
 
 
-def code_named(name: str, default_k: int) -> Code | None:
-    """The code that a flag calls GAMMA, ZETA, ZETA5 or PI2, say; `default_k` is for the names without a number."""
-    parts = re.fullmatch(r"(UNARY|GAMMA|DELTA|GOLOMB|NIBBLE|ZETA)|(ZETA|PI)([1-9])", name)
-    if parts is None:
+def code_named(name: str, default_k: int) -> BitCode | None:
+    """Return the code of a flag such as GAMMA, ZETA, ZETA5 or PI2; `default_k` applies to names without a number."""
+    match = re.fullmatch(r"(UNARY|GAMMA|DELTA|GOLOMB|NIBBLE|ZETA)|(ZETA|PI)([1-9])", name)
+    if match is None:
         return None
-    return Code(_KINDS[parts[1] or parts[2]], int(parts[3] or default_k))
+    return BitCode(_KINDS[match[1] or match[2]], int(match[3] or default_k))
 
 
 def load_bits(path: Path, mirrored: bool) -> Bits:
@@ -97,8 +98,8 @@ def load_bits(path: Path, mirrored: bool) -> Bits:
 
 
 @_intrinsic
-def _leading_zeros(typing_context: Any, word: Any) -> Any:
-    """How many zeros a word begins with; 64 in the word 0."""
+def _count_zeros(typing_context: Any, word: Any) -> Any:
+    """Count the zeros before the highest one of a word; 64 if the word is 0."""
 
     def instruction(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctlz(arguments[0], context.get_constant(types.boolean, False))
@@ -107,8 +108,8 @@ def _leading_zeros(typing_context: Any, word: Any) -> Any:
 
 
 @_intrinsic
-def _turned_round(typing_context: Any, word: Any) -> Any:
-    """The word with its last bit first."""
+def _reversed_bits(typing_context: Any, word: Any) -> Any:
+    """Reverse the bits of a word."""
 
     def instruction(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.bitreverse(arguments[0])
@@ -127,37 +128,37 @@ def _word_at(typing_context: Any, address: Any) -> Any:
 
 @allocating_kernel
 def stream_of(bits: Any) -> Any:
-    """The stream of these bits; it is good as long as they are."""
+    """Return the stream of these bits, valid as long as their array."""
     return Stream(np.int64(bits.words.ctypes.data), bits.n_bits, bits.mirrored)
 
 
 @allocating_kernel
 def _window(stream: Any, position: int) -> Any:
-    """The 64 bits from a position on."""
+    """Return the 64 bits from a position on."""
     address = stream.address + 8 * (position >> 6)
     shift = np.uint64(position & 63)
-    # In two steps, for a shift by 64 is not defined.
+    # In two steps, because a shift by 64 is undefined.
     ahead = _word_at(address + 8) >> np.uint64(1) >> (np.uint64(63) - shift)
     return _word_at(address) << shift | ahead
 
 
 @allocating_kernel
 def _field(stream: Any, window: Any, n: int) -> Any:
-    """The first n < 64 bits of a window as a number."""
+    """Return the first n < 64 bits of a window as a number."""
     if stream.mirrored:
-        return np.int64(_turned_round(window) & ((np.uint64(1) << np.uint64(n)) - np.uint64(1)))
+        return np.int64(_reversed_bits(window) & ((np.uint64(1) << np.uint64(n)) - np.uint64(1)))
     return np.int64(window >> np.uint64(1) >> np.uint64(63 - n))
 
 
 @allocating_kernel
 def _unary(stream: Any, position: int) -> tuple[int, int]:
     start = position
-    zeros = _leading_zeros(_window(stream, position))
+    zeros = _count_zeros(_window(stream, position))
     while zeros == 64:
         position += 64
         if position > stream.n_bits:
             return ENDED, position
-        zeros = _leading_zeros(_window(stream, position))
+        zeros = _count_zeros(_window(stream, position))
     position += zeros + 1
     if position > stream.n_bits:
         return ENDED, position
@@ -175,7 +176,7 @@ def _binary(stream: Any, position: int, n: int) -> tuple[int, int]:
 
 @allocating_kernel
 def _minimal_binary(stream: Any, position: int, bound: int) -> tuple[int, int]:
-    n = 63 - _leading_zeros(np.uint64(bound))
+    n = 63 - _count_zeros(np.uint64(bound))
     n_short = (2 << n) - bound
     number, position = _binary(stream, position, n)
     if number < n_short:  # or negative
@@ -187,8 +188,8 @@ def _minimal_binary(stream: Any, position: int, bound: int) -> tuple[int, int]:
 
 
 @allocating_kernel
-def _after_leading_one(stream: Any, position: int, n: int) -> tuple[int, int]:
-    """The number whose successor has these n bits after its leading one; a negative n is passed on."""
+def _after_highest_one(stream: Any, position: int, n: int) -> tuple[int, int]:
+    """Read the n bits of number + 1 after its highest one; a negative n is returned as is."""
     if n < 0:
         return n, position
     rest, position = _binary(stream, position, n)
@@ -200,13 +201,13 @@ def _after_leading_one(stream: Any, position: int, n: int) -> tuple[int, int]:
 @allocating_kernel
 def _gamma(stream: Any, position: int) -> tuple[int, int]:
     n, position = _unary(stream, position)
-    return _after_leading_one(stream, position, n)
+    return _after_highest_one(stream, position, n)
 
 
 @allocating_kernel
 def _delta(stream: Any, position: int) -> tuple[int, int]:
     n, position = _gamma(stream, position)
-    return _after_leading_one(stream, position, n)
+    return _after_highest_one(stream, position, n)
 
 
 @allocating_kernel
@@ -231,7 +232,7 @@ def _pi(stream: Any, position: int, k: int) -> tuple[int, int]:
     low, position = _binary(stream, position, k)
     if low < 0:
         return low, position
-    return _after_leading_one(stream, position, (high << k) + low)
+    return _after_highest_one(stream, position, (high << k) + low)
 
 
 @allocating_kernel
@@ -265,7 +266,7 @@ def _nibble(stream: Any, position: int) -> tuple[int, int]:
 
 @allocating_kernel
 def read_any_number(stream: Any, code: Any, position: int) -> tuple[int, int]:
-    """What `read_number` does, in any code and for numbers of any length."""
+    """Read like `read_number`, in any code and for numbers of any length."""
     if code.kind == UNARY:
         return _unary(stream, position)
     if code.kind == GAMMA:
@@ -283,12 +284,12 @@ def read_any_number(stream: Any, code: Any, position: int) -> tuple[int, int]:
 
 @allocating_kernel
 def read_number(stream: Any, code: Any, position: int) -> tuple[int, int]:
-    """The number written at a position, and where the next one begins.
+    """Read the number at a position; return it and the position of the next one.
 
-    A number in one of the default codes mostly fits into one window: it is decoded here, everything else elsewhere.
+    Fast path: a number in one of the default codes mostly fits into one window.
     """
     window = _window(stream, position)
-    zeros = _leading_zeros(window)
+    zeros = _count_zeros(window)
     rest = window << np.uint64(zeros + 1)
     if code.kind == GAMMA and zeros < 32:
         number = (1 << zeros) + _field(stream, rest, zeros) - 1

@@ -1,4 +1,4 @@
-"""The text of edge lists: lines to arrays and back, byte by byte."""
+"""The text of edge lists: parsers from lines to arrays and writers, byte by byte."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _is_separator(byte: int) -> bool:
 
 @allocating_kernel
 def _parse_ids(text: Any, sources: Any, targets: Any) -> tuple[int, int, int]:
-    """(links, lines read, fault): fault is -1, or a key of ID_FAULTS for the line after those read."""
+    """Return (links, lines read, fault): fault is -1, or a key of ID_FAULTS for the line after those read."""
     k, n_links, n_lines, end = 0, 0, 0, len(text)
     pair = np.zeros(2, np.int64)
     while k < end:
@@ -56,7 +56,7 @@ def _parse_ids(text: Any, sources: Any, targets: Any) -> tuple[int, int, int]:
 
 
 def parsed_ids(text: NDArray[np.uint8]) -> tuple[NDArray[np.uint32], NDArray[np.uint32], int, int]:
-    """(sources, targets, lines read, fault) of whole lines of ids."""
+    """Parse whole lines of ids; return (sources, targets, lines read, fault)."""
     most = len(text) // 4 + 1  # "0 1\n" is the shortest link
     sources, targets = np.empty(most, np.uint32), np.empty(most, np.uint32)
     n_links, n_lines, fault = _parse_ids(text, sources, targets)
@@ -65,7 +65,7 @@ def parsed_ids(text: NDArray[np.uint8]) -> tuple[NDArray[np.uint32], NDArray[np.
 
 @allocating_kernel
 def _field(text: Any, k: int, separator: int) -> tuple[int, int, int]:
-    """(start, end, next) of the field at k; a quoted one is unquoted in place. `next` stands on what ended it."""
+    """Return (start, end, next) of the field at k, unquoted in place; `next` is the index of its terminator."""
     if text[k] == _QUOTE:
         k += 1
         start, end = k, k
@@ -97,7 +97,7 @@ def _is_page_line(text: Any, k: int, mark: Any) -> bool:
 
 @allocating_kernel
 def _parse_urls(text: Any, k: int, separator: int, mark: Any, spans: Any, is_source: Any) -> tuple[int, int, bool]:
-    """(spans, lines read, fault). A link gives two spans, the first marked as source; a page line gives one."""
+    """Return (spans, lines read, fault). A link has two spans, the first marked as source; a page line has one."""
     n_spans, n_lines, end = 0, 0, len(text)
     while k < end:
         while text[k] == _BLANK or text[k] == _RETURN or (text[k] == _TAB and separator != _TAB):
@@ -131,7 +131,7 @@ def _parse_urls(text: Any, k: int, separator: int, mark: Any, spans: Any, is_sou
 def parsed_urls(
     text: NDArray[np.uint8], start: int, separator: int
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], int, bool]:
-    """(spans, whether a span is a source, lines read, fault) of whole lines of URLs from `start` on."""
+    """Parse whole lines of URLs from `start` on; return (spans, whether a span is a source, lines read, fault)."""
     most = len(text) // 2 + 2  # "a b\n" is the shortest link
     spans, is_source = np.empty((most, 2), np.int64), np.empty(most, np.bool_)
     n_spans, n_lines, fault = _parse_urls(text, start, separator, _PAGE_MARK, spans, is_source)
@@ -165,14 +165,14 @@ def _id_lines(offsets: Any, targets: Any, first: int, last: int, separator: int,
 
 
 def id_lines(graph: LinkGraph, first: int, last: int, separator: bytes) -> memoryview:
-    """The lines of the pages from `first` to before `last`, as ids."""
+    """Return the lines of the pages from `first` to before `last`, as ids."""
     n_links = int(graph.offsets[last] - graph.offsets[first])
     out = np.empty(n_links * 22, np.uint8)  # two ids of up to ten digits, a separator, a newline
     return out[: _id_lines(graph.offsets, graph.targets, first, last, separator[0], out)].data
 
 
 def url_lines(graph: LinkGraph, urls: UrlTable, first: int, last: int, separator: bytes) -> bytes:
-    """The lines of the pages from `first` to before `last`, as URLs."""
+    """Return the lines of the pages from `first` to before `last`, as URLs."""
     lines = []
     for page in range(first, last):
         source = quoted(urls[page].encode(), separator)
@@ -182,7 +182,7 @@ def url_lines(graph: LinkGraph, urls: UrlTable, first: int, last: int, separator
 
 
 def quoted(field: bytes, separator: bytes) -> bytes:
-    """The field as it stands in a line: in quotes where it holds the separator or a quote."""
+    """Return the field for a line: in quotes if it contains the separator or a quote."""
     if separator in field or b'"' in field:
         return b'"' + field.replace(b'"', b'""') + b'"'
     return field

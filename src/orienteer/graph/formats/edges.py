@@ -1,12 +1,12 @@
-"""Edge lists: a link a line, as two ids or two URLs, in .txt, .csv or .tsv, plain, .gz or .zst.
+"""Edge lists: one link per line, as two ids or two URLs, in .txt, .csv or .tsv, plain, .gz or .zst.
 
-    # pages: 4                  comment lines start with # or %; this one keeps pages without links in the count
+    # pages: 4                  comment lines start with # or %; this one gives the number of pages
     0 1                         ids: separated by blanks, tabs, commas or semicolons; further columns are ignored
-    http://a/ http://b/         URLs: separated by what the ending says (.txt blanks or tabs, .csv comma, .tsv tab)
-    # page: http://c/           a page without links, or one that must keep its place in the order
+    http://a/ http://b/         URLs: separated according to the ending (.txt blanks or tabs, .csv comma, .tsv tab)
+    # page: http://c/           a page without links, or one that must have this position in the order
 
-Which of the two a file holds is told by its first link. The first line of a .csv or .tsv may be a heading.
-Ids keep their numbers; URLs are numbered in the order they appear. A file may be larger than memory.
+The first link decides whether a file holds ids or URLs. The first line of a .csv or .tsv may be a heading.
+Ids are page numbers; URLs are numbered in order of first appearance. A file may be larger than memory.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def read(path: Path, progress: Progress = silent) -> LinkGraph:
 
 
 def write(graph: LinkGraph, path: Path, progress: Progress = silent, urls: bool = False) -> None:
-    """Write ids, with the URLs in NAME.urls.txt.gz beside it where known; or, with `urls`, pairs of URLs."""
+    """Write ids, and known URLs to NAME.urls.txt.gz; or, with `urls`, pairs of URLs."""
     if urls and graph.urls is None:
         raise GraphFileError("the graph has no URLs to write")
     if urls and graph.urls is not None:
@@ -74,13 +74,13 @@ def write(graph: LinkGraph, path: Path, progress: Progress = silent, urls: bool 
 
 
 def _separator(path: Path) -> bytes:
-    """What stands between two URLs; for .txt any blank does, and one is written."""
+    """Return the separator of two URLs; in .txt any white space is read as one."""
     name = path.name.lower()
     return b"," if ".csv" in name else b"\t" if ".tsv" in name else b" "
 
 
 def _whole_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """The same bytes, cut at ends of lines."""
+    """Yield the same bytes in blocks of whole lines."""
     rest = b""
     for block in blocks:
         cut = block.rfind(b"\n") + 1
@@ -90,7 +90,7 @@ def _whole_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
         else:
             rest += block
             if len(rest) > 1 << 28:
-                raise GraphFileError("a line of over 256 MiB: this is no edge list")
+                raise GraphFileError("a line of over 256 MiB: this is not an edge list")
     if rest:
         yield rest + b"\n"
 
@@ -105,7 +105,7 @@ def _line_of(text: bytes, position: int) -> int:
 
 
 def _first_link(text: bytes, separator: bytes) -> tuple[int, bool]:
-    """Where the links start, and whether they are ids. A heading is a first line without a digit or a slash."""
+    """Return where the links start, and whether they are ids. A heading is a first line without a digit or a slash."""
     position = 0
     heading_allowed = True
     for line in text.splitlines(keepends=True):
@@ -126,7 +126,7 @@ def _read_ids(blocks: Iterator[bytes], line: int, sorter: LinkSorter) -> None:
         text = np.frombuffer(block, np.uint8)
         sources, targets, n_lines, fault = edge_text.parsed_ids(text)
         if fault >= 0:
-            raise GraphFileError(f"line {line + n_lines}: {edge_text.ID_FAULTS[fault]}: {_shown(block, n_lines)}")
+            raise GraphFileError(f"line {line + n_lines}: {edge_text.ID_FAULTS[fault]}: {_quoted_line(block, n_lines)}")
         sorter.add(sources, targets)
         line += n_lines
 
@@ -140,7 +140,7 @@ def _read_urls(
         spans, is_source, n_lines, fault = edge_text.parsed_urls(text, start, separator[0])
         if fault:
             line += block.count(b"\n", 0, start) + n_lines
-            raise GraphFileError(f"line {line}: expected two URLs: {_shown(block[start:], n_lines)}")
+            raise GraphFileError(f"line {line}: expected two URLs: {_quoted_line(block[start:], n_lines)}")
         ids = table.intern_spans(text, spans)
         first = np.flatnonzero(is_source)
         sorter.add(ids[first], ids[first + 1])
@@ -148,6 +148,6 @@ def _read_urls(
         start = 0
 
 
-def _shown(block: bytes, n_lines: int) -> str:
+def _quoted_line(block: bytes, n_lines: int) -> str:
     line = block.split(b"\n", n_lines + 1)[n_lines]
     return repr(line[:60].decode("utf-8", "replace")) + ("…" if len(line) > 60 else "")

@@ -8,7 +8,7 @@
     url_offsets.npy   int64, n_pages + 1                  (if known)
     reverse/          the reverse graph, derived          (made when first needed, for big graphs)
 
-A folder appears under its name only when it is complete: it is written beside it and renamed.
+Invariant: a folder appears under its name only when it is complete: it is written under a temporary name and renamed.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ def read(path: Path, progress: Progress = silent) -> LinkGraph:
         _urls(path),
         home=path,
     )
-    promised = about.get("n_pages"), about.get("n_links")
-    if (graph.n_pages, graph.n_links) != promised:
+    expected = about.get("n_pages"), about.get("n_links")
+    if (graph.n_pages, graph.n_links) != expected:
         raise GraphFileError(
-            f"{path}: graph.json promises {promised[0]} pages and {promised[1]} links, "
+            f"{path}: graph.json declares {expected[0]} pages and {expected[1]} links, "
             f"the arrays hold {graph.n_pages} and {graph.n_links}"
         )
     return graph
@@ -68,7 +68,7 @@ def write(graph: LinkGraph, path: Path, progress: Progress = silent) -> None:
 
 
 def read_reverse(graph: LinkGraph) -> LinkGraph | None:
-    """The reverse kept in the graph's folder; None where there is none, or one of another graph."""
+    """Return the reverse stored in the graph's folder; None if there is none, or it is of another graph."""
     assert graph.home is not None
     path = graph.home / "reverse"
     try:
@@ -80,8 +80,8 @@ def read_reverse(graph: LinkGraph) -> LinkGraph | None:
         return None
 
 
-def keep_reverse(graph: LinkGraph, reversed_into: Callable[[NDArray[np.uint32]], LinkGraph]) -> LinkGraph:
-    """Make the reverse in the graph's folder; in memory where that cannot be written."""
+def store_reverse(graph: LinkGraph, reversed_into: Callable[[NDArray[np.uint32]], LinkGraph]) -> LinkGraph:
+    """Write the reverse to the graph's folder and return it; in memory if the folder is not writable."""
     assert graph.home is not None
     try:
         with _replaced(graph.home / "reverse") as new:
@@ -98,9 +98,9 @@ def keep_reverse(graph: LinkGraph, reversed_into: Callable[[NDArray[np.uint32]],
 
 @contextmanager
 def _replaced(path: Path) -> Iterator[Path]:
-    """A new empty folder that takes the place of `path` when all went well, and is gone when not."""
+    """Yield a new empty folder that replaces `path` on success and is removed on failure."""
     if path.exists() and not (path / "graph.json").is_file() and not (path.is_dir() and not any(path.iterdir())):
-        raise GraphFileError(f"{path}: exists and is not a graph folder; it is left as it is")
+        raise GraphFileError(f"{path}: exists and is not a graph folder; it is left unchanged")
     new = path.with_name(f".{path.name}.new-{os.getpid()}")
     old = path.with_name(f".{path.name}.old-{os.getpid()}")
     new.mkdir()
@@ -129,12 +129,12 @@ def _about(path: Path) -> dict[str, Any]:
 def _array(path: Path, name: str, dtype: Any) -> NDArray[Any]:
     file = path / f"{name}.npy"
     try:
-        # Copy-on-write, not read-only: Numba would compile every kernel once more for read-only arrays.
+        # Copy-on-write, not read-only: Numba would compile every kernel again for read-only arrays.
         array: NDArray[Any] = np.load(file, mmap_mode="c", allow_pickle=False)
     except FileNotFoundError:
         raise GraphFileError(f"{path}: {file.name} is missing") from None
     except (OSError, ValueError, EOFError) as error:
-        raise GraphFileError(f"{path}: {file.name} is truncated or no .npy file ({error})") from None
+        raise GraphFileError(f"{path}: {file.name} is truncated or not an .npy file ({error})") from None
     if array.ndim != 1 or array.dtype != dtype:
         raise GraphFileError(f"{path}: {file.name} holds {array.dtype}, not {np.dtype(dtype)}")
     return array
@@ -155,7 +155,7 @@ def _urls(path: Path) -> UrlTable | None:
 
 
 def _write_array(file: Path, array: NDArray[Any], checksum: int, progress: Progress) -> int:
-    """Write block by block (the array may be a map larger than memory) and carry the checksum on."""
+    """Write an array in blocks (it may be mapped and larger than memory) and return the updated checksum."""
     with file.open("wb") as out:
         header = {"descr": np.lib.format.dtype_to_descr(array.dtype), "fortran_order": False, "shape": array.shape}
         np.lib.format.write_array_header_1_0(out, header)

@@ -1,14 +1,14 @@
-"""GraphML, plain, .gz or .zst: read and written as a stream, never as a tree in memory.
+"""GraphML, plain, .gz or .zst: read and written as a stream, without a tree in memory.
 
-    <key id="url" for="node" attr.name="url" attr.type="string"/>     label or name are taken where url is missing
-    <key id="host" for="node" attr.name="host" attr.type="int"/>      numbers are kept, names are numbered
+    <key id="url" for="node" attr.name="url" attr.type="string"/>     label or name are used if url is missing
+    <key id="host" for="node" attr.name="host" attr.type="int"/>      integers are host ids, names are numbered
     <graph edgedefault="directed">
       <node id="0"><data key="url">http://a/</data><data key="host">0</data></node>
       <edge source="0" target="1"/>
 
-Pages are numbered in the order of the node elements. An undirected edge is a link each way. Where no node has a url,
-label or name, the node ids are the URLs if all of them look like URLs. A page without a URL among others with one gets
-the empty URL; hosts are known only if every page has one.
+Pages are numbered in the order of the node elements. An undirected edge is a link in each direction. If no node has a
+url, label or name, the node ids are the URLs, provided that all of them look like URLs. If only some pages have a URL,
+the others get the empty URL; hosts are known only if every page has one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 from orienteer.files.atomic import replaced
 from orienteer.files.compressed import byte_blocks, byte_writer
-from orienteer.graph.formats.graphml_document import NAMESPACE, Document
+from orienteer.graph.formats.graphml_document import NAMESPACE, GraphmlDocument
 from orienteer.graph.formats.node_columns import NodeColumn, block_of
 from orienteer.graph.formats.xml_text import as_text, as_value
 from orienteer.graph.link_graph import LinkGraph
@@ -31,14 +31,14 @@ _PAGES_PER_BLOCK = 1 << 14
 
 def read(path: Path, progress: Progress = silent) -> LinkGraph:
     with LinkSorter() as sorter:
-        document = Document(sorter)
+        document = GraphmlDocument(sorter)
         for block in byte_blocks(path, progress):
             document.feed(block)
         return document.graph()
 
 
 def write(graph: LinkGraph, path: Path, progress: Progress = silent, columns: Sequence[NodeColumn] = ()) -> None:
-    """Write it, with more to say of each page in `columns`; a character that XML cannot hold becomes U+FFFD."""
+    """Write a graph, with further `columns` of its pages; a character that XML cannot represent becomes U+FFFD."""
     with replaced(path) as new, byte_writer(new, path.name) as out:
         out.write(f'<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="{NAMESPACE}">\n'.encode())
         keys = [("url", "string")] * (graph.urls is not None) + [("host", "int")] * (graph.hosts is not None)

@@ -1,7 +1,7 @@
-"""A GraphML document as the XML parser reads it, element by element.
+"""A streaming reader of GraphML documents, with an event-based XML parser.
 
-Hostile documents stay cheap: a document type declaration is refused (entities that blow up, or fetch files, are
-declared there), and depth, the length of a value and of a tag are bounded.
+Hostile documents are cheap to reject: document type declarations are refused (they can declare entities that expand
+exponentially or fetch files), and depth and the lengths of values and tags are bounded.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class _OpenNode(NamedTuple):
     values: dict[str, str]  # by role
 
 
-class Document:
-    """`feed` it the file's bytes, then ask for its `graph`."""
+class GraphmlDocument:
+    """Call `feed` with the file's bytes, then `graph`."""
 
     def __init__(self, sorter: LinkSorter) -> None:
         self._sorter = sorter
@@ -54,7 +54,7 @@ class Document:
         self._ends = _handlers(node=self._end_node, data=self._end_text, default=self._end_text)
         self._depth = 0
         self._n_graphs = 0
-        self._directed = "true"  # what edges are that do not say it themselves
+        self._directed = "true"  # the default of edges without the attribute
         self._pages: dict[str, int] = {}
         self._open_nodes: list[_OpenNode] = []
         self._values = _PageValues()
@@ -63,15 +63,15 @@ class Document:
         self._text: list[str] = []
         self._text_goes_to: tuple[dict[str, str], str] | None = None
         self._sources, self._targets = array("I"), array("I")
-        self._early_edges: list[tuple[_Attributes, int]] = []  # before a node they name; with the line
+        self._early_edges: list[tuple[_Attributes, int]] = []  # edges before their nodes, with the line
 
     def feed(self, block: bytes) -> None:
         self._n_bytes += len(block)
         self._parse(block, False)
-        self._pass_links_on()
-        # The parser keeps an unfinished tag in memory and starts it anew with every block.
+        self._flush_links()
+        # The parser buffers an unfinished tag and parses it from its start with every block.
         if self._n_bytes - self._parser.CurrentByteIndex > _MAX_TAG_BYTES:
-            raise GraphFileError(f"a tag of over {_MAX_TAG_BYTES >> 20} MiB: this is no GraphML")
+            raise GraphFileError(f"a tag of over {_MAX_TAG_BYTES >> 20} MiB: this is not GraphML")
 
     def graph(self) -> LinkGraph:
         self._parse(b"", True)
@@ -80,9 +80,9 @@ class Document:
         for attributes, line in self._early_edges:
             for name in (attributes["source"], attributes["target"]):
                 if name not in self._pages:
-                    raise GraphFileError(f"line {line}: an edge names the node {name[:60]!r}, which is not there")
+                    raise GraphFileError(f"line {line}: an edge names the node {name[:60]!r}, which does not exist")
             self._start_edge(attributes)
-        self._pass_links_on()
+        self._flush_links()
         hosts, urls = self._values.in_page_order(set(self._roles.values()))
         if urls is None and self._pages and all("://" in name for name in self._pages):
             urls = UrlTable.of(self._pages)
@@ -109,7 +109,7 @@ class Document:
     def _start_root(self, name: str, _: _Attributes) -> None:
         kind = name.rpartition(" ")[2]
         if kind != "graphml":
-            raise GraphFileError(f"this is no GraphML: the document is a <{kind[:60]}>")
+            raise GraphFileError(f"this is not GraphML: the document is a <{kind[:60]}>")
         self._depth = 1
         self._parser.StartElementHandler = self._start
 
@@ -131,7 +131,7 @@ class Document:
         raise self._fault("document type and entity declarations are refused")
 
     def _refuse_hyperedge(self, _: _Attributes) -> None:
-        raise self._fault("a hyperedge is no link between two pages")
+        raise self._fault("a hyperedge is not a link between two pages")
 
     def _start_graph(self, attributes: _Attributes) -> None:
         if self._depth == 2 and self._n_graphs:
@@ -151,12 +151,12 @@ class Document:
         self._values.add(node.page, node.values)
 
     def _start_edge(self, attributes: _Attributes) -> None:
-        # Almost all of the time that reading takes goes by here.
+        # Reading a file spends most of its time here.
         pages = self._pages
         try:
             source, target = pages[attributes["source"]], pages[attributes["target"]]
         except KeyError:
-            self._keep_for_later(attributes)
+            self._defer_edge(attributes)
             return
         self._sources.append(source)
         self._targets.append(target)
@@ -164,13 +164,13 @@ class Document:
             self._sources.append(target)
             self._targets.append(source)
 
-    def _keep_for_later(self, attributes: _Attributes) -> None:
+    def _defer_edge(self, attributes: _Attributes) -> None:
         if "source" not in attributes or "target" not in attributes:
             raise self._fault("an edge without source or target")
         directed = attributes.get("directed", self._directed)
         self._early_edges.append(({**attributes, "directed": directed}, self._parser.CurrentLineNumber))
 
-    def _pass_links_on(self) -> None:
+    def _flush_links(self) -> None:
         self._sorter.add(np.array(self._sources), np.array(self._targets))
         self._sources, self._targets = array("I"), array("I")
 
@@ -187,7 +187,7 @@ class Document:
 
     def _start_data(self, attributes: _Attributes) -> None:
         role = self._roles.get(attributes.get("key", ""))
-        # Data may also stand in an edge or a graph, which may stand in a node.
+        # Data elements may also belong to an edge or a graph, which may be inside a node.
         if role is not None and self._open_nodes and self._open_nodes[-1].depth == self._depth - 1:
             self._collect_text(self._open_nodes[-1].values, role)
 
@@ -210,13 +210,13 @@ class Document:
 
 
 def _handlers(**handlers: Callable[..., None]) -> dict[str, Callable[..., None]]:
-    """Handlers by element name, without a namespace and with GraphML's, which has been written in two ways."""
+    """Return handlers by element name, without a namespace and with either spelling of GraphML's."""
     spaces = ("", f"{NAMESPACE} ", f"{NAMESPACE}/graphml ")
     return {space + name: handler for name, handler in handlers.items() for space in spaces}
 
 
 class _PageValues:
-    """URL and host of page after page, flat, in the order in which the node elements end."""
+    """URLs and hosts of pages in flat arrays, in the order in which the node elements end."""
 
     def __init__(self) -> None:
         self.defaults: dict[str, str] = {}
@@ -237,13 +237,13 @@ class _PageValues:
         self._pages.append(page)
 
     def in_page_order(self, roles: set[str]) -> tuple[NDArray[np.int32] | None, UrlTable | None]:
-        """(hosts, URLs); those of a document without nodes are known if they are declared."""
+        """Return (hosts, URLs); for a document without nodes they are known if they are declared."""
         hosts = self._hosts.ids() if self._pages or "host" in roles else None
         urls = None
         if self._any_url or (not self._pages and roles.intersection(_URL_ROLES)):
             urls = UrlTable(np.frombuffer(self._url_bytes, np.uint8), np.array(self._url_ends, np.int64))
         order = np.argsort(np.array(self._pages), kind="stable")
-        if (order[1:] < order[:-1]).any():  # a node holds a graph, and ends after its nodes
+        if (order[1:] < order[:-1]).any():  # a node that contains a graph ends after the nodes of that graph
             hosts = None if hosts is None else hosts[order]
             urls = None if urls is None else urls.taken(order)
         return hosts, urls

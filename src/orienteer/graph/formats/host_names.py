@@ -1,4 +1,4 @@
-"""Host ids from what files say of hosts: numbers are kept, names are numbered in the order they appear."""
+"""Host ids from the hosts in files: integers are ids, names are numbered in order of first appearance."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MAX_ID = 2**31 - 1
 
 
 class HostNumbering:
-    """Takes the host of page after page; `ids` are the host ids in the same order."""
+    """Collects the host of each page; `ids` returns the host ids in the same order."""
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
@@ -19,14 +19,14 @@ class HostNumbering:
         self._all_known = True
 
     def add(self, name: str | None) -> None:
-        """The next page's host; None where it is not known."""
+        """Add the host of the next page; None if it is unknown."""
         if name is None:
             self._all_known = False
         else:
             self._hosts.append(self._places.setdefault(name, len(self._places)))
 
     def ids(self) -> NDArray[np.int32] | None:
-        """None unless every page has a host: an invented one would mislead."""
+        """Return the host ids, or None unless every page has a host: an invented one would be misleading."""
         if not self._all_known:
             return None
         hosts = np.array(self._hosts, np.int32)

@@ -1,4 +1,4 @@
-"""To networkx and back: for small graphs, and for all that networkx can do with them."""
+"""Conversion to and from networkx, for small graphs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def to_networkx(graph: LinkGraph) -> networkx.DiGraph[int]:
-    """A DiGraph with the page ids as nodes, and `url` and `host` as their attributes where known."""
+    """Return a DiGraph with the page ids as nodes, and `url` and `host` as their attributes where known."""
     result = _networkx().DiGraph()
     result.add_nodes_from(range(graph.n_pages))
     if graph.urls is not None:
@@ -31,11 +31,11 @@ def to_networkx(graph: LinkGraph) -> networkx.DiGraph[int]:
 
 
 def from_networkx(graph: Any) -> LinkGraph:
-    """The graph of any networkx graph; an undirected edge is a link each way.
+    """Return the LinkGraph of any networkx graph; an undirected edge is a link in each direction.
 
     Nodes that are the numbers 0 to n - 1 are page ids; any others are numbered in their order. A page's URL is the
-    node's `url`, or the node itself if it is a str; its host is the node's `host`: numbers are kept, names numbered.
-    Hosts are known only if every page has one; a page without a URL among others with one gets the empty URL.
+    node's `url`, or the node itself if it is a str; its host is the node's `host`, an integer id or a name to number.
+    Hosts are known only if every page has one; if only some pages have a URL, the others get the empty URL.
     """
     if not isinstance(graph, _networkx().Graph):
         raise InputError(f"expected a networkx graph, got a {type(graph).__name__}")

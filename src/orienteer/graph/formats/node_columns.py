@@ -1,4 +1,4 @@
-"""What is said of pages besides their URLs in files for people and their tools: titles, names of hosts, ranks."""
+"""Additional columns of pages in exported graph files: titles, names of hosts, ranks."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any, Literal, NamedTuple
 
 
 class NodeColumn(NamedTuple):
-    """A value for each page, asked for block by block: `values(start, end)` are those of the pages from `start` on.
+    """A column with a value for each page; `values(start, end)` are those of pages from `start` to before `end`.
 
-    None is a value that is not known: nothing is written of it.
+    None is an unknown value, which is not written.
     """
 
     name: str
@@ -18,7 +18,7 @@ class NodeColumn(NamedTuple):
 
 
 def block_of(columns: Sequence[NodeColumn], start: int, end: int) -> list[list[tuple[NodeColumn, Any]]]:
-    """For each page from `start` to before `end` what is known of it."""
+    """Return the known values of each page from `start` to before `end`, with their columns."""
     blocks = [column.values(start, end) for column in columns]
     return [
         [(column, value) for column, value in zip(columns, values, strict=True) if value is not None]

@@ -1,7 +1,7 @@
-"""NumPy archive: `indptr` and `indices` (compressed sparse rows), optional `host`; URLs in NAME.urls.txt.gz beside it.
+"""NumPy archive: `indptr` and `indices` (compressed sparse rows), optional `host`; URLs in NAME.urls.txt.gz.
 
-Further arrays are ignored. Rows may be unsorted and hold repeats and self-links, which are dropped.
-What scipy.sparse.save_npz wrote is read too: a link for every entry that is not zero.
+Other arrays are ignored. Rows may be unsorted and contain repeats and self-links, which are dropped. Matrices written
+by scipy.sparse.save_npz are read, too: a link for every entry that is not zero.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def write(graph: LinkGraph, path: Path, progress: Progress = silent) -> None:
 
 @contextmanager
 def _corruption_named() -> Iterator[None]:
-    """The many ways in which NumPy, SciPy and zipfile say that a file is broken, as one."""
+    """Turn any error of NumPy, SciPy and zipfile about a corrupt file into a GraphFileError."""
     try:
         yield
     except (OrienteerError, MemoryError):
@@ -73,14 +73,14 @@ def _corruption_named() -> Iterator[None]:
 
 
 def _content(raw: BinaryIO) -> Any:
-    """A SciPy matrix, or arrays by name."""
+    """Return a SciPy matrix, or arrays by name."""
     with np.load(raw, allow_pickle=False) as archive:
         if {"format", "shape"} <= set(archive.files):
             return _scipy_matrix(raw)
         missing = [name for name in ("indptr", "indices") if name not in archive.files]
         if missing:
-            there = ", ".join(archive.files)[:200] or "nothing"
-            raise GraphFileError(f"no array {missing[0]!r} in the archive (it holds {there})")
+            present = ", ".join(archive.files)[:200] or "nothing"
+            raise GraphFileError(f"no array {missing[0]!r} in the archive (it holds {present})")
         names = [name for name in ("indptr", "indices", "host") if name in archive.files]
         return {name: _whole_numbers(name, archive[name]) for name in names}
 
@@ -93,7 +93,7 @@ def _scipy_matrix(raw: BinaryIO) -> Any:
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise GraphFileError(f"an adjacency matrix is square; this one is {' x '.join(map(str, matrix.shape))}")
     if hasattr(matrix, "check_format"):
-        # SciPy converts without bounds checks what it read without bounds checks.
+        # SciPy checks indices neither when it loads nor when it converts a matrix.
         matrix.check_format(full_check=True)
     return matrix
 
@@ -110,7 +110,7 @@ def _urls(path: Path, n_pages: int, progress: Progress) -> UrlTable | None:
 
 def _whole_numbers(name: str, array: Any) -> NDArray[Any]:
     if not isinstance(array, np.ndarray):
-        raise GraphFileError(f"{name} is no array")
+        raise GraphFileError(f"{name} is not an array")
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise GraphFileError(f"{name} is {array.ndim}-dimensional {array.dtype}; expected a row of whole numbers")
     return array
@@ -142,7 +142,7 @@ def _graph(
 
 
 def _write_array(archive: zipfile.ZipFile, name: str, array: NDArray[Any], progress: Progress) -> None:
-    """What np.savez_compressed does, but it tells how far it is, and the same graph gives the same bytes."""
+    """Write like np.savez_compressed, but report progress, and write equal bytes for equal graphs (no timestamps)."""
     entry = zipfile.ZipInfo(f"{name}.npy")
     entry.compress_type = zipfile.ZIP_DEFLATED
     with archive.open(entry, "w", force_zip64=True) as out:

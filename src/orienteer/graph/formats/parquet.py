@@ -1,12 +1,12 @@
-"""Parquet: a table of links, a row a link.
+"""Parquet: a table of links, one row per link.
 
-    NAME.parquet          source, target   page ids, or URLs (numbered in the order they appear)
-    NAME.pages.parquet    page, url, host  beside it, a row a page in order of page ids (if URLs or hosts are known)
+    NAME.parquet          source, target   page ids, or URLs (numbered in order of first appearance)
+    NAME.pages.parquet    page, url, host  one row per page in order of page ids (if URLs or hosts are known)
 
 In an export of a crawl the links are NAME.links.parquet, and the pages are NAME.parquet, with more columns.
-The columns may also be named src and dst, or from and to; without such names the first two columns are taken.
-Files we write say in their metadata how many pages there are (orienteer.n_pages); in others the highest id says it.
-Everything streams: a file may be larger than memory.
+The columns may also be named src and dst, or from and to; otherwise the first two columns are used.
+Files written here have the number of pages in their metadata (orienteer.n_pages); otherwise it is the highest id + 1.
+Files are streamed and may be larger than memory.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def read(path: Path, progress: Progress = silent) -> LinkGraph:
     arrow = _pyarrow("reading")
     with _opened(arrow, path) as file, LinkSorter() as sorter:
         columns = _link_columns(path, file.schema_arrow.names)
-        kind = _one_kind(arrow, file.schema_arrow, columns)
+        kind = _shared_kind(arrow, file.schema_arrow, columns)
         batches = _batches(arrow, file, columns, progress)
         if kind == "text":
             table = GrowingUrlTable()
@@ -49,7 +49,7 @@ def read(path: Path, progress: Progress = silent) -> LinkGraph:
             return sorter.graph(len(table), urls=table.freeze())
         for sources, targets in batches:
             sorter.add(sources.to_numpy(zero_copy_only=False), targets.to_numpy(zero_copy_only=False))
-        n_pages = _promised_pages(file.schema_arrow.metadata or {})
+        n_pages = _declared_pages(file.schema_arrow.metadata or {})
         pages = _pages_of(path)
         if pages is None:
             return sorter.graph(n_pages)
@@ -96,14 +96,14 @@ def _pages_name(path: Path) -> Path:
 
 
 def _pages_of(path: Path) -> Path | None:
-    """The file with the pages of these links, if there is one."""
+    """Return the file with the pages of these links, or None."""
     exported = [path.with_name(path.name.removesuffix(_LINKS) + ".parquet")] * path.name.endswith(_LINKS)
     return next((pages for pages in (_pages_name(path), *exported) if pages.is_file()), None)
 
 
 @contextmanager
 def _opened(arrow: Any, path: Path) -> Iterator[Any]:
-    """The file, and all that Arrow may say of its content as one error of one line."""
+    """Open a file, and turn all errors of Arrow about its content into one GraphFileError."""
     try:
         # Buffered rather than read ahead: a row group may be larger than memory.
         with arrow.parquet.ParquetFile(
@@ -114,7 +114,7 @@ def _opened(arrow: Any, path: Path) -> Iterator[Any]:
         raise
     except (arrow.ArrowException, OSError, ValueError, KeyError, IndexError, TypeError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise GraphFileError(f"no Parquet file, or truncated or corrupt ({reason})") from None
+        raise GraphFileError(f"not a Parquet file, or truncated or corrupt ({reason})") from None
 
 
 def _link_columns(path: Path, names: list[str]) -> tuple[str, str]:
@@ -131,8 +131,8 @@ def _link_columns(path: Path, names: list[str]) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _one_kind(arrow: Any, schema: Any, columns: tuple[str, str]) -> str:
-    """What both columns hold: "whole numbers" or "text"."""
+def _shared_kind(arrow: Any, schema: Any, columns: tuple[str, str]) -> str:
+    """Return the kind of both columns: "whole numbers" or "text"."""
     kinds = [_kind(arrow, schema, name) for name in columns]
     if kinds[0] != kinds[1]:
         raise GraphFileError(f"column {columns[0]!r} holds {kinds[0]}, but column {columns[1]!r} {kinds[1]}")
@@ -155,7 +155,7 @@ def _kind(arrow: Any, schema: Any, name: str) -> str:
 def _batches(
     arrow: Any, file: Any, columns: tuple[str, ...], progress: Progress, stage: str = "reading links"
 ) -> Iterator[list[Any]]:
-    """The columns, block by block, without nulls and dictionaries."""
+    """Yield the columns in batches, with dictionaries decoded; a GraphFileError if a value is null."""
     done = 0
     for batch in file.iter_batches(_ROWS_PER_BATCH, columns=list(columns)):
         arrays = []
@@ -171,7 +171,7 @@ def _batches(
 
 
 def _text(arrow: Any, column: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The bytes of a text column and where its values start and end; no Python string is made."""
+    """Return the bytes of a text column and the offsets of its values, without creating Python strings."""
     if len(column) == 0:
         return np.empty(0, np.uint8), np.zeros(1, np.int64)
     column = column.cast(arrow.large_binary())
@@ -186,7 +186,7 @@ def _interned(
     sources: tuple[NDArray[np.uint8], NDArray[np.int64]],
     targets: tuple[NDArray[np.uint8], NDArray[np.int64]],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Ids of both ends, given row by row: a link's source is discovered before its target."""
+    """Return the ids of both columns, interned row by row, so that a link's source is discovered before its target."""
     n_links = len(sources[1]) - 1
     spans = np.empty((n_links, 2, 2), np.int64)  # link, end, (from, to)
     for end, (offsets, shift) in enumerate(((sources[1], 0), (targets[1], len(sources[0])))):
@@ -196,17 +196,17 @@ def _interned(
     return ids[0::2], ids[1::2]
 
 
-def _promised_pages(metadata: dict[bytes, bytes]) -> int | None:
+def _declared_pages(metadata: dict[bytes, bytes]) -> int | None:
     text = metadata.get(_N_PAGES)
     if text is None:
         return None
     if not text.isdigit() or len(text) > 10 or int(text) >= csr.MAX_PAGES:
-        raise GraphFileError(f"the metadata promises {text.decode('utf-8', 'replace')[:40]!r} pages")
+        raise GraphFileError(f"the metadata declares {text.decode('utf-8', 'replace')[:40]!r} pages")
     return int(text)
 
 
 def _sources(offsets: NDArray[np.int64], start: int, end: int) -> NDArray[np.uint32]:
-    """The sources of the links at `start:end`, without making those of all links."""
+    """Return the sources of the links at `start:end`, without computing those of all links."""
     first = int(np.searchsorted(offsets, start, side="right")) - 1
     last = int(np.searchsorted(offsets, end, side="left"))
     bounds = offsets[first : last + 1].clip(start, end)
@@ -214,7 +214,7 @@ def _sources(offsets: NDArray[np.int64], start: int, end: int) -> NDArray[np.uin
 
 
 def _read_pages(arrow: Any, path: Path, progress: Progress) -> tuple[int, NDArray[Any] | None, UrlTable | None]:
-    """(number of pages, hosts, URLs)"""
+    """Return (number of pages, hosts, URLs)."""
     try:
         with _opened(arrow, path) as file:
             names = file.schema_arrow.names
@@ -229,7 +229,7 @@ def _read_pages(arrow: Any, path: Path, progress: Progress) -> tuple[int, NDArra
 
 
 def _hosts(arrow: Any, file: Any, progress: Progress) -> NDArray[Any] | None:
-    """Numbers are kept, names are numbered."""
+    """Return host ids: integers as they are, names numbered in order of first appearance."""
     if _kind(arrow, file.schema_arrow, "host") == "whole numbers":
         return _numbers(arrow, file, "host", progress)
     numbering = HostNumbering()
@@ -279,7 +279,7 @@ def _write_pages(arrow: Any, graph: LinkGraph, path: Path, progress: Progress) -
 
 
 def _url_type(arrow: Any, urls: UrlTable) -> Any:
-    """Text; but a URL that is no UTF-8 is kept byte by byte, and then the column is one of bytes."""
+    """Return the type of the URL column: text, or bytes if any URL is not valid UTF-8."""
     try:
         for start in range(0, len(urls), _ROWS_PER_BATCH):
             _url_array(arrow, urls, start, min(start + _ROWS_PER_BATCH, len(urls))).cast(arrow.large_string())

@@ -1,6 +1,6 @@
-"""URLs beside a graph file: NAME.urls.txt.gz (or NAME.urls.txt), one a line, in the order of the pages.
+"""The URL file of a graph file: NAME.urls.txt.gz (or NAME.urls.txt), one URL per line, in the order of the pages.
 
-A URL is kept byte by byte; lines may end in CR LF, and a byte order mark at the start of the file is no part of it.
+URLs are stored byte by byte; lines may end in CR LF, and a byte order mark at the start of the file is skipped.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ _URLS_PER_BLOCK = 1 << 16
 
 
 def sidecar_name(path: Path) -> Path:
-    """The file that the URLs of the graph file `path` are written to."""
+    """Return the path to which the URLs of the graph file `path` are written."""
     return path.with_name(_GRAPH_ENDING.sub("", path.name) + ".urls.txt.gz")
 
 
 def sidecar_of(path: Path) -> Path | None:
-    """The file that holds the URLs of the graph file `path`, if there is one."""
+    """Return the file with the URLs of the graph file `path`, or None."""
     compressed = sidecar_name(path)
     plain = compressed.with_suffix("")
     return next((file for file in (compressed, plain) if file.is_file()), None)
 
 
 def refuse_stale_sidecar(path: Path) -> None:
-    """A graph without URLs must not be written where it would be read with the URLs of another."""
+    """Raise an InputError if a graph without URLs would later be read with the existing URLs of another graph."""
     if stale := sidecar_of(path):
         raise InputError(
             f"this graph has no URLs, but would be read with those in {stale.name}; move that away or use another name"
@@ -60,11 +60,11 @@ def read_urls(path: Path, progress: Progress = silent) -> UrlTable:
 
 
 def write_urls(urls: UrlTable, path: Path, progress: Progress = silent) -> None:
-    """Write them, compressed if `path` ends in .gz; a URL with a line break in it cannot be."""
+    """Write URLs, compressed if `path` ends in .gz; an InputError if a URL contains a line break."""
     refuse_line_breaks(urls)
     with replaced(path) as new, byte_writer(new, path.name) as out:
         if urls.data[:3].tobytes() == _BYTE_ORDER_MARK:
-            out.write(_BYTE_ORDER_MARK)  # the reader takes one away
+            out.write(_BYTE_ORDER_MARK)  # the reader skips one
         for start in range(0, len(urls), _URLS_PER_BLOCK):
             bounds = urls.offsets[start : start + _URLS_PER_BLOCK + 1]
             text = urls.data[bounds[0] : bounds[-1]]
@@ -74,7 +74,7 @@ def write_urls(urls: UrlTable, path: Path, progress: Progress = silent) -> None:
 
 @allocating_kernel
 def _join_lines(text: Any, start: int, offsets: Any) -> None:
-    """Move the lines together in place, over their ends; line k is then `text[offsets[k]:offsets[k + 1]]`."""
+    """Remove the line ends in place; line k is then `text[offsets[k]:offsets[k + 1]]`."""
     used = 0
     line = 0
     for k in range(start, len(text)):
@@ -92,4 +92,4 @@ def refuse_line_breaks(urls: UrlTable) -> None:
     breaks = np.flatnonzero((urls.data == ord("\n")) | (urls.data == ord("\r")))
     if len(breaks):
         page = int(np.searchsorted(urls.offsets, breaks[0], side="right")) - 1
-        raise InputError(f"the URL of page {page} holds a line break, and they are written one a line: {urls[page]!r}")
+        raise InputError(f"the URL of page {page} has a line break, but URLs are written one per line: {urls[page]!r}")

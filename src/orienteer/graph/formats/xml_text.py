@@ -1,16 +1,16 @@
-"""Text that strangers wrote, as XML can hold it."""
+"""Escaping of untrusted text for XML."""
 
 from __future__ import annotations
 
 import re
 from xml.sax.saxutils import escape
 
-# What XML 1.0 has no way to write, not even as a character reference.
+# Characters that XML 1.0 cannot represent, not even as character references.
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def as_text(text: str) -> str:
-    """Between tags. A character that XML cannot hold becomes U+FFFD.
+    """Escape text between tags. A character that XML cannot represent becomes U+FFFD.
 
     >>> as_text("a < b & c ]]> \\x07")
     'a &lt; b &amp; c ]]&gt; \ufffd'
@@ -20,5 +20,5 @@ def as_text(text: str) -> str:
 
 
 def as_value(text: str) -> str:
-    """Of an attribute, between double quotes, where a reader takes white space of any kind for blanks."""
+    """Escape an attribute value for double quotes, where a reader would normalise white space to blanks."""
     return escape(_ILLEGAL.sub("\ufffd", text), {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;", '"': "&quot;"})

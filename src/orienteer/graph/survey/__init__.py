@@ -1,1 +1,4 @@
-"""How much of what a surfer sees has been fetched, measured by random walks."""
+"""Surveys: the coverage of fetched pages, measured by random walks.
+
+Assumption: a page's response does not depend on the time, the order or the purpose of its request.
+"""

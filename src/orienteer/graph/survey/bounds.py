@@ -1,9 +1,9 @@
-"""Bounds of a mean from bounded scores that hold at all times together (a betting confidence sequence).
+"""Bounds of a mean of bounded scores that hold at all times simultaneously (a betting confidence sequence).
 
-For every coverage c on a grid gamblers bet against "the coverage is below c", and others against "above c". A gambler
-starts with 1, and stakes a fixed share of what cannot be lost; several shares are mixed. As long as the statement is
-true her capital is a supermartingale, and the chance that it ever reaches 1/δ is at most δ (Ville; Waudby-Smith &
-Ramdas 2024). Capitals are monotone in c, so all c on one side are ruled out together.
+For every coverage c on a grid, gamblers bet against "the coverage is below c" and against "above c". A gambler starts
+with capital 1 and stakes a fixed share of the largest stake that cannot lose everything; several shares are mixed.
+While the statement is true, the capital is a supermartingale, and the probability that it ever reaches 1/δ is at most δ
+(Ville; Waudby-Smith & Ramdas 2024). Capitals are monotone in c, so the values ruled out on each side form an interval.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _FACTORS = 16
 
 
 class Bounds:
-    """Bounds on a share of the surfer's time: 1 - share = c on a grid between two bounds that are proved.
+    """Bounds on a share of the surfer's time, with 1 - share = c on a grid between two proved bounds.
 
-    A share s of the time is outside exactly if lives score (s total - fixed) / free in the mean, where a score is
-    outside + unknown + s dangling; for the upper bound what is not known counts nothing.
+    A share s of the time is outside if and only if the mean score of lives is (s total - fixed) / free, where a score
+    is outside + unknown + s dangling; the upper bound counts unknown as 0.
     """
 
     def __init__(self, lowest: float, highest: float, total: float, fixed: float, free: float, error: float,
@@ -40,8 +40,8 @@ class Bounds:
         self._goal = log(2.0 / error)
         self._ruled_out = [self.grid <= lowest, self.grid >= highest]
 
-    def hear(self, scores: NDArray[np.float64]) -> None:
-        """The scores of the next lives, in the order in which they began."""
+    def add_scores(self, scores: NDArray[np.float64]) -> None:
+        """Add the scores of the next lives, in the order in which they began."""
         for side, sign in enumerate((1.0, -1.0)):
             worst = scores[:, OUTSIDE] + (scores[:, UNKNOWN] if side == 0 else 0.0)
             capital = self._capitals[side]
@@ -68,10 +68,10 @@ class Bounds:
 def _bet(
     capital: Any, products: Any, grid: Any, thresholds: Any, outside: Any, dangling: Any, sign: float, highest: float
 ) -> None:
-    """Scores are between 0 and `highest`, and so the largest stakes are known that can never lose all.
+    """Update the capitals. Scores are between 0 and `highest`, which bounds the stakes that can never lose everything.
 
-    A logarithm takes far longer than a product; so many factors of at least _TINY can be multiplied before one.
-    `products` are 1 for each of the stakes, before and after.
+    A logarithm takes far longer than a product, so _FACTORS factors of at least _TINY are multiplied before taking one.
+    Invariant: `products` are all 1 before and after.
     """
     for k in range(len(grid)):
         m = thresholds[k]

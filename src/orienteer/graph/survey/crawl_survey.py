@@ -1,11 +1,18 @@
-"""A survey of a crawl that goes on: walks between its pages, until they say that the target is reached.
+"""The survey of a running crawl: random walks among its pages, until they show that the target is reached.
 
-It hears of every page in the order in which the Crawl does (`told`), and answers with the pages that walks need; these
-are fetched first. Now and then a round of walks begins. When it does, and where, follows from what was told and from
-the seed alone: a crawl that is resumed has the same walks. Rounds are written down all the same (`rounds`), so that
-they can be checked, and begin as they did on a machine that rounds otherwise.
+`record_page` receives each page in the order of the crawl and returns the pages that walks need, which are fetched
+first. From time to time a round of walks begins. Its time and its entries are functions of the recorded pages and the
+seed, so a resumed crawl has the same walks. Rounds are stored nevertheless (`rounds`): they can be verified, and are
+the same on a machine with other floating-point rounding. The survey pushes mass on its own Coverage, at times that
+depend only on the recorded pages.
 
-It pushes mass on a Coverage of its own, at moments that depend on nothing else than what it was told.
+A server must not recognise the pages of walks by the order of requests. So some rounds are *decoys*: they enter and
+walk like all others, but with a stake of 0, so that their scores do not change the evidence. A fair coin,
+derived from the seed, decides whether a round is a decoy; rounds begin from the start of the crawl, long before walks
+can be useful.
+
+Stopping rule: the target is reached once the evidence is 1/δ, which is wrong with a probability of at most δ (see
+evidence.py).
 """
 
 from __future__ import annotations
@@ -23,61 +30,78 @@ from orienteer.arrays import grown
 from orienteer.errors import InputError
 from orienteer.graph.coverage import Coverage
 from orienteer.graph.proved import Certificate
-from orienteer.graph.push import Links
-from orienteer.graph.survey.entries import Edge, drawn, quick_upper, random_level
+from orienteer.graph.push import LinkRows
+from orienteer.graph.survey.entries import Edge, draw_entries, quick_upper, random_level
 from orienteer.graph.survey.evidence import Evidence
 from orienteer.graph.survey.lives import Lives
 from orienteer.graph.survey.measured import Measured
 from orienteer.graph.survey.pace import Pace, Plan, recent_walks
-from orienteer.graph.survey.walking import DANGLING, NOT_TOLD, OUTSIDE, UNKNOWN, Rows, highest_score
+from orienteer.graph.survey.walking import DANGLING, NOT_RECORDED, OUTSIDE, UNKNOWN, Rows, highest_score
 
-_FIRST_SHARE = 0.9  # of the error is for the survey that begins first, 0.9 of the rest for the next, and so on
-_ROUGHLY, _SETTLED = 0.02, 0.002  # of the time that may be outside: left to push at a look, and when a round begins
-_LOOK_SHARE = 0.03  # of the pages fetched, between looks while the target is out of reach
-_LEAST_STEP = 4
-_LIVES, _PAGES_A_LIFE = (2, 16), 500  # in a round: the least, the most; and pages fetched for each life
-_PAGES_A_LIFE_MORE = 1500  # in a large crawl there are more: a round must be worth the pushing
-_AT_ONCE = 4  # the share of the walks that seem to be missing that may be under way: 1 in so many
+_FIRST_SHARE = 0.9  # of the allowed error is for the first survey, 0.9 of the remainder for the next, and so on
+_COARSE, _SETTLED = 0.02, 0.002  # unpushed mass at a check, at the start of a round; shares of the time outside
+_CHECK_SHARE = 0.03  # of the pages fetched, between checks while the target cannot be reached
+_MIN_STEP = 4
+_ROUND_SIZES, _PAGES_PER_LIFE = (2, 16), 500  # lives in a round: minimum, maximum; pages fetched per life
+_PAGES_PER_EXTRA_LIFE = 1500  # larger crawls have larger rounds, to be worth the pushes
+_IN_FLIGHT_DIVISOR = 4  # at most 1 in 4 of the walks that seem to be missing is in flight
+_DECOYS = "decoys-"  # prefix of the seed of a survey with decoys; surveys of version 0.2 and before have none
+_COUNT_PROBABILITY = 0.5  # the probability that a round counts, with decoys
+_WALK_SHARE = 0.1  # with decoys, at least this share of the pages is fetched for walks, at any time
+
+
+def survey_seed(random: bytes) -> str:
+    """Return the seed of a new survey, from random bytes."""
+    return _DECOYS + random.hex()
 
 
 @dataclass(frozen=True)
 class SurveyStart:
-    """What a survey begins with: its target, the error that is allowed, and its randomness.
+    """The parameters of a survey: its target, the allowed error, and its randomness.
 
-    It begins when `n_told` events have been told. The seed comes from the system, so that no web can foresee it. About
-    `width` pages are asked for at the same time. `of_reachable`: the surfer starts again where nobody knows.
+    It begins after `n_events` events. The seed comes from the system's randomness, so that no server can predict it,
+    and is made by `survey_seed`; with any other seed there are no decoys. About `width` pages are requested at a time.
+    `of_reachable`: the surfer restarts at pages without known links.
     """
 
     until: float
     confidence: float
     seed: str
-    n_told: int = 0
+    n_events: int = 0
     width: int = 1
     of_reachable: bool = False
-    error: float = 0.0  # of this survey; where it must begin anew, less than 1 - confidence is left
+    error: float = 0.0  # of this survey; after a restart less than 1 - confidence remains
 
     def __post_init__(self) -> None:
         check_confidence(self.confidence)
         if not self.error:
             object.__setattr__(self, "error", error_left(self.confidence, 0))
+        if not 0.0 < self.error < 1.0:
+            raise InputError(f"the error of a survey is {self.error}; it must be above 0 and below 1")
+
+    @property
+    def has_decoys(self) -> bool:
+        """Whether only some of the rounds count."""
+        return self.seed.startswith(_DECOYS)
 
 
 def error_left(confidence: float, n_before: int) -> float:
-    """The error that a survey may allow itself after so many others: all together stay below 1 - confidence."""
+    """Return the allowed error of the survey after `n_before` others; the sum over all stays below 1 - confidence."""
     return _FIRST_SHARE * (1.0 - _FIRST_SHARE) ** n_before * (1.0 - confidence)
 
 
-def again(start: SurveyStart, of_reachable: bool) -> SurveyStart:
-    """A survey that begins anew, since what it asks has become another question: new walks, and what error is left."""
-    seed = hashlib.blake2b(f"{start.seed} again".encode(), digest_size=16).hexdigest()
+def restarted(start: SurveyStart, of_reachable: bool) -> SurveyStart:
+    """Return the parameters of a new survey after the target has changed: new walks, and the remaining error."""
+    digest = hashlib.blake2b(f"{start.seed} again".encode(), digest_size=16)
+    seed = survey_seed(digest.digest()) if start.has_decoys else digest.hexdigest()
     return replace(start, seed=seed, of_reachable=of_reachable, error=(1.0 - _FIRST_SHARE) * start.error)
 
 
 @dataclass(frozen=True)
-class Round:
-    """Walks that began together, when `n_told` events had been told; what `Evidence` says of them all."""
+class SurveyRound:
+    """Walks that began together, after `n_events` events, and their parameters in `Evidence`."""
 
-    n_told: int
+    n_events: int
     entries: tuple[int, ...]
     allowed: float
     free: float
@@ -93,42 +117,43 @@ class CrawlSurvey:
         trust: NDArray[np.float64],
         damping: float,
         known_trust: float = 1.0,
-        rounds: tuple[Round, ...] = (),
+        rounds: tuple[SurveyRound, ...] = (),
     ) -> None:
-        """`rounds` are those of before, which begin again when their moment has come."""
+        """Create a survey; `rounds` were recorded by an earlier run, and begin again after the same events."""
         self.start = start
-        self.n_told = 0
-        self.rounds: list[Round] = []
+        self.n_events = 0
+        self.rounds: list[SurveyRound] = []
         self.is_reached = False
-        self.n_missing = 0  # walks, as it seems
-        self.to_come = deque(rounds)  # those of before that have not begun again
+        self.n_missing = 0  # estimated number of further walks needed
+        self.pending_rounds = deque(rounds)  # recorded rounds that have not begun again
         self._coverage = Coverage(trust, damping, known_trust, counts_visits=True)
         self._lives = Lives(start.seed, damping)
         self._evidence = Evidence(start.error)
-        self._found = 0.0
-        self._pace = Pace(highest_score(damping))
+        self._peak_evidence = 0.0
+        self._pace = Pace(highest_score(damping), _COUNT_PROBABILITY if start.has_decoys else 1.0)
         self._order = array("I")  # fetched pages
-        self._n_pushed = 0  # of these
-        self._when: NDArray[np.int32] = np.full(1024, NOT_TOLD, np.int32)
+        self._n_pushed = 0  # of the fetched pages
+        self._when: NDArray[np.int32] = np.full(1024, NOT_RECORDED, np.int32)
         self._blocked: NDArray[np.bool_] = np.zeros(1024, np.bool_)
         self._n_fetched_at = array("q")  # of each life: pages fetched when it began
-        self._gains: NDArray[np.float64] = np.zeros(64)  # of each life, as it was at the last look
-        self._look_at = len(np.flatnonzero(trust))
-        self._edge: Edge | None = None  # as it was at the last look
-        self._asked: set[int] = set()  # pages that walks have needed
+        self._gains: NDArray[np.float64] = np.zeros(64)  # of each life, at the last check
+        self._next_check = max(len(np.flatnonzero(trust)), start.n_events)
+        self._decoys_at = self._next_check
+        self._edge: Edge | None = None  # at the last check
+        self._requested: set[int] = set()  # pages that walks have needed
 
-    # -- what is told --------------------------------------------------------------------------------------------
+    # -- events --------------------------------------------------------------------------------------------------
 
-    def told(self, page: int, is_fetched: bool, coverage: Coverage, links: Links) -> list[tuple[int, int]]:
-        """Something came of a page; the pages that walks need now, each with the number of the first walk.
+    def record_page(self, page: int, is_fetched: bool, coverage: Coverage, links: LinkRows) -> list[tuple[int, int]]:
+        """Record the outcome of a page; return the pages that walks need now, each with its first walk's number.
 
-        `coverage` knows whether the page is another name, and whether links of it are not known.
+        `coverage` says whether the page is an alias, and how many of its links are unknown.
         """
-        self.n_told += 1
-        self._know(max(page + 1, links.n_pages))
-        self._when[page] = self.n_told
+        self.n_events += 1
+        self._grow_to(max(page + 1, links.n_pages))
+        self._when[page] = self.n_events
         own = self._coverage
-        own.take_row(page, coverage)
+        own.copy_page_state(page, coverage)
         if is_fetched:
             self._order.append(page)
         else:
@@ -137,42 +162,64 @@ class CrawlSurvey:
         needed_it = self._lives.needs(page)
         if needed_it:
             n_before = self._lives.n_scored
-            self._lives.told(page, links, self._rows())
+            self._lives.resume(page, links, self._rows())
             if self._lives.n_scored > n_before:
-                self._hear()
-        has_begun = self._look(links)
-        return self._needed() if needed_it or has_begun else []
+                self._score_walks()
+        has_begun = self._begin_if_due(links)
+        return self._pages_needed() if needed_it or has_begun else []
 
-    def _look(self, links: Links) -> bool:
-        """Begin a round of walks if it is time for one; one of before begins at its moment, whatever is thought now."""
-        is_due = bool(self.to_come) and self.to_come[0].n_told == self.n_told
+    def _begin_if_due(self, links: LinkRows) -> bool:
+        """Begin a round of walks if one is due; a recorded round begins after the same event as before."""
+        is_recorded = bool(self.pending_rounds) and self.pending_rounds[0].n_events == self.n_events
         n_lives = self._n_lives()
-        if not is_due and not self._is_time(n_lives):
+        must_begin = is_recorded or self._needs_decoys(n_lives)
+        if not must_begin and not self._is_due(n_lives):
             return False
         self._push_new(links)
-        if not is_due and quick_upper(self._coverage, self.start.of_reachable) < self.start.until:
-            return self._look_later()
-        for share in (_ROUGHLY, _SETTLED):
+        if not must_begin and quick_upper(self._coverage, self.start.of_reachable) < self.start.until:
+            return self._postpone()
+        for share in (_COARSE, _SETTLED):
             edge = self._settle(links, share)
-            allowed = edge.allowed(*self._goal())
-            if (self._weigh_evidence() or self._is_out_of_reach(edge, allowed)) and not is_due:
-                return self._look_later()
-            plan = self._plan(edge, allowed)
-            if plan.n_pages and not is_due:
-                self._look_at = self.n_told + plan.n_pages
+            if self._weigh_evidence() or self._is_useless(edge):
+                if not must_begin:
+                    return self._postpone()
+            elif (n_pages := self._plan(edge).n_pages) and not must_begin:
+                self._next_check = self.n_events + n_pages
                 return False
-        if self.to_come:
-            if is_due:
-                self._begin(self.to_come.popleft(), links)
-            return is_due
+        if is_recorded:
+            self._begin_round(self.pending_rounds.popleft(), links)
+        elif self.is_reached or edge.free <= 0.0:
+            self._postpone()
+            self._decoys_at = self._next_check
+            return False
+        elif not self.pending_rounds:
+            self._begin_round(self._new_round(edge, n_lives), links)
+        return is_recorded or not self.pending_rounds
+
+    def _new_round(self, edge: Edge, n_lives: int) -> SurveyRound:
         first = self._lives.n_begun
         levels = np.array([random_level(self.start.seed, life) for life in range(first, first + n_lives)])
-        entries = tuple(drawn(self._coverage, edge.free, levels).tolist())
-        self._begin(Round(self.n_told, entries, allowed, edge.free, plan.stake), links)
-        return True
+        entries = tuple(draw_entries(self._coverage, edge.free, levels).tolist())
+        return SurveyRound(self.n_events, entries, edge.allowed(*self._goal()), edge.free, self._stake(edge))
 
-    def _plan(self, edge: Edge, allowed: float) -> Plan:
-        n_fetched, evidence = len(self._order), self._evidence
+    def _stake(self, edge: Edge) -> float:
+        """Return the stake of a round that begins now; 0 if its walks are decoys, or useless."""
+        is_decoy = (
+            self.start.has_decoys
+            and random_level(f"{self.start.seed} counts", self._lives.n_begun) >= _COUNT_PROBABILITY
+        )
+        return 0.0 if is_decoy or self._is_useless(edge) else self._plan(edge).stake
+
+    def _needs_decoys(self, n_lives: int) -> bool:
+        """Return whether a round must begin because fewer pages were fetched for walks than their share."""
+        start = self.start
+        if not start.has_decoys or self.is_reached or self.n_events < self._decoys_at:
+            return False
+        has_room = not self._lives.n_in_flight or self._lives.n_in_flight + n_lives <= start.width
+        return has_room and self.n_probes < _WALK_SHARE * (self.n_events - start.n_events)
+
+    def _plan(self, edge: Edge) -> Plan:
+        n_fetched, evidence, allowed = len(self._order), self._evidence, edge.allowed(*self._goal())
         recent = evidence.scores[: evidence.n][recent_walks(self._starts(), n_fetched)]
         plan = self._pace.plan(
             n_fetched, allowed, edge.free, evidence, self._gains, recent, self._lives.n_begun, self.n_probes
@@ -181,52 +228,54 @@ class CrawlSurvey:
         return plan
 
     def _n_lives(self) -> int:
-        """In a round that begins now."""
+        """Return the number of lives in a round that begins now."""
         n_fetched = len(self._order)
-        return min(max(n_fetched // _PAGES_A_LIFE, _LIVES[0]), _LIVES[1] + n_fetched // _PAGES_A_LIFE_MORE)
+        return min(
+            max(n_fetched // _PAGES_PER_LIFE, _ROUND_SIZES[0]), _ROUND_SIZES[1] + n_fetched // _PAGES_PER_EXTRA_LIFE
+        )
 
-    def _is_time(self, n_lives: int) -> bool:
-        if self.is_reached or self.n_told < max(self._look_at, self.start.n_told):
+    def _is_due(self, n_lives: int) -> bool:
+        if self.is_reached or self.n_events < self._next_check:
             return False
-        n_under_way = self._lives.n_under_way
-        return not n_under_way or n_under_way + n_lives <= min(self.start.width, self.n_missing // _AT_ONCE)
+        n_in_flight = self._lives.n_in_flight
+        return not n_in_flight or n_in_flight + n_lives <= min(self.start.width, self.n_missing // _IN_FLIGHT_DIVISOR)
 
-    def _is_out_of_reach(self, edge: Edge, allowed: float) -> bool:
-        """Whether walks could say nothing."""
+    def _is_useless(self, edge: Edge) -> bool:
+        """Return whether walks from this edge cannot contribute evidence for the target."""
         is_too_low = edge.free > 0.0 and edge.upper(self.start.of_reachable) < self.start.until
-        return allowed <= 0.0 or edge.free <= 0.0 or is_too_low
+        return edge.allowed(*self._goal()) <= 0.0 or edge.free <= 0.0 or is_too_low
 
-    def _look_later(self) -> bool:
-        self._look_at = self.n_told + max(_LEAST_STEP, int(_LOOK_SHARE * len(self._order)))
+    def _postpone(self) -> bool:
+        self._next_check = self.n_events + max(_MIN_STEP, int(_CHECK_SHARE * len(self._order)))
         return False
 
     def needed(self) -> set[int]:
-        """The pages that walks wait for."""
+        """Return the pages that walks wait for."""
         return {page for page, _ in self._lives.needed()}
 
-    def go_on(self, start: SurveyStart, rounds: Iterable[Round]) -> None:
-        """Go on from a state that was kept, which must be of the survey with this start, and had these rounds."""
+    def restore(self, start: SurveyStart, rounds: Iterable[SurveyRound]) -> None:
+        """Continue from a checkpoint, which must be of the survey with this start; `rounds` are all recorded rounds."""
         if start != self.start:
             raise ValueError("the checkpoint is of another survey")
-        self.to_come = deque(list(rounds)[len(self.rounds) :])
+        self.pending_rounds = deque(list(rounds)[len(self.rounds) :])
 
     @property
     def n_probes(self) -> int:
-        """Pages that walks have needed."""
-        return len(self._asked)
+        """Number of pages that walks have needed."""
+        return len(self._requested)
 
     @property
     def n_walks(self) -> int:
-        """Walks that have ended and count."""
+        """Number of walks that have ended and have a score."""
         return self._lives.n_scored
 
     @property
     def progress(self) -> float:
-        """The evidence so far, as a share of what is needed."""
-        return min(self._found / self._evidence.goal, 1.0)
+        """The evidence so far, as a share of the evidence needed."""
+        return min(self._peak_evidence / self._evidence.goal, 1.0)
 
     def measured(self, proved: Certificate) -> Measured | None:
-        """What walks say of the pages fetched so far; None before the first of them has ended."""
+        """Return the measured coverage of the pages fetched so far; None before the first walk has ended."""
         if self._edge is None or self.n_walks == 0:
             return None
         of_reachable = self.start.of_reachable
@@ -236,15 +285,15 @@ class CrawlSurvey:
         estimate = min(max(self._estimated(self._edge), lower), upper)
         return Measured(lower, upper, estimate, self.start.confidence, self.n_walks, self.n_probes, of_reachable)
 
-    # -- within --------------------------------------------------------------------------------------------------
+    # -- internals -----------------------------------------------------------------------------------------------
 
-    def _know(self, n_pages: int) -> None:
+    def _grow_to(self, n_pages: int) -> None:
         n_before = len(self._when)
         if n_pages > n_before:
             self._when = grown(self._when, n_pages)
             self._blocked = grown(self._blocked, len(self._when))
-            self._when[n_before:] = NOT_TOLD
-        self._coverage.know(len(self._when))
+            self._when[n_before:] = NOT_RECORDED
+        self._coverage.grow_to(len(self._when))
 
     def _goal(self) -> tuple[float, bool]:
         return self.start.until, self.start.of_reachable
@@ -252,40 +301,40 @@ class CrawlSurvey:
     def _rows(self) -> Rows:
         return Rows.of(self._when, self._blocked, self._coverage)
 
-    def _needed(self) -> list[tuple[int, int]]:
+    def _pages_needed(self) -> list[tuple[int, int]]:
         needed = self._lives.needed()
-        self._asked.update(page for page, _ in needed)
+        self._requested.update(page for page, _ in needed)
         return needed
 
-    def _begin(self, one: Round, links: Links) -> None:
-        self.rounds.append(one)
-        for entry in one.entries:
-            self._evidence.stake(self._lives.n_begun, one.allowed, one.free, one.stake)
+    def _begin_round(self, round: SurveyRound, links: LinkRows) -> None:
+        self.rounds.append(round)
+        for entry in round.entries:
+            self._evidence.stake(self._lives.n_begun, round.allowed, round.free, round.stake)
             self._n_fetched_at.append(len(self._order))
             self._gains = grown(self._gains, len(self._n_fetched_at))
-            self._lives.begin(self.n_told, entry, links, self._rows())
+            self._lives.begin(self.n_events, entry, links, self._rows())
 
-    def _push_new(self, links: Links) -> None:
-        """Push the pages once that were fetched since."""
+    def _push_new(self, links: LinkRows) -> None:
+        """Push each page once that was fetched since the last call."""
         new = np.array(self._order[self._n_pushed :], np.uint32)
         self._n_pushed = len(self._order)
-        self._know(links.n_pages)
+        self._grow_to(links.n_pages)
         self._coverage.fetch(new, links)
 
-    def _settle(self, links: Links, share: float) -> Edge:
-        """Push the mass through all that is fetched."""
-        self._coverage.push_on(links, share * (1.0 - self.start.until))
+    def _settle(self, links: LinkRows, share: float) -> Edge:
+        """Push until at most `share` of the time that may be outside is left on fetched pages; return the edge."""
+        self._coverage.push_until(links, share * (1.0 - self.start.until))
         edge = Edge.of(self._coverage)
-        self._pace.see(len(self._order), edge.free / edge.total)
+        self._pace.observe(len(self._order), edge.free / edge.total)
         self._edge = edge
-        self._see_gains()
+        self._update_gains()
         return edge
 
     def _starts(self) -> NDArray[np.int64]:
         return np.array(self._n_fetched_at[: self._evidence.n], np.int64)
 
-    def _see_gains(self) -> None:
-        """For each life, the least time that the surfer is on pages that were fetched since it began."""
+    def _update_gains(self) -> None:
+        """Update, for each life, the least time that the surfer spends on pages fetched since it began."""
         starts = np.array(self._n_fetched_at, np.int64)
         if len(starts):
             first = int(starts[0])
@@ -293,20 +342,20 @@ class CrawlSurvey:
             since = np.append(np.cumsum(visits[::-1])[::-1], 0.0)
             self._gains[: len(starts)] = (1.0 - self._coverage.damping) * since[starts - first]
 
-    def _hear(self) -> None:
+    def _score_walks(self) -> None:
         scores = self._lives.scores[self._evidence.n : self._lives.n_scored]
         unknown_counts = 1.0 - self.start.until if self.start.of_reachable else 1.0
         dangling = (1.0 - self.start.until) * scores[:, DANGLING]
-        self._evidence.hear(scores[:, OUTSIDE] + unknown_counts * scores[:, UNKNOWN] + dangling)
+        self._evidence.add_scores(scores[:, OUTSIDE] + unknown_counts * scores[:, UNKNOWN] + dangling)
         self._weigh_evidence()
 
     def _weigh_evidence(self) -> bool:
-        self._found = self._evidence.found(self._gains)
-        self.is_reached = self.is_reached or self._found >= self._evidence.goal
+        self._peak_evidence = self._evidence.peak(self._gains)
+        self.is_reached = self.is_reached or self._peak_evidence >= self._evidence.goal
         return self.is_reached
 
     def _estimated(self, edge: Edge) -> float:
-        """The coverage of all that is fetched, if walks from here end as those of late did."""
+        """Estimate the coverage of all fetched pages, assuming that new walks would score like the recent ones."""
         recent = recent_walks(self._starts(), len(self._order))
         scores = self._lives.scores[: len(recent)]
         scores = scores[recent] if recent.any() else scores
@@ -319,6 +368,6 @@ class CrawlSurvey:
 
 
 def check_confidence(confidence: float) -> None:
-    """Between one half and 1."""
+    """Raise an InputError unless the confidence is at least 0.5 and below 1."""
     if not 0.5 <= confidence < 1:
         raise InputError(f"confidence is {confidence}; it must be at least 0.5 and below 1, such as 0.999")

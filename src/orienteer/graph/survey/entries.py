@@ -1,4 +1,4 @@
-"""Where the surfer leaves the known pages: the mass that is on unfetched pages, and pages drawn from it."""
+"""The mass on unfetched pages, where the surfer leaves the known pages, and entry pages of walks drawn from it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _FREE, _BLOCKED, _HELD = range(3)
 
 @dataclass(frozen=True)
 class Edge:
-    """The edge of the known pages at one moment: how much mass is where.
+    """The distribution of mass at one moment of a crawl.
 
-    `free` is on unfetched pages that can be fetched, `blocked` on those that cannot, `hidden` on trusted pages that are
-    not known, `unknown` behind links that nobody knows, `unsettled` on fetched pages, left to push. `total` is 1 - d D.
+    `free` is on unfetched pages that can be fetched, `blocked` on those that cannot, `hidden` on unknown trusted pages,
+    `unknown` behind unknown links, `unsettled` on fetched pages, not pushed yet. `total` is 1 - d D.
     """
 
     damping: float
@@ -43,25 +43,25 @@ class Edge:
 
     @property
     def stuck(self) -> float:
-        """Where nobody knows what becomes of the surfer, though she came there by links that are known."""
+        """The mass on blocked pages and behind unknown links, where the surfer's next step is unknown."""
         return self.blocked + self.unknown
 
     def upper(self, of_reachable: bool = False) -> float:
-        """No coverage above this is possible, if no unfetched page is another name of a fetched one."""
+        """Return an upper bound of the coverage, valid if no unfetched page is another name of a fetched one."""
         share = 1.0 - self.damping
         if of_reachable:
             return 1.0 - share * (self.free + self.hidden) / (self.total - self.stuck)
         return 1.0 - share * (self.free + self.blocked + self.hidden) / self.total
 
     def allowed(self, until: float, of_reachable: bool = False) -> float:
-        """What lives from here may spend outside if the coverage is `until`; at worst for what nobody knows."""
+        """Return the mass that lives may score outside if the coverage is `until`, with unknown mass at its worst."""
         if of_reachable:
             return (1.0 - until) * (self.total - self.stuck) - self.unsettled - self.hidden
         return (1.0 - until) * self.total - self.unsettled - self.hidden - self.stuck
 
 
-def drawn(coverage: Coverage, free: float, levels: NDArray[np.float64]) -> NDArray[np.int64]:
-    """For each number in [0, 1) a page; uniform numbers give pages by their mass, which is `free` in all."""
+def draw_entries(coverage: Coverage, free: float, levels: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return a page for each level in [0, 1); uniform levels draw pages by their mass, whose sum is `free`."""
     order = np.argsort(levels, kind="stable")
     found, pages = np.zeros(len(levels), np.int64), np.zeros(len(levels), np.int64)
     _enter(coverage.p, coverage.flags, levels[order] * free, found)
@@ -70,7 +70,7 @@ def drawn(coverage: Coverage, free: float, levels: NDArray[np.float64]) -> NDArr
 
 
 def quick_upper(coverage: Coverage, of_reachable: bool) -> float:
-    """`Edge.upper`, or more where not all is pushed, by the running sums alone."""
+    """Return `Edge.upper` from the running sums; it is larger while mass is not pushed."""
     total, share = 1.0 - coverage.damping * coverage.mass[D], 1.0 - coverage.damping
     if of_reachable:
         reachable = total - coverage.mass[B] - coverage.mass[U]
@@ -79,12 +79,12 @@ def quick_upper(coverage: Coverage, of_reachable: bool) -> float:
 
 
 def random_start(seed: str, life: int) -> int:
-    """Where the random numbers of a life begin: nobody can tell it from those of other lives."""
+    """Return the initial state of the random numbers of a life, which is unpredictable from those of other lives."""
     return int.from_bytes(hashlib.blake2b(f"{seed} {life}".encode(), digest_size=8).digest(), "little")
 
 
 def random_level(seed: str, life: int) -> float:
-    """The number in [0, 1) that says where a life enters."""
+    """Return the number in [0, 1) that determines the entry page of a life."""
     return (random_start(f"{seed} enters", life) >> 11) / (1 << 53)
 
 
@@ -101,7 +101,7 @@ def _weigh(p: Any, flags: Any, sums: Any) -> None:
 
 @kernel
 def _enter(p: Any, flags: Any, levels: Any, found: Any) -> None:
-    """The page at which the running sum exceeds each level; levels increase."""
+    """Find the page at which the running sum exceeds each level; levels are increasing."""
     total, done, last = 0.0, 0, 0
     for page in range(len(p)):
         if flags[page] & (FETCHED | BLOCKED) or p[page] == 0.0:
@@ -113,5 +113,5 @@ def _enter(p: Any, flags: Any, levels: Any, found: Any) -> None:
             done += 1
         if done == len(levels):
             return
-    for k in range(done, len(levels)):  # a level at the very end, by rounding
+    for k in range(done, len(levels)):  # a level at the very end, due to rounding
         found[k] = last

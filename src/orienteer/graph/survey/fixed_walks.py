@@ -1,8 +1,10 @@
-"""The walks of a survey of a fixed set: how many are under way, which pages they need, and when it is enough.
+"""The walks of a survey of a fixed set of pages: how many are in flight, which pages they need, and the stopping rule.
 
-Lives are drawn independently and scored in the order of beginning, so it does not matter when a page comes, or how many
-lives are under way: what the first n lives say follows from the seed and the web alone. They are heard in blocks of the
-same size, and so the survey ends at the same life, however it was driven, interrupted and resumed.
+Lives are drawn independently and scored in the order of beginning, so the result of the first n lives is a function of
+the seed and the web; neither the order in which pages arrive nor the number of lives in flight matters. Scores count in
+blocks of equal size, so the survey ends after the same life, however it was driven, interrupted and resumed.
+
+Stopping rule: the interval is as narrow as the goal, or would not get noticeably narrower, or the budget is spent.
 """
 
 from __future__ import annotations
@@ -11,22 +13,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from orienteer.errors import InputError
-from orienteer.graph.push import Links
+from orienteer.graph.push import LinkRows
 from orienteer.graph.survey.crawl_survey import check_confidence
 from orienteer.graph.survey.measured import Measured
 from orienteer.graph.survey.survey import DEFAULT_HALF_WIDTH, FixedSurvey
 from orienteer.pages.stop_reason import StopReason
 
-_BLOCK = 16  # lives that are heard together
-_AHEAD = 4  # times the lives under way: how many may have begun after the first that has not ended
-_MOST_WALKS = 200_000  # without any end in sight
+_BLOCK = 16  # lives that count together
+_AHEAD = 4  # as a multiple of the lives in flight: how many may begin before the first unfinished one has ended
+_MAX_WALKS = 200_000  # a limit for surveys that do not converge
 
 
 @dataclass(frozen=True)
 class SurveyGoal:
-    """When a survey has walked enough: its interval is at most `half_width` to each side, or `budget` pages are spent.
+    """When a survey ends: its interval is at most `half_width` to each side, or `budget` pages are spent.
 
-    The result holds with the `confidence`, wherever it ends.
+    The result holds with the `confidence`, wherever the survey ends.
     """
 
     half_width: float = DEFAULT_HALF_WIDTH
@@ -42,70 +44,70 @@ class SurveyGoal:
 
 
 class FixedWalks:
-    """Walks until it is enough. `go_on` names pages to fetch; what came of them is `told`."""
+    """Walks until the goal is met: `advance` returns the pages to fetch, `record_page` receives their outcomes."""
 
     def __init__(self, survey: FixedSurvey, goal: SurveyGoal, width: int) -> None:
-        """About `width` lives are under way at a time."""
+        """Create the walks of a survey, with about `width` lives in flight at a time."""
         self.survey = survey
         self.goal = goal
         self.measured: Measured = survey.measured(0)
         self.stopped_because: StopReason | None = None
-        self.n_probes = 0  # pages that were told
+        self.n_probes = 0  # recorded pages
         self._width = width
-        self._asked: set[int] = set()  # pages that go_on has named, or that were told
-        self._awaited: set[int] = set()  # of these, those that were not told
+        self._requested: set[int] = set()  # pages returned by `advance`, or recorded
+        self._pending: set[int] = set()  # of these, those not recorded yet
 
-    def begin_again(self, entries: Iterable[int], links: Links) -> None:
-        """The lives of before; what was told to them is told again."""
+    def restart(self, entries: Iterable[int], links: LinkRows) -> None:
+        """Begin the recorded lives of an interrupted survey again; its pages are then recorded again."""
         self.survey.begin_at(entries, links)
 
-    def told(self, page: int, is_fetched: bool, links: Links) -> None:
-        """It is known now what came of a page."""
+    def record_page(self, page: int, is_fetched: bool, links: LinkRows) -> None:
+        """Record the outcome of a page."""
         self.n_probes += 1
-        self._asked.add(page)
-        self._awaited.discard(page)
-        self.survey.told(page, is_fetched, links)
+        self._requested.add(page)
+        self._pending.discard(page)
+        self.survey.record_page(page, is_fetched, links)
 
-    def go_on(self, links: Links) -> list[tuple[int, int]]:
-        """Begin lives while there is room for them; the pages to be fetched besides, each with the first life."""
-        self._hear()
+    def advance(self, links: LinkRows) -> list[tuple[int, int]]:
+        """Begin lives while there is room, and return the additional pages to fetch, each with its first life."""
+        self._count_blocks()
         while self._has_room():
-            n_free = self._width - self.survey.lives.n_under_way
+            n_free = self._width - self.survey.lives.n_in_flight
             self.survey.begin(min(n_free, _BLOCK), links)
-            self._hear()
+            self._count_blocks()
         if self.stopped_because is not None:
             return []
-        room = None if self.goal.budget is None else max(self.goal.budget - len(self._asked), 0)
-        new = [(page, life) for page, life in self.survey.lives.needed() if page not in self._asked][:room]
-        self._asked.update(page for page, _ in new)
-        self._awaited.update(page for page, _ in new)
-        if not self._awaited:
-            self._end(StopReason.BUDGET if self.survey.lives.n_under_way else StopReason.SETTLED)
+        room = None if self.goal.budget is None else max(self.goal.budget - len(self._requested), 0)
+        new = [(page, life) for page, life in self.survey.lives.needed() if page not in self._requested][:room]
+        self._requested.update(page for page, _ in new)
+        self._pending.update(page for page, _ in new)
+        if not self._pending:
+            self._end(StopReason.BUDGET if self.survey.lives.n_in_flight else StopReason.SETTLED)
         return new
 
     def conclude(self) -> Measured:
-        """What all lives say that have ended, where it is not enough yet: that holds, too."""
+        """Return the result of all lives that have ended; the bounds hold also before the goal is met."""
         if self.stopped_because in (None, StopReason.BUDGET):
             self.measured = self.survey.measured()
         return self.measured
 
     def _has_room(self) -> bool:
         lives = self.survey.lives
-        if self.stopped_because is not None or not self.survey.has_lives or lives.n_begun >= _MOST_WALKS:
+        if self.stopped_because is not None or not self.survey.has_lives or lives.n_begun >= _MAX_WALKS:
             return False
-        is_spent = self.goal.budget is not None and len(self._asked) >= self.goal.budget and lives.n_under_way > 0
+        is_spent = self.goal.budget is not None and len(self._requested) >= self.goal.budget and lives.n_in_flight > 0
         n_ahead = lives.n_begun - lives.n_scored
-        return not is_spent and lives.n_under_way < self._width and n_ahead < max(_AHEAD * self._width, _BLOCK)
+        return not is_spent and lives.n_in_flight < self._width and n_ahead < max(_AHEAD * self._width, _BLOCK)
 
-    def _hear(self) -> None:
-        """Hear the blocks of lives that are complete, until it is enough."""
+    def _count_blocks(self) -> None:
+        """Count the complete blocks of lives, until the goal is met."""
         if self.measured.n_walks == 0:
-            self._judge()  # it may be proved
-        while self.stopped_because is None and self.survey.lives.n_scored >= self.survey.n_heard + _BLOCK:
-            self.measured = self.survey.measured(self.survey.n_heard + _BLOCK)
-            self._judge()
+            self._check_goal()  # the proved bounds alone may meet it
+        while self.stopped_because is None and self.survey.lives.n_scored >= self.survey.n_counted + _BLOCK:
+            self.measured = self.survey.measured(self.survey.n_counted + _BLOCK)
+            self._check_goal()
 
-    def _judge(self) -> None:
+    def _check_goal(self) -> None:
         if self.measured.half_width <= self.goal.half_width:
             self._end(StopReason.PRECISE)
             return
@@ -115,4 +117,4 @@ class FixedWalks:
 
     def _end(self, why: StopReason) -> None:
         self.stopped_because = why
-        self._awaited.clear()
+        self._pending.clear()

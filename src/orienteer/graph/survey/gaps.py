@@ -1,11 +1,11 @@
-"""Where the time is that a surfer spends outside a fixed set of pages: the largest groups of pages, each with bounds.
+"""Gaps of a fixed set of pages: the groups of pages outside where a surfer spends the most time, each with bounds.
 
-Let h be some pages outside the set. W_h is the score of a life for its visits outside if the last page that it came to
-is in h, and 0 otherwise. Its mean goes with the time on h, by the argument that makes the score right as a whole: she
-is at a page q for the last time with a chance of (1 - out) a visit, and then scores (1 - d) / (1 - out).
+Let h be some pages outside the set. W_h is the score of a life for its visits outside if the last of them was in h, and
+0 otherwise. Its mean is proportional to the time on h, by the same argument as for the whole score: a visit of page q
+is the last one with probability (1 - out), and then scores (1 - d) / (1 - out).
 
-Time that is behind blocked pages or links that are not known is in no group. The bounds of a group hold for this group
-alone: of many groups a few may lie outside theirs.
+Time behind blocked pages or unknown links belongs to no group. The bounds of a group hold for that group alone: among
+many groups, a few may violate theirs.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from orienteer.graph.survey.walking import DANGLING, OUTSIDE, UNKNOWN
 
 @dataclass(frozen=True)
 class Gap:
-    """Pages outside where the surfer is: the `share` of her time, and its bounds, with the survey's confidence.
+    """A group of pages outside: the `share` of the surfer's time on them, and its bounds, with the survey's confidence.
 
-    `page` is the one of them where walks have found the most of it, one with links if there is any: a crawl can start
-    there. `n_walks` have ended on these pages.
+    `page` is the page of the group with the most time, one with links if there is any: a crawl can start there.
+    `n_walks` have ended on these pages.
     """
 
     name: str
@@ -41,12 +41,12 @@ class Gap:
 
 
 def last_pages(survey: FixedSurvey) -> NDArray[np.int64]:
-    """For each walk that was heard, the page outside that it came to last."""
-    return np.array(survey.lives.last_pages[: survey.n_heard], np.int64)
+    """Return the last page outside of each walk that counts."""
+    return np.array(survey.lives.last_pages[: survey.n_counted], np.int64)
 
 
 def largest_gaps(survey: FixedSurvey, names: Sequence[str], n: int) -> list[Gap]:
-    """The n groups with the most time, the largest first; `names` are the groups of the `last_pages`."""
+    """Return the n groups with the most time, the largest first; `names` are the groups of the `last_pages`."""
     if not names or n < 1:
         return []
     scores, pages = survey.scores, last_pages(survey)
@@ -58,7 +58,7 @@ def largest_gaps(survey: FixedSurvey, names: Sequence[str], n: int) -> list[Gap]
     for group in largest:
         is_in = groups == group
         bounds = survey.bounds_of_group(1.0 - survey.confidence)
-        bounds.hear(_scores_of(scores, is_in))
+        bounds.add_scores(_scores_of(scores, is_in))
         share = survey.share_of(float(time[group]) / len(scores), dangling)
         lower, upper = 1.0 - bounds.upper, 1.0 - bounds.lower
         share = min(max(share, lower), upper)
@@ -68,7 +68,7 @@ def largest_gaps(survey: FixedSurvey, names: Sequence[str], n: int) -> list[Gap]
 
 
 def _scores_of(scores: NDArray[np.float64], is_in: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """The scores for the time on these pages alone."""
+    """Return the scores for the time on the pages of one group."""
     of_group = scores.copy()
     of_group[:, UNKNOWN] = 0.0
     of_group[~is_in, OUTSIDE] = 0.0
@@ -76,7 +76,7 @@ def _scores_of(scores: NDArray[np.float64], is_in: NDArray[np.bool_]) -> NDArray
 
 
 def _most_visited(pages: NDArray[np.int64], scores: NDArray[np.float64], damping: float) -> int:
-    """A walk that ends at a page without links scores all that is left of it as dangling."""
+    """Return the page with the most time, preferably with links: a walk that ends without any scores d as dangling."""
     has_links = scores[:, DANGLING] < damping * (1.0 - 1e-9)
     known, places = np.unique(pages, return_inverse=True)
     time = np.bincount(places, weights=scores[:, OUTSIDE] * np.where(has_links, 1.0, 1e-9))

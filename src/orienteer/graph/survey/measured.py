@@ -1,4 +1,4 @@
-"""What a survey has measured, in figures and in words."""
+"""The result of a survey: the measured coverage with its confidence interval."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from typing import Any
 
 from orienteer.graph.proved import percent
 from orienteer.notebook import facts_html
-from orienteer.wording import counted
+from orienteer.wording import SAME_ANSWERS, counted
 
 
 @dataclass(frozen=True)
 class Measured:
     """A coverage measured by random walks.
 
-    It lies between `lower` and `upper` with this `confidence`, whenever one looks; both are never wider than what is
-    proved. `estimate` is the most likely value. `n_probes` pages were fetched for `n_walks` walks. With `of_reachable`
-    it is the coverage seen by a surfer who starts again where a page is blocked, or a link is not known.
+    It lies between `lower` and `upper` with this `confidence`, at any time of inspection, if SAME_ANSWERS holds; the
+    interval is never wider than the proved bounds. `estimate` is the most likely value. `n_probes` pages were fetched
+    for `n_walks` walks; both numbers include decoys. With `of_reachable` it is the coverage seen by a surfer who
+    restarts at blocked pages and unknown links.
     """
 
     lower: float
@@ -32,7 +33,7 @@ class Measured:
         return (self.upper - self.lower) / 2
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"text": str(self)}
+        return asdict(self) | {"text": str(self), "supposes": SAME_ANSWERS}
 
     def __str__(self) -> str:
         of_what = " of what is reachable" if self.of_reachable else ""
@@ -50,6 +51,7 @@ class Measured:
             ("at least", percent(self.lower)),
             ("at most", percent(self.upper, up=True)),
             ("confidence", confidence_text(self.confidence)),
+            ("supposing that", SAME_ANSWERS),
             ("walks", self.n_walks),
             ("pages fetched for them", self.n_probes),
         ]
@@ -57,5 +59,5 @@ class Measured:
 
 
 def confidence_text(confidence: float) -> str:
-    """As in 99.9 %."""
+    """Format a confidence, for example as 99.9 %."""
     return f"{100 * confidence:.10g} %"

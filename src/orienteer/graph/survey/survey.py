@@ -1,7 +1,8 @@
-"""How much of what a surfer sees is in a fixed set of pages, measured: an audit of anybody's crawl.
+"""The survey of a fixed set of pages: its coverage, measured by random walks; an audit of any crawl.
 
-Lives enter the unknown where the surfer leaves the set. They are drawn independently, so their scores bound the
-coverage at all times together (see bounds.py). A page that one life has needed costs the others nothing.
+Lives begin where the surfer leaves the set. They are drawn independently, so their scores bound the coverage at all
+times simultaneously (see bounds.py), if a page's response does not depend on the time, the order or the purpose of its
+request. All requests of an audit are for walks, so there are no decoys. A page fetched for one life is free for others.
 """
 
 from __future__ import annotations
@@ -17,27 +18,27 @@ from orienteer.errors import InputError
 from orienteer.graph.coverage import Coverage
 from orienteer.graph.link_graph import LinkGraph, expect_graph, page_ids
 from orienteer.graph.proved import Certificate
-from orienteer.graph.push import Links
+from orienteer.graph.push import LinkRows
 from orienteer.graph.survey.bounds import Bounds
 from orienteer.graph.survey.crawl_survey import check_confidence
-from orienteer.graph.survey.entries import Edge, drawn, random_level
+from orienteer.graph.survey.entries import Edge, draw_entries, random_level
 from orienteer.graph.survey.lives import Lives
 from orienteer.graph.survey.measured import Measured
-from orienteer.graph.survey.walking import NOT_TOLD, Rows, highest_score
+from orienteer.graph.survey.walking import NOT_RECORDED, Rows, highest_score
 from orienteer.graph.trust import Trust, trust_vector
-from orienteer.pages.unknown import NOBODY_KNOWS
+from orienteer.pages.unknown import UNKNOWN_COUNT
 
 DEFAULT_HALF_WIDTH = 0.005
-_LEAST_HALF_WIDTH = 0.001  # where a budget is there to be spent
+_MIN_HALF_WIDTH = 0.001  # the default goal with a budget
 _LIVES = 16  # that begin together
-_MOST_WALKS = 30_000  # without any end in sight
+_MAX_WALKS = 30_000  # a limit for surveys that do not converge
 _SETTLED = 1e-9
 
 
 class FixedSurvey:
-    """A survey of the pages that a Coverage has fetched; what comes of others is told as it becomes known."""
+    """A survey of the fetched pages of a Coverage; the outcomes of other pages are recorded as they become known."""
 
-    def __init__(self, coverage: Coverage, links: Links, seed: str, confidence: float = 0.999) -> None:
+    def __init__(self, coverage: Coverage, links: LinkRows, seed: str, confidence: float = 0.999) -> None:
         check_confidence(confidence)
         self.confidence = confidence
         self.seed = seed
@@ -46,82 +47,82 @@ class FixedSurvey:
         self.proved: Certificate = coverage.certificate()
         self._edge = Edge.of(coverage)
         self.lives = Lives(seed, coverage.damping)
-        self._when = np.where(coverage.fetched, 0, NOT_TOLD).astype(np.int32)
+        self._when = np.where(coverage.fetched, 0, NOT_RECORDED).astype(np.int32)
         self._blocked = np.array(coverage.blocked)
         self._when[self._blocked] = 0
-        self.n_probes = 0  # pages that lives have needed, and that are told
-        self.n_heard = 0  # lives
+        self.n_probes = 0  # recorded pages that lives have needed
+        self.n_counted = 0  # lives whose scores are in the bounds
         self._bounds = self.bounds_of_share(self.proved.lower, 1.0, 1.0 - confidence)
 
     @property
     def has_lives(self) -> bool:
-        """Whether the surfer ever leaves the set for pages that could be fetched."""
+        """Whether the surfer ever leaves the set for pages that can be fetched."""
         return self._edge.free > _SETTLED
 
     def bounds_of_share(self, lowest: float, highest: float, error: float) -> Bounds:
-        """Bounds of 1 - s, where s is the share of the surfer's time that lives from here spend somewhere."""
+        """Return bounds of 1 - s, where s is the share of the surfer's time that lives spend outside."""
         edge, most = self._edge, highest_score(self._coverage.damping)
         worst = edge.stuck + edge.hidden + edge.unsettled
         return Bounds(lowest, highest, edge.total, worst, max(edge.free, 1e-300), error, most)
 
     def bounds_of_group(self, error: float) -> Bounds:
-        """Bounds of 1 - s, where s is the share of the time on some pages outside, by links that are known.
+        """Return bounds of 1 - s, where s is the share of the time on a group of pages outside, by known links.
 
-        No blocked page and no unknown link leads there: what is behind these is on pages that nobody knows.
+        Mass on blocked pages and behind unknown links is on unknown pages, and belongs to no group.
         """
         edge, most = self._edge, highest_score(self._coverage.damping)
         lowest = max(1.0 - (edge.free + edge.unsettled) / edge.total, 0.0)
         return Bounds(lowest, 1.0, edge.total, edge.unsettled, max(edge.free, 1e-300), error, most)
 
     def share_of(self, outside: float, dangling: float) -> float:
-        """The share of the surfer's time that goes with these means of scores."""
+        """Return the share of the surfer's time that corresponds to these mean scores."""
         edge = self._edge
         return edge.free * outside / (edge.total - edge.free * dangling)
 
-    def begin(self, n_lives: int, links: Links) -> list[int]:
-        """So many more lives begin; the pages that are needed now."""
+    def begin(self, n_lives: int, links: LinkRows) -> list[int]:
+        """Begin `n_lives` lives and return the pages that lives need now."""
         first = self.lives.n_begun
         levels = np.array([random_level(self.seed, life) for life in range(first, first + n_lives)])
-        return self.begin_at(drawn(self._coverage, self._edge.free, levels).tolist(), links)
+        return self.begin_at(draw_entries(self._coverage, self._edge.free, levels).tolist(), links)
 
-    def begin_at(self, entries: Iterable[int], links: Links) -> list[int]:
-        """The same, for lives that have begun before: they enter where they did."""
+    def begin_at(self, entries: Iterable[int], links: LinkRows) -> list[int]:
+        """Begin lives at these entry pages and return the pages that lives need now."""
         for entry in entries:
             self.lives.begin(0, entry, links, self._rows())
         return self.needed()
 
-    def take_row(self, page: int, coverage: Coverage) -> None:
-        """Take over what another Coverage knows of a page: whether it is another name, and what of its links is not."""
-        self._know(page + 1)
-        self._coverage.take_row(page, coverage)
+    def copy_page_state(self, page: int, coverage: Coverage) -> None:
+        """Copy from another Coverage whether a page is an alias and how many of its links are unknown."""
+        self._grow_to(page + 1)
+        self._coverage.copy_page_state(page, coverage)
 
-    def told(self, page: int, is_fetched: bool, links: Links) -> list[int]:
-        """It is known now what came of a page; the pages that are needed now."""
-        self._know(max(page + 1, links.n_pages))
+    def record_page(self, page: int, is_fetched: bool, links: LinkRows) -> list[int]:
+        """Record the outcome of a page and return the pages that lives need now."""
+        self._grow_to(max(page + 1, links.n_pages))
         self.n_probes += self.lives.needs(page)
         self._when[page] = 1
         self._blocked[page] = not is_fetched
-        self.lives.told(page, links, self._rows())
+        self.lives.resume(page, links, self._rows())
         return self.needed()
 
     def measured(self, n_lives: int | None = None) -> Measured:
-        """What the first lives say, so many of them; all that have ended with none before them under way, otherwise."""
+        """Return the result of the first `n_lives` lives; by default, of all lives before the first unfinished one."""
         end = self.lives.n_scored if n_lives is None else min(n_lives, self.lives.n_scored)
-        if end > self.n_heard:
-            self._bounds.hear(self.lives.scores[self.n_heard : end])
-            self.n_heard = end
+        if end > self.n_counted:
+            self._bounds.add_scores(self.lives.scores[self.n_counted : end])
+            self.n_counted = end
         lower, upper = max(self._bounds.lower, self.proved.lower), self._bounds.upper
         estimate = min(max(self._estimate(), lower), upper)
-        return Measured(lower, upper, estimate, self.confidence, self.n_heard, self.n_probes)
+        return Measured(lower, upper, estimate, self.confidence, self.n_counted, self.n_probes)
 
     @property
     def scores(self) -> NDArray[np.float64]:
-        """Those of the lives that have been heard."""
-        return self.lives.scores[: self.n_heard]
+        """The scores of the lives that count."""
+        return self.lives.scores[: self.n_counted]
 
     @property
     def least_half_width(self) -> float:
-        """What is left, as it seems, of the interval after any number of lives: what nobody knows stays unknown."""
+        """The estimated half width after infinitely many lives, due to blocked pages and unknown links."""
         edge, scores = self._edge, self.scores
         _, unknown, dangling = scores.mean(axis=0) if len(scores) else (0.0, 0.0, 0.0)
         fixed = edge.stuck + edge.hidden + edge.unsettled
@@ -133,18 +134,18 @@ class FixedSurvey:
         total = edge.total - dangling
         return 1.0 - (outside + (unknown + edge.stuck + edge.hidden + edge.unsettled) / 2) / total
 
-    def _know(self, n_pages: int) -> None:
+    def _grow_to(self, n_pages: int) -> None:
         n_before = len(self._when)
         if n_pages > n_before:
             self._when, self._blocked = grown(self._when, n_pages), grown(self._blocked, n_pages)
-            self._when[n_before:] = NOT_TOLD
-        self._coverage.know(len(self._when))
+            self._when[n_before:] = NOT_RECORDED
+        self._coverage.grow_to(len(self._when))
 
     def _rows(self) -> Rows:
         return Rows.of(self._when, self._blocked, self._coverage)
 
     def needed(self) -> list[int]:
-        """The pages that lives wait for."""
+        """Return the pages that lives wait for."""
         return [page for page, _ in self.lives.needed()]
 
 
@@ -164,11 +165,10 @@ def survey(
 ) -> Measured:
     """Measure the coverage of the `fetched` pages (ids or a mask) by random walks into the rest of the graph.
 
-    It ends when the interval is at most `half_width` to each side (0.005 if nothing is said; what nobody can know, on
-    blocked pages and behind unknown links, comes on top), or when `budget` pages outside have been looked at. The
-    result holds with this `confidence` wherever it ends. `rng` is a NumPy generator or a seed for one; without, the
-    system's randomness is used. `blocked`, `aliases` and `n_unknown` are those of `certificate`; aliases may be among
-    the unfetched pages.
+    It ends when the interval is at most `half_width` to each side (by default 0.005, plus the mass on blocked pages and
+    behind unknown links), or when `budget` pages outside have been fetched. The result holds with this `confidence`
+    wherever it ends. `rng` is a NumPy generator or a seed for one; by default the system's randomness is used.
+    `blocked`, `aliases` and `n_unknown` are those of `certificate`; aliases may be among the unfetched pages.
 
     >>> from orienteer.graph import shapes
     >>> survey(shapes.clique(50), fetched=range(49), trust=[0], rng=1).lower > 0.95
@@ -176,10 +176,10 @@ def survey(
     """
     expect_graph(graph)
     _check(half_width, budget)
-    links = Links.of(graph)
+    links = LinkRows.of(graph)
     coverage = Coverage(trust_vector(graph.n_pages, trust), damping)
     if n_unknown is not None:
-        coverage.leave_unknown(_one_a_page(n_unknown, graph.n_pages))
+        coverage.set_all_unknown(_one_per_page(n_unknown, graph.n_pages))
     coverage.set_aliases(page_ids("aliases", aliases, graph.n_pages))
     _check_aliases(graph, coverage)
     pages = np.asarray(fetched)
@@ -188,24 +188,24 @@ def survey(
     coverage.block(page_ids("blocked", blocked, graph.n_pages))
     seed = np.random.default_rng(rng).bytes(16).hex()
     found = FixedSurvey(coverage, links, seed, confidence)
-    least = DEFAULT_HALF_WIDTH if budget is None else _LEAST_HALF_WIDTH
+    least = DEFAULT_HALF_WIDTH if budget is None else _MIN_HALF_WIDTH
     goal = least if half_width is None else half_width
     return _walk(found, links, coverage.blocked, goal, budget)
 
 
 def _walk(
-    found: FixedSurvey, links: Links, blocked: NDArray[np.bool_], half_width: float, budget: int | None
+    found: FixedSurvey, links: LinkRows, blocked: NDArray[np.bool_], half_width: float, budget: int | None
 ) -> Measured:
-    """Walk on a graph whose links are all there, until it is enough."""
+    """Walk on a graph, where every page is available, until the goal is met."""
     measured = found.measured()
     while found.has_lives and measured.half_width - found.least_half_width > half_width:
-        if found.lives.n_begun >= _MOST_WALKS:
+        if found.lives.n_begun >= _MAX_WALKS:
             break
         needed = found.begin(_LIVES, links)
         while needed:
             if budget is not None and found.n_probes >= budget:
                 return found.measured()
-            needed = found.told(needed[0], not blocked[needed[0]], links)
+            needed = found.record_page(needed[0], not blocked[needed[0]], links)
         measured = found.measured()
     return measured
 
@@ -217,7 +217,7 @@ def _check(half_width: float | None, budget: int | None) -> None:
         raise InputError(f"budget is {budget}; it must be a number of pages")
 
 
-def _one_a_page(n_unknown: ArrayLike, n_pages: int) -> NDArray[Any]:
+def _one_per_page(n_unknown: ArrayLike, n_pages: int) -> NDArray[Any]:
     numbers = np.asarray(n_unknown)
     if numbers.shape != (n_pages,):
         raise InputError(f"n_unknown: expected one number for each of {n_pages} pages, got {numbers.size}")
@@ -225,8 +225,8 @@ def _one_a_page(n_unknown: ArrayLike, n_pages: int) -> NDArray[Any]:
 
 
 def _check_aliases(graph: LinkGraph, coverage: Coverage) -> None:
-    """Each must be another name of one page, near or far, or of one that nobody knows."""
-    aliases = np.flatnonzero(coverage.alias & (coverage.n_unknown != NOBODY_KNOWS))
+    """Raise an InputError unless each alias leads, directly or by other aliases, to one page or to an unknown one."""
+    aliases = np.flatnonzero(coverage.alias & (coverage.n_unknown != UNKNOWN_COUNT))
     n_links = graph.out_degrees()[aliases]
     if (n_links != 1).any():
         page = int(aliases[n_links != 1][0])
@@ -235,6 +235,6 @@ def _check_aliases(graph: LinkGraph, coverage: Coverage) -> None:
     leads_to[aliases] = graph.targets[graph.offsets[aliases]]
     for _ in range(int(graph.n_pages).bit_length()):
         leads_to = leads_to[leads_to]
-    going_round = aliases[np.isin(leads_to[aliases], aliases)]
-    if len(going_round):
-        raise InputError(f"aliases: page {int(going_round[0])} leads to no page, only from one alias to the next")
+    circular = aliases[np.isin(leads_to[aliases], aliases)]
+    if len(circular):
+        raise InputError(f"aliases: page {int(circular[0])} leads to no page, only from one alias to the next")

@@ -1,18 +1,18 @@
-"""One life of the surfer outside the known pages, and what it says of the coverage.
+"""One life of the random surfer outside the known pages, and its score, an unbiased estimate of the time outside.
 
-A *life* goes from a start of the surfer to her next one. She enters the unknown at a page drawn from the mass that
-leaves the known pages K. There she follows links; walks through K cost nothing, since its links are known. Only pages
-outside K must be fetched.
+A *life* is the path of the surfer from one start to the next. She leaves the known pages K at a page drawn from the
+mass outside K. There she follows links; walks through K are free, since its links are known. Only pages outside K must
+be fetched.
 
-The score of a life is the *last-event estimator*. Let q be the last page outside K that she comes to. From the links of
-q follow `out`, her chance to get from q to another page outside K, directly or through K, and what she collects at q
-and in K until then. The second divided by (1 - out) has the right mean over lives, whatever the web is, and lies
-between the deterministic bounds. K is fixed for a life when it begins: pages fetched later stay outside for it. So a
-life depends on its own random numbers alone, and lives can be under way side by side.
+The score of a life is the *last-event estimator*. Let q be the last page outside K that she visits. The links of q
+determine `out`, the probability to get from q to another page outside K, directly or through K, and the time spent at q
+and in K until then. That time divided by (1 - out) has the right mean over lives, for any web, and lies between the
+deterministic bounds. K is fixed for a life when it begins: pages fetched later stay outside for it. So a life depends
+only on its own random numbers, and many lives can be in flight at a time.
 
-- Nobody knows what becomes of her at a page that cannot be fetched, or behind links that are not known: the worst is
-  that she never returns, the best that she never left. That is counted apart.
-- An unknown URL that turns out to be another name of a known page is no visit and is not damped.
+- Behind a page that cannot be fetched, or an unknown link, her path is unknown: at worst she never returns, at best she
+  never left. This part of the score is counted separately.
+- An unknown URL that turns out to be another name of a known page is not a visit and is not damped.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from orienteer.graph.coverage import Coverage
 from orienteer.graph.coverage_push import ALIAS, n_unknown_of
 from orienteer.graph.push import row_of
 from orienteer.kernel import inlined, kernel
-from orienteer.pages.unknown import NOBODY_KNOWS
+from orienteer.pages.unknown import UNKNOWN_COUNT
 
-NOT_TOLD = -1  # in `when`
-# Places in a score: visits outside K, (1 - d) each; lives that end where nobody knows, 1 each; visits of pages without
+NOT_RECORDED = -1  # in `when`
+# Indices into a score: visits outside K, (1 - d) each; lives with an unknown end, 1 each; visits of pages without
 # links, d each.
 OUTSIDE, UNKNOWN, DANGLING = range(3)
 
-_FREE_WALKS = 128  # through K from each page, instead of one: that takes most of their chance out of the score
-_LEAST = 1e-4  # weight of a free walk: then it ends, or goes on with twice the weight, with even chance
+_FREE_WALKS = 128  # through K from each page, instead of one: this removes most of their variance from the score
+_LEAST = 1e-4  # weight of a free walk: below it, the walk ends or continues with twice the weight, with even chance
 
 _U = np.uint64
 _STEP, _MIX_1, _MIX_2 = _U(0x9E3779B97F4A7C15), _U(0xBF58476D1CE4E5B9), _U(0x94D049BB133111EB)
@@ -41,9 +41,9 @@ _PER_53_BITS = 1.0 / (1 << 53)
 
 
 class Rows(NamedTuple):
-    """What is known of pages: in which order they were told (NOT_TOLD for the others), and what came of them.
+    """The states of pages: the event that recorded each (or NOT_RECORDED), and whether it is blocked.
 
-    The last three are those of a Coverage, which knows other names and links that are not known.
+    The last three are arrays of a Coverage: aliases, and the numbers of unknown links.
     """
 
     when: Any
@@ -58,13 +58,13 @@ class Rows(NamedTuple):
 
 
 def highest_score(damping: float) -> float:
-    """No score is above this: 1, and the little that free walks can gain where their weight is doubled."""
+    """Return the maximum of a score: 1, plus what free walks can gain when their weight is doubled."""
     return 1.0 + 2.0 * _LEAST / (1.0 - damping)
 
 
 @inlined
 def _chance(random: Any) -> Any:
-    """A random number in [0, 1): SplitMix64 (Steele, Lea & Flood 2014)."""
+    """Return a random number in [0, 1): SplitMix64 (Steele, Lea & Flood 2014)."""
     state = _U(random[0]) + _STEP
     random[0] = state
     state = (state ^ (state >> _U(30))) * _MIX_1
@@ -78,14 +78,14 @@ def _is_known(page: Any, rows: Any, start: int) -> Any:
 
 
 @kernel
-def go_on(links: Any, rows: Any, start: int, page: Any, damping: float, random: Any, score: Any) -> Any:
-    """Go on with a life at `page`, until a page is needed that was not told, or to its end.
+def continue_life(links: Any, rows: Any, start: int, page: Any, damping: float, random: Any, score: Any) -> Any:
+    """Continue a life at `page` until it needs a page that is not recorded, or to its end.
 
-    K are the pages told up to `start`. Returns the page where she is, and whether the life has ended there, with its
-    score.
+    K are the pages recorded up to the event `start`. Return the current page, and whether the life has ended there,
+    with its score.
     """
     while True:
-        if rows.when[page] == NOT_TOLD:
+        if rows.when[page] == NOT_RECORDED:
             return page, False
         score[OUTSIDE], score[UNKNOWN], score[DANGLING] = 1.0 - damping, 0.0, 0.0
         if rows.blocked[page]:
@@ -96,7 +96,7 @@ def go_on(links: Any, rows: Any, start: int, page: Any, damping: float, random: 
         if rows.flags[page] & ALIAS and n_links > 0 and not _is_known(links.targets[first], rows, start):
             page = np.int64(links.targets[first])
             continue
-        out, following = _look_around(links, rows, start, page, damping, random, score)
+        out, following = _visit(links, rows, start, page, damping, random, score)
         if _chance(random) >= out:
             for k in range(3):
                 score[k] /= 1.0 - out
@@ -105,10 +105,10 @@ def go_on(links: Any, rows: Any, start: int, page: Any, damping: float, random: 
 
 
 @kernel
-def _look_around(links: Any, rows: Any, start: int, page: Any, damping: float, random: Any, score: Any) -> Any:
-    """What the surfer collects from a page outside K until she is outside again, into `score`.
+def _visit(links: Any, rows: Any, start: int, page: Any, damping: float, random: Any, score: Any) -> Any:
+    """Add to `score` the time that the surfer spends from a visit outside K until she is outside K again.
 
-    Returns her chance to get there, and a page to go on with, drawn by the chance to be the next.
+    Return the probability that this happens, and the next page outside K, drawn by its probability.
     """
     row = row_of(links, page)
     first, n_links = links.offsets[row], links.offsets[row + 1] - links.offsets[row]
@@ -116,7 +116,7 @@ def _look_around(links: Any, rows: Any, start: int, page: Any, damping: float, r
     passed_on = damping
     if rows.flags[page] & ALIAS:
         score[OUTSIDE], passed_on = 0.0, 1.0
-    if n_unknown == NOBODY_KNOWS:
+    if n_unknown == UNKNOWN_COUNT:
         score[UNKNOWN] = passed_on
         return 0.0, np.int64(0)
     n_all = n_links + n_unknown
@@ -143,7 +143,7 @@ def _look_around(links: Any, rows: Any, start: int, page: Any, damping: float, r
 def _through_known(
     links: Any, rows: Any, start: int, page: Any, passed_on: float, damping: float, random: Any, score: Any
 ) -> Any:
-    """One free walk through K, from the page that a link leads to; (what leaves K again, 0 if nothing does; where)."""
+    """Run one free walk through K from the target of a link; return the weight that leaves K (or 0), and where."""
     share = passed_on / _FREE_WALKS
     while _is_known(page, rows, start):
         row = row_of(links, page)
@@ -154,7 +154,7 @@ def _through_known(
             return 0.0, page
         if not rows.flags[page] & ALIAS:
             share *= damping
-        if n_unknown == NOBODY_KNOWS:
+        if n_unknown == UNKNOWN_COUNT:
             score[UNKNOWN] += share
             return 0.0, page
         if share * _FREE_WALKS < _LEAST:

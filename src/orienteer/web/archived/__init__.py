@@ -1,1 +1,1 @@
-"""Archived pages as they looked, on an origin of their own."""
+"""Archived pages, served on a second origin."""

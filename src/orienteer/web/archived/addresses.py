@@ -1,12 +1,12 @@
-"""Addresses on the origin of archived pages: /VIEW/KIND/TIME/URL, the URL as it stands, with its query.
+"""Addresses on the origin of archived pages: /VIEW/KIND/TIME/URL, with the URL unquoted and including its query.
 
-    shown   a page in the frame, as a browser showed it, where one did
-    sent    a page in the frame, as the server sent it
-    frame   a page in a frame of a page
-    part    what a page is shown with: pictures, styles, fonts
-    file    what was archived, to be saved
+    rendered    a page in the frame, as a browser rendered it, if one did
+    sent        a page in the frame, as the server sent it
+    frame       a page in a frame of a page
+    asset       pictures, styles and fonts of a page
+    file        a file to be saved
 
-A time is that of the nearest record: 20260131180509, with up to six more digits for parts of a second.
+A time selects the nearest record: 20260131180509, with up to six more digits for fractions of a second.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-SHOWN, SENT, FRAME, PART, FILE = "shown", "sent", "frame", "part", "file"
-_ADDRESS = re.compile(r"/([\w-]{8,64})/(shown|sent|frame|part|file)/(\d{4,20})/(https?:/.+)", re.ASCII | re.DOTALL)
+RENDERED, SENT, FRAME, ASSET, FILE = "rendered", "sent", "frame", "asset", "file"
+_ADDRESS = re.compile(r"/([\w-]{8,64})/(rendered|sent|frame|asset|file)/(\d{4,20})/(https?:/.+)", re.ASCII | re.DOTALL)
 _FIRST = "00010101000000000000"
 _BEGIN = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Address(NamedTuple):
+class ViewAddress(NamedTuple):
     view: str
     kind: str
     time: float
     url: str
 
 
-def address_in(target: str) -> Address | None:
-    """What a request asks for; None where it is no such address."""
+def address_in(target: str) -> ViewAddress | None:
+    """Parse the target of a request; None if it is not such an address."""
     found = _ADDRESS.fullmatch(target)
     time = time_in(found[3]) if found else None
     if found is None or time is None:
         return None
     url = re.sub("^(https?:)/+", r"\1//", found[4])  # proxies like to make one slash of two
-    return Address(found[1], found[2], time, url)
+    return ViewAddress(found[1], found[2], time, url)
 
 
 def path_to(view: str, kind: str, time: float, url: str) -> str:
@@ -53,7 +53,7 @@ def time_text(time: float) -> str:
 
 
 def time_in(text: str) -> float | None:
-    """The time that digits stand for; what is left out is as early as it can be. None where there is no such time.
+    """Parse the digits of a time; missing digits mean the earliest time. None if there is no such time.
 
     >>> time_in("20260131180509"), time_in("1970"), time_in("20261331")
     (1769882709.0, 0.0, None)

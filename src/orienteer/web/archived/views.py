@@ -1,11 +1,10 @@
-"""What is open in browsers: each *view* of archived pages, where its frame is, and what it was not given.
+"""The open *views* of archived pages: the page in each frame, and the assets that it lacks.
 
-A view begins when somebody opens a page as archived. Its id is the way in to the other origin, since no site that is
-open in the same browser can guess it. A frame tells nobody where it has gone to; but all it shows comes from here, so
-this is where it is known.
+A view is created when an archived page is opened. Its id is the key to the second origin: a secret that no other site
+in the same browser can guess. A page cannot read the location of a frame of another origin, but the server sees every
+request of the frame, so the location is recorded here.
 
-A view is of one crawl. It holds no archive, but asks for it each time, since crawls that nobody looks at
-may be closed meanwhile.
+A view belongs to a single crawl. It opens the archive for each request, since unused crawls may be closed meanwhile.
 """
 
 from __future__ import annotations
@@ -19,87 +18,92 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from orienteer.inspect.archived_assets import is_archived
+
 if TYPE_CHECKING:
     from orienteer.web.served_archive import ServedArchive
 
 Opening = Callable[[], "AbstractContextManager[ServedArchive]"]
 
-MAX_MISSING = 200  # URLs that are kept in mind of one page
+MAX_MISSING = 200  # URLs stored for one page
 _MAX_VIEWS = 4_096
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A page in a frame: what was asked for, and the time it was archived at; None where it was not."""
+class FramedPage:
+    """A page in a frame: the requested URL and time, and the time of its capture, None if it was not archived."""
 
     url: str
-    wanted: float
+    requested: float
     time: float | None
-    as_shown: bool
+    is_rendered: bool
 
 
 @dataclass
-class View:
-    """`pages` is the origin that the frame is in, `own` the one that it shows archived pages from; `crawl` is the path
-    under which its crawl is served, and `archive` opens what that has archived."""
+class FrameView:
+    """A view. `pages` is the origin of the page that contains the frame, `own` that of the archived pages; `crawl` is
+    the path of its crawl, and `archive` opens the crawl's archive. `missing` are assets that the page in the frame
+    requested but the archive lacks, with the HTTP status of the archived response, 0 if there is none.
+    """
 
     id: str
     pages: str
     own: str
     crawl: str
     archive: Opening
-    shown: Shown | None = None
-    n_parts: int = 0
+    page: FramedPage | None = None
+    n_assets: int = 0
     n_missing: int = 0
-    missing: dict[str, None] = field(default_factory=dict)
+    missing: dict[str, int] = field(default_factory=dict)
 
     @property
     def address(self) -> str:
-        """Where all that it shows is."""
+        """The prefix of all addresses of the view."""
         return f"{self.own}/{self.id}/"
 
 
 class Views:
-    """The views of a server; the oldest are forgotten where there are very many. Several threads may ask."""
+    """The views of a server, for many threads. Beyond a large number the oldest are dropped."""
 
     def __init__(self) -> None:
-        self._views: OrderedDict[str, View] = OrderedDict()
+        self._views: OrderedDict[str, FrameView] = OrderedDict()
         self._lock = threading.Lock()
 
-    def begin(self, pages: str, own: str, crawl: str, archive: Opening) -> View:
-        view = View(secrets.token_urlsafe(24), pages, own, crawl, archive)
+    def begin(self, pages: str, own: str, crawl: str, archive: Opening) -> FrameView:
+        view = FrameView(secrets.token_urlsafe(24), pages, own, crawl, archive)
         with self._lock:
             self._views[view.id] = view
             while len(self._views) > _MAX_VIEWS:
                 self._views.popitem(last=False)
         return view
 
-    def get(self, id: str) -> View | None:
+    def get(self, id: str) -> FrameView | None:
         with self._lock:
             view = self._views.get(id)
             if view is not None:
                 self._views.move_to_end(id)
             return view
 
-    def show(self, view: View, shown: Shown) -> None:
-        """The frame has gone to a page."""
+    def set_page(self, view: FrameView, page: FramedPage) -> None:
+        """Record the page that the frame navigated to."""
         with self._lock:
-            view.shown = shown
-            view.n_parts = view.n_missing = 0
+            view.page = page
+            view.n_assets = view.n_missing = 0
             view.missing = {}
 
-    def note_part(self, view: View, url: str, is_there: bool) -> None:
-        """The page in the frame has asked for a part of it."""
+    def note_asset(self, view: FrameView, url: str, status: int) -> None:
+        """Record an asset that the page requested; its archived response has this status, 0 if there is none."""
+        is_missing = not is_archived(status)
         with self._lock:
-            view.n_parts += 1
-            view.n_missing += not is_there
-            if not is_there and len(view.missing) < MAX_MISSING:
-                view.missing[url] = None
+            view.n_assets += 1
+            view.n_missing += is_missing
+            if is_missing and len(view.missing) < MAX_MISSING:
+                view.missing[url] = status
 
 
 def origin_of(scheme: str, host: str, port: int | None = None) -> str | None:
-    """The origin of a Host header, on another port if one is given; None where there is no such.
+    """Return the origin of a Host header, on another port if one is given; None if it is invalid.
 
     >>> origin_of("http", "localhost:8765", 8766), origin_of("https", "crawl.example.org"), origin_of("http", "a b")
     ('http://localhost:8766', 'https://crawl.example.org', None)

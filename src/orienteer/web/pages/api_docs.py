@@ -1,4 +1,4 @@
-"""What the API can do, at `/api/docs`: the application's OpenAPI as a page of plain HTML, which works offline."""
+"""The documentation of the API at `/api/docs`: the OpenAPI schema as plain HTML, which works offline."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from typing import Any, NamedTuple
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from orienteer.web.rendering import Entry, render
+from orienteer.web.error_responses import ERROR_RESPONSES
+from orienteer.web.rendering import NavEntry, render
 
-ENTRY: Entry | None = None  # the foot of every page leads here
+ENTRY: NavEntry | None = None  # linked from the footer of every page
 router = APIRouter()
 
 _METHODS = ("get", "post", "put", "patch", "delete")
-_OTHER = "pages"  # the heading of what has no tag
-_SAID_OF_ALL = "Successful Response"  # by FastAPI, where we have said nothing
+_OTHER = "pages"  # the heading of calls without a tag
+_DEFAULT_TEXT = "Successful Response"  # FastAPI's
 
 
 class Value(NamedTuple):
-    """A parameter, or a field of what is sent or answered."""
+    """A parameter, or a field of a request or response."""
 
     name: str
     kind: str
@@ -28,8 +29,8 @@ class Value(NamedTuple):
     about: str
 
 
-class Answer(NamedTuple):
-    """What comes back with a status; `kind` names its shape, if it has one."""
+class ResponseDoc(NamedTuple):
+    """The response of a status; `kind` is the name of its schema, if any."""
 
     status: str
     kind: str
@@ -37,7 +38,7 @@ class Answer(NamedTuple):
 
 
 class Call(NamedTuple):
-    """Something to ask for. `example` is a command that does; `sent` is the shape of what is sent with it."""
+    """A call of the API. `example` is a command that makes it; `sent` is the schema of its body."""
 
     method: str
     path: str
@@ -45,7 +46,7 @@ class Call(NamedTuple):
     about: str
     values: tuple[Value, ...]
     sent: str
-    answers: tuple[Answer, ...]
+    responses: tuple[ResponseDoc, ...]
     example: str
 
     @property
@@ -53,8 +54,8 @@ class Call(NamedTuple):
         return f"{self.method}{self.path}".replace("/", "-").replace("{", "").replace("}", "")
 
 
-class Shape(NamedTuple):
-    """An object as JSON: its fields."""
+class SchemaDoc(NamedTuple):
+    """A JSON object and its fields."""
 
     name: str
     about: str
@@ -63,21 +64,22 @@ class Shape(NamedTuple):
 
 @router.get("/api/docs", include_in_schema=False)
 def api_docs(request: Request) -> HTMLResponse:
-    told = request.app.openapi()
+    schema = request.app.openapi()
     root = request.scope.get("root_path", "")
     return render(
         request,
         "api_docs.html",
-        groups=_groups(told, f"{request.url.scheme}://{request.url.netloc}{root}"),
-        shapes=list(_shapes(told)),
+        errors=[ResponseDoc(str(status), "", error["description"]) for status, error in ERROR_RESPONSES.items()],
+        groups=_groups(schema, f"{request.url.scheme}://{request.url.netloc}{root}"),
+        shapes=list(_shapes(schema)),
         schema=request.app.openapi_url,
     )
 
 
-def _groups(told: Mapping[str, Any], address: str) -> dict[str, list[Call]]:
-    """The calls by what they are about, in the order in which the pages name them."""
+def _groups(schema: Mapping[str, Any], address: str) -> dict[str, list[Call]]:
+    """Return the calls by tag, in the order of the schema."""
     groups: dict[str, list[Call]] = {}
-    for path, methods in told["paths"].items():
+    for path, methods in schema["paths"].items():
         for method, call in methods.items():
             if method in _METHODS:
                 tag = next(iter(call.get("tags", ())), _OTHER)
@@ -98,35 +100,36 @@ def _call(method: str, path: str, call: Mapping[str, Any], address: str) -> Call
         about=call.get("description", ""),
         values=values,
         sent=sent,
-        answers=tuple(
-            Answer(status, _kind(_content(answer)), answer.get("description", "").replace(_SAID_OF_ALL, ""))
-            for status, answer in call.get("responses", {}).items()
+        responses=tuple(
+            ResponseDoc(status, _kind(_content(one)), one.get("description", "").replace(_DEFAULT_TEXT, ""))
+            for status, one in call.get("responses", {}).items()
+            if int(status) not in ERROR_RESPONSES or one["description"] != ERROR_RESPONSES[int(status)]["description"]
         ),
         example=_example(method, address + path, values, bool(sent)),
     )
 
 
 def _example(method: str, url: str, values: tuple[Value, ...], has_body: bool) -> str:
-    asked = "&".join(f"{value.name}=…" for value in values if value.is_required and "{" + value.name + "}" not in url)
-    wanted = f"'{url}{'?' + asked if asked else ''}'"
+    query = "&".join(f"{value.name}=…" for value in values if value.is_required and "{" + value.name + "}" not in url)
+    target = f"'{url}{'?' + query if query else ''}'"
     if method == "get":
-        return f"curl {wanted}"
+        return f"curl {target}"
     body = " -H 'Content-Type: application/json' -d '{}'" if has_body else ""
-    return f"curl -X {method.upper()} {wanted}{body}"
+    return f"curl -X {method.upper()} {target}{body}"
 
 
-def _shapes(told: Mapping[str, Any]) -> Iterator[Shape]:
-    for name, shape in sorted(told.get("components", {}).get("schemas", {}).items()):
+def _shapes(schema: Mapping[str, Any]) -> Iterator[SchemaDoc]:
+    for name, shape in sorted(schema.get("components", {}).get("schemas", {}).items()):
         required = shape.get("required", ())
         fields = tuple(
             Value(field, _kind(kind), field in required, kind.get("description", ""))
             for field, kind in shape.get("properties", {}).items()
         )
-        yield Shape(name, shape.get("description", ""), fields)
+        yield SchemaDoc(name, shape.get("description", ""), fields)
 
 
 def _content(part: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema of a body; its media type is JSON, or stands for it."""
+    """Return the schema of a body; if it is not JSON, its media type."""
     for media, content in part.get("content", {}).items():
         schema: Mapping[str, Any] = content.get("schema") or {"type": media}
         return schema
@@ -134,7 +137,7 @@ def _content(part: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
-    """A schema in few words.
+    """Describe a schema in a few words.
 
     >>> _kind({"anyOf": [{"type": "array", "items": {"$ref": "#/components/schemas/Hit"}}, {"type": "null"}]})
     'list of Hit, or null'

@@ -1,7 +1,7 @@
-"""A page as it was archived, at `/archived?url=...`: the bar above the frame, the dates, and what differs between two.
+"""Archived pages at `/archived?url=...`: the bar above the frame, the dates, and the differences between two dates.
 
-The frame is on an origin of its own (see `archived/origin`). When it has gone to another page the bar is asked for
-again: the server knows where it is.
+The frame has its own origin (see `archived/origin`). When it has navigated to another page, the bar is requested again,
+since only the server knows the page in the frame.
 """
 
 from __future__ import annotations
@@ -13,22 +13,23 @@ from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel
 
 from orienteer.errors import InputError
+from orienteer.inspect.archived_assets import assets_of, missing_reasons
 from orienteer.inspect.captures import ArchivedTime
-from orienteer.inspect.changed_text import text_at
+from orienteer.inspect.changed_text import texts_at
 from orienteer.inspect.text_changes import TextChanges, text_changes
+from orienteer.store.folder_view import FolderView
 from orienteer.url import MAX_URL_BYTES
-from orienteer.web.archived.addresses import FILE, SENT, SHOWN, path_to, time_in, time_text
+from orienteer.web.archived.addresses import FILE, RENDERED, SENT, path_to, time_in, time_text
 from orienteer.web.archived.origin import can_be_framed
 from orienteer.web.archived.pages import archived_pages
-from orienteer.web.archived.views import View
-from orienteer.web.refusals import REFUSALS
-from orienteer.web.rendering import Entry, render, served_crawl
+from orienteer.web.archived.views import FrameView
+from orienteer.web.rendering import NavEntry, render, served_crawl
 from orienteer.web.security import FRAMED
 from orienteer.wording import plain
 
-ENTRY: Entry | None = None  # one comes here from a result
-_N_CHOICES = 300  # dates that the bar lets choose from
-_N_ROWS = 100  # dates a sheet
+ENTRY: NavEntry | None = None  # results link here
+_N_CHOICES = 300  # dates in the menu of the bar
+_N_ROWS = 100  # dates per page of the list
 _MAX_VIEW_BYTES = 4 << 20
 _PICTURES = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG\r\n\x1a\n": "image/png"}
 
@@ -38,9 +39,9 @@ Address = Annotated[str, Query(min_length=1, max_length=MAX_URL_BYTES, descripti
 Moment = Annotated[str, Query(max_length=20, description="Digits, as in 20260131180509: the nearest date counts")]
 
 
-class Archived(BaseModel):
-    """A date at which a page was archived. `changed` says whether it differs from the date before, if there is one;
-    `rendered` whether a browser showed it then."""
+class ArchivedVersion(BaseModel):
+    """A capture of a page. `changed`: it differs from the previous one, null for the first; `rendered`: a browser
+    rendered it."""
 
     time: float
     date: str
@@ -54,19 +55,37 @@ class Archived(BaseModel):
 
 class ArchivedDates(BaseModel):
     url: str
-    dates: list[Archived]
+    dates: list[ArchivedVersion]
+
+
+class Asset(BaseModel):
+    """`time` and `status` are those of the archived response, null and 0 if there is none. `reason` says why the
+    archive lacks the asset (`http 404`, `timed out`, `robots.txt`, `too large`, `not fetched`); empty if it has it."""
+
+    url: str
+    time: float | None
+    status: int
+    reason: str
+
+
+class Assets(BaseModel):
+    url: str
+    date: str
+    n_archived: int
+    n_missing: int
+    assets: list[Asset]
 
 
 class ChangedLine(BaseModel):
-    """`kind` is same, added, removed, or skipped: so many lines that are the same are left out."""
+    """`kind` is same, added, removed, or skipped: `n_skipped` equal lines are left out."""
 
     kind: str
     text: str
     n_skipped: int
 
 
-class Changes(BaseModel):
-    """`complete` says whether all lines were compared."""
+class ChangedLines(BaseModel):
+    """The differences between two captures. `complete`: all lines were compared."""
 
     url: str
     before: str
@@ -87,37 +106,37 @@ class _Compared(NamedTuple):
 def archived_page(
     request: Request, url: Address, time: Moment = "", sent: Annotated[bool, Query(description="No DOM")] = False
 ) -> HTMLResponse:
-    """The frame, and the bar above it."""
+    """Return the page with the frame and the bar above it."""
     times = _times(request, url)
     if not times:
         return render(request, "archived_missing.html", 404, url=url)
     chosen = _nearest(times, time)
     view = archived_pages(request).begin_view(request, request.app.state.open_archive)
-    kind = SENT if sent or chosen.dom is None else SHOWN
+    kind = SENT if sent or chosen.dom is None else RENDERED
     setattr(request.state, FRAMED, view.address)
     frame = view.own + path_to(view.id, kind, chosen.time, chosen.capture.url)
-    return render(request, "archived.html", frame=frame, **_bar(view, times, chosen, kind == SENT))
+    return render(request, "archived.html", frame=frame, **_bar(request, view, times, chosen, kind == SENT))
 
 
 @router.get("/archived/bar", include_in_schema=False)
 def archived_bar(request: Request, view: Annotated[str, Query(max_length=64)]) -> HTMLResponse:
-    """The bar above a frame that may have gone elsewhere by now."""
-    found = archived_pages(request).views.get(view)
-    if found is None or found.crawl != request.scope.get("root_path", ""):
+    """Return the bar above a frame that may have navigated to another page."""
+    opened = archived_pages(request).views.get(view)
+    if opened is None or opened.crawl != request.scope.get("root_path", ""):
         raise HTTPException(404, "This is no longer open.")
-    if found.shown is None:  # it has not loaded yet
+    if opened.page is None:  # it has not loaded yet
         return HTMLResponse(status_code=204)
-    times = _times(request, found.shown.url)
+    times = _times(request, opened.page.url)
     if not times:
-        return render(request, "_parts/archived_bar.html", url=found.shown.url, times=[])
-    chosen = _nearest(times, time_text(found.shown.time or found.shown.wanted))
-    values = _bar(found, times, chosen, not found.shown.as_shown or chosen.dom is None)
-    return render(request, "_parts/archived_bar.html", **values)
+        return render(request, "_fragments/archived_bar.html", url=opened.page.url, times=[])
+    chosen = _nearest(times, time_text(opened.page.time or opened.page.requested))
+    values = _bar(request, opened, times, chosen, not opened.page.is_rendered or chosen.dom is None)
+    return render(request, "_fragments/archived_bar.html", **values)
 
 
 @router.get("/archived/dates", include_in_schema=False)
 def archived_dates(request: Request, url: Address, page: Annotated[int, Query(ge=1)] = 1) -> HTMLResponse:
-    """The dates at which a page was archived, the newest first."""
+    """List the captures of a page, newest first."""
     times = _times(request, url)
     if not times:
         return render(request, "archived_missing.html", 404, url=url)
@@ -138,7 +157,7 @@ def archived_dates(request: Request, url: Address, page: Annotated[int, Query(ge
 
 @router.get("/archived/changes", include_in_schema=False)
 def archived_changes(request: Request, url: Address, before: Moment = "", after: Moment = "") -> HTMLResponse:
-    """What differs between two dates."""
+    """List the differences between two dates."""
     compared = _compared(request, url, before, after)
     if compared is None:
         return render(request, "archived_missing.html", 404, url=url)
@@ -147,7 +166,7 @@ def archived_changes(request: Request, url: Address, before: Moment = "", after:
 
 @router.get("/archived/picture", include_in_schema=False)
 def archived_picture(request: Request, url: Address) -> Response:
-    """The newest screenshot of a page; nothing but a picture is ever sent from here."""
+    """Return the newest screenshot of a page; only JPEG and PNG are sent."""
     found = served_crawl(request).archive.view_of(url)
     kind = next((kind for begin, kind in _PICTURES.items() if found and found.content.startswith(begin)), None)
     if found is None or kind is None or len(found.content) > _MAX_VIEW_BYTES:
@@ -158,35 +177,58 @@ def archived_picture(request: Request, url: Address) -> Response:
 @router.get(
     "/api/archived",
     response_model=ArchivedDates,
-    responses=REFUSALS,
     tags=["archive"],
     summary="When a page was archived",
 )
 def archived_api(request: Request, url: Address) -> ArchivedDates:
-    """The dates, the first one first."""
-    return ArchivedDates(url=url, dates=[_told(time) for time in _times(request, url)])
+    """The captures of a page, oldest first."""
+    return ArchivedDates(url=url, dates=[_version(time) for time in _times(request, url)])
+
+
+@router.get(
+    "/api/archived/assets",
+    response_model=Assets,
+    tags=["archive"],
+    summary="Which assets of an archived page the archive holds",
+)
+def assets_api(request: Request, url: Address, time: Moment = "") -> Assets:
+    """Pictures, styles, fonts and frames of the page and its styles, with the reason if the archive lacks them."""
+    with served_crawl(request).archive.reading(fresh=True) as captures:
+        times = captures.times_of(url)
+        if not times:
+            raise HTTPException(404, "This page is not in the archive.")
+        chosen = _nearest(times, time)
+        with FolderView.open(served_crawl(request).path) as folder:
+            found = assets_of(captures, folder.database, chosen)
+    n_missing = sum(bool(asset.reason) for asset in found)
+    return Assets(
+        url=url,
+        date=time_text(chosen.time),
+        n_archived=len(found) - n_missing,
+        n_missing=n_missing,
+        assets=[Asset(**asset._asdict()) for asset in found],
+    )
 
 
 @router.get(
     "/api/archived/changes",
-    response_model=Changes,
-    responses=REFUSALS,
+    response_model=ChangedLines,
     tags=["archive"],
     summary="What differs between two dates of a page",
 )
-def changes_api(request: Request, url: Address, before: Moment = "", after: Moment = "") -> Changes:
-    """The lines of its text; by default of the last two dates at which it changed."""
+def changes_api(request: Request, url: Address, before: Moment = "", after: Moment = "") -> ChangedLines:
+    """The lines of its text; by default of the last two dates between which it changed."""
     compared = _compared(request, url, before, after)
     if compared is None:
         raise HTTPException(404, "This page is not in the archive.")
     changes = compared.changes
-    return Changes(
+    return ChangedLines(
         url=url,
         before=time_text(compared.before.time),
         after=time_text(compared.after.time),
         n_added=changes.n_added,
         n_removed=changes.n_removed,
-        complete=changes.is_whole,
+        complete=changes.is_complete,
         lines=[ChangedLine(kind=line.kind, text=line.text, n_skipped=line.n_skipped) for line in changes.lines],
     )
 
@@ -197,21 +239,28 @@ def _times(request: Request, url: str) -> list[ArchivedTime]:
 
 
 def _nearest(times: list[ArchivedTime], moment: str) -> ArchivedTime:
-    """The date that is meant; the newest one where none is."""
+    """Return the capture nearest to a date; the newest one if none is given."""
     if not moment:
         return times[-1]
-    wanted = time_in(moment)
-    if wanted is None:
-        raise InputError(f"{plain(moment, 20)!r} is no date; one looks like 20260131180509")
-    return min(times, key=lambda time: abs(time.time - wanted))
+    requested = time_in(moment)
+    if requested is None:
+        raise InputError(f"{plain(moment, 20)!r} is not a date such as 20260131180509")
+    return min(times, key=lambda time: abs(time.time - requested))
 
 
-def _bar(view: View, times: list[ArchivedTime], chosen: ArchivedTime, is_sent: bool) -> dict[str, Any]:
-    """What the bar needs to know."""
+def _bar(
+    request: Request, view: FrameView, times: list[ArchivedTime], chosen: ArchivedTime, is_sent: bool
+) -> dict[str, Any]:
+    """Return the template's values for the bar."""
+    missing: dict[str, str] = {}
+    if view.missing:
+        with FolderView.open(served_crawl(request).path) as folder:
+            missing = missing_reasons(folder.database, dict(view.missing))
     number = times.index(chosen)
     start = max(0, min(number - _N_CHOICES // 2, len(times) - _N_CHOICES))
     return {
         "view": view,
+        "missing": missing,
         "url": chosen.capture.url,
         "title": chosen.capture.url,
         "times": times,
@@ -225,7 +274,7 @@ def _bar(view: View, times: list[ArchivedTime], chosen: ArchivedTime, is_sent: b
 
 
 def _compared(request: Request, url: str, before: str, after: str) -> _Compared | None:
-    """Two dates; without any, the last one at which the page changed, and the one before that."""
+    """Compare two captures; by default the last one that had changed, and the one before it."""
     with served_crawl(request).archive.reading(fresh=True) as captures:
         times = captures.times_of(url)
         if not times:
@@ -233,12 +282,12 @@ def _compared(request: Request, url: str, before: str, after: str) -> _Compared 
         last = _nearest(times, after) if after else next((time for time in times[::-1] if time.changed), times[-1])
         first = _nearest(times, before) if before else times[max(times.index(last) - 1, 0)]
         first, last = sorted((first, last), key=lambda time: time.time)
-        return _Compared(first, last, text_changes(text_at(captures, first), text_at(captures, last)))
+        return _Compared(first, last, text_changes(*texts_at(captures, first, last)))
 
 
-def _told(time: ArchivedTime) -> Archived:
+def _version(time: ArchivedTime) -> ArchivedVersion:
     row = time.capture
-    return Archived(
+    return ArchivedVersion(
         time=row.time,
         date=time_text(row.time),
         url=row.url,

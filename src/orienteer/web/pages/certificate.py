@@ -1,4 +1,4 @@
-"""The Certificate page at `/certificate`: what a crawl has covered, to be downloaded and shared."""
+"""The Certificate page at `/certificate`: the proved coverage of a crawl, to download and share."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ from markupsafe import Markup
 from orienteer.certificates.facts import Facts
 from orienteer.certificates.page import certificate_body, certificate_page, style_sheet
 from orienteer.errors import CrawlFolderError
-from orienteer.web.kept_certificate import KeptCertificate
-from orienteer.web.refusals import REFUSALS
-from orienteer.web.rendering import Entry, render, served_crawl
+from orienteer.web.cached_certificate import CachedCertificate
+from orienteer.web.rendering import NavEntry, render, served_crawl
 from orienteer.web.served_archive import StillReadingError
 
-ENTRY = Entry("/certificate", "Certificate")
+ENTRY = NavEntry("/certificate", "Certificate")
 router = APIRouter()
 
 _AGAIN_S = "3"
 
 
 @router.get("/certificate", include_in_schema=False)
-def certificate_shown(request: Request) -> HTMLResponse:
+def certificate_view(request: Request) -> HTMLResponse:
     body: str | Markup = ""
     why_not, is_being_made = "", False
     try:
@@ -32,15 +31,15 @@ def certificate_shown(request: Request) -> HTMLResponse:
     except CrawlFolderError as error:
         why_not, is_being_made = str(error), isinstance(error, StillReadingError)
     folder = str(served_crawl(request).path)
-    answer = render(request, "certificate.html", body=body, why_not=why_not, folder=folder, file=_file_name(request))
+    response = render(request, "certificate.html", body=body, why_not=why_not, folder=folder, file=_file_name(request))
     if is_being_made:
-        answer.headers["Refresh"] = _AGAIN_S
-    return answer
+        response.headers["Refresh"] = _AGAIN_S
+    return response
 
 
 @router.get("/certificate/download", include_in_schema=False)
 def certificate_file(request: Request) -> Response:
-    """The page as a file of its own."""
+    """Return the certificate page as a self-contained file."""
     headers = {"Content-Disposition": f'attachment; filename="{_file_name(request)}"'}
     return Response(certificate_page(_facts(request)), media_type="text/html", headers=headers)
 
@@ -50,21 +49,21 @@ def certificate_style() -> Response:
     return Response(style_sheet(), media_type="text/css")
 
 
-@router.get("/api/certificate", responses=REFUSALS, tags=["crawl"], summary="The certificate of the crawl, as data")
+@router.get("/api/certificate", tags=["crawl"], summary="The certificate of the crawl, as data")
 def certificate_data(request: Request) -> dict[str, Any]:
-    """Its facts, all recomputed from the pages, with their digest; `orienteer verify` takes it as a file, too."""
+    """Its facts, all recomputed from the pages, with their digest; `orienteer verify` can check it as a file."""
     return _facts(request).as_json()
 
 
 def _facts(request: Request) -> Facts:
     state = request.app.state
     if not hasattr(state, "certificate"):
-        state.certificate = KeptCertificate(served_crawl(request).path)
-    kept = state.certificate
-    assert isinstance(kept, KeptCertificate)
-    return kept.facts()
+        state.certificate = CachedCertificate(served_crawl(request).path)
+    cached = state.certificate
+    assert isinstance(cached, CachedCertificate)
+    return cached.facts()
 
 
 def _file_name(request: Request) -> str:
-    """Of letters that every system takes, whatever the folder is called."""
+    """Return a file name that is valid on every system."""
     return (re.sub(r"[^A-Za-z0-9._-]+", "-", served_crawl(request).name).strip("-.") or "crawl") + ".certificate.html"

@@ -1,4 +1,4 @@
-"""The Changes page at `/changes`: what was new, changed and gone in each refresh; as a feed, it is at `/feed`."""
+"""The Changes page at `/changes`: new, changed, missing and gone pages of each refresh; as a feed at `/feed`."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel
 
 from orienteer.errors import unknown_name
-from orienteer.inspect.changed_text import change_in_words
-from orienteer.inspect.changes import KINDS, Change, EpochChanges, changes, epoch_changes
+from orienteer.inspect.changed_text import describe_change
+from orienteer.inspect.changes import KINDS, Change, EpochChanges, changes, epoch_changes, missing_pages
 from orienteer.store.folder_view import FolderView
-from orienteer.web.refusals import REFUSALS
-from orienteer.web.rendering import Entry, render, served_crawl
+from orienteer.web.rendering import NavEntry, render, served_crawl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from orienteer.store.database_view import DatabaseView
 
-ENTRY = Entry("/changes", "Changes")
+ENTRY = NavEntry("/changes", "Changes")
 router = APIRouter()
 
-_N_ROWS = 100  # a sheet
-_N_ENTRIES = 100  # of a feed, where nobody asks for another number
+_N_ROWS = 100  # per page of the list
+_N_ENTRIES = 100  # of a feed, by default
 
 OfEpoch = Annotated[int | None, Query(ge=0, description="0 is the first crawl; all of them if left out")]
-OfKind = Annotated[str, Query(description="new, changed or gone; all of them if left out")]
+OfKind = Annotated[str, Query(description="new, changed, missing or gone; all of them if left out")]
 
 
 class EpochFigures(BaseModel):
-    """How many pages were new, changed and gone in an epoch; `ended` is empty while it is not over."""
+    """The numbers of new, changed, newly missing and gone pages of an epoch. `ended` is null while it runs."""
 
     epoch: int
     began: float | None
     ended: float | None
     new: int
     changed: int
+    missing: int
     gone: int
 
 
 class ChangedPage(BaseModel):
-    """`kind` is new, changed or gone; `redirects_to` is where the page has led since then."""
+    """`kind` is new, changed, missing or gone; `redirects_to` is the target if the page now redirects."""
 
     epoch: int
     kind: str
@@ -55,10 +55,21 @@ class ChangedPage(BaseModel):
     outcome: str
 
 
-class ChangesAnswer(BaseModel):
-    """All epochs, and the changes that were asked for; the newest first."""
+class MissingNow(BaseModel):
+    """A page that is missing since a refresh, the outcome of its last fetch, and how often it was missing."""
+
+    url: str
+    title: str
+    outcome: str
+    since: float
+    n_times: int
+
+
+class ChangesResponse(BaseModel):
+    """All epochs, the selected changes, newest first, and the pages that are missing now."""
 
     epochs: list[EpochFigures]
+    missing: list[MissingNow]
     changes: list[ChangedPage]
 
 
@@ -68,50 +79,54 @@ def changes_page(
 ) -> HTMLResponse:
     with _database(request) as database:
         epochs = epoch_changes(database)
-        shown = _shown(epochs, epoch)
-        found = changes(database, shown.epoch, _kinds(kind), page * _N_ROWS)
-        rows = list(islice(found, (page - 1) * _N_ROWS, None))
+        selected = _selected(epochs, epoch)
+        newest = changes(database, selected.epoch, _kinds(kind), page * _N_ROWS)
+        rows = list(islice(newest, (page - 1) * _N_ROWS, None))
+        missing = missing_pages(database)
     return render(
         request,
         "changes.html",
         epochs=epochs,
-        shown=shown,
+        selected=selected,
         kind=kind,
         kinds=("", *KINDS),
         rows=rows,
+        missing=missing[:_N_ROWS],
+        n_missing=len(missing),
         page=page,
-        n_sheets=-(-_n_rows(shown, kind) // _N_ROWS),
-        has_schedule=hasattr(request.app.state, "here"),  # it stands in a library
+        n_sheets=-(-_n_rows(selected, kind) // _N_ROWS),
+        has_schedule=hasattr(request.app.state, "library_state"),  # only crawls of a library have one
     )
 
 
 @router.get("/feed", include_in_schema=False)
 def feed_page(request: Request, n: Annotated[int, Query(ge=1, le=1000)] = _N_ENTRIES) -> Response:
-    """An Atom feed of the newest changes."""
+    """Return an Atom feed of the newest changes."""
     from orienteer.exports.atom import MEDIA_TYPE, feed, feed_head
 
-    here = f"{request.url.scheme}://{request.url.netloc}{request.scope.get('root_path', '')}"
+    base = f"{request.url.scheme}://{request.url.netloc}{request.scope.get('root_path', '')}"
     with _database(request) as database:
         headers = {"ETag": f'"{database.next_position()}-{n}"', "Cache-Control": "private, no-cache"}
         if headers["ETag"] in request.headers.get("if-none-match", ""):
             return Response(None, 304, headers)
         head = feed_head(database, served_crawl(request).name)
-        head = head._replace(address=f"{here}/feed", site=f"{here}/changes")
-        found = list(changes(database, limit=n))
+        head = head._replace(address=f"{base}/feed", site=f"{base}/changes")
+        newest = list(changes(database, limit=n))
     with served_crawl(request).archive.reading(fresh=True) as captures:
-        pieces = b"".join(feed(head, found, lambda change: change_in_words(captures, change)))
+        pieces = b"".join(feed(head, newest, lambda change: describe_change(captures, change)))
     return Response(pieces, 200, headers, MEDIA_TYPE)
 
 
-@router.get("/api/changes", responses=REFUSALS, tags=["crawl"], summary="What was new, changed and gone")
+@router.get("/api/changes", tags=["crawl"], summary="New, changed, missing and gone pages")
 def changes_api(
     request: Request, epoch: OfEpoch = None, kind: OfKind = "", n: Annotated[int, Query(ge=1, le=10_000)] = 1000
-) -> ChangesAnswer:
-    """The newest first."""
+) -> ChangesResponse:
+    """The newest changes first."""
     with _database(request) as database:
-        return ChangesAnswer(
+        return ChangesResponse(
             epochs=[EpochFigures(**one.as_dict()) for one in epoch_changes(database)],
-            changes=[_told(one) for one in changes(database, epoch, _kinds(kind), n)],
+            missing=[MissingNow(**one.as_dict()) for one in missing_pages(database)],
+            changes=[_changed_page(one) for one in changes(database, epoch, _kinds(kind), n)],
         )
 
 
@@ -127,16 +142,16 @@ def _kinds(kind: str) -> tuple[str, ...]:
     return (kind,) if kind else tuple(KINDS)
 
 
-def _shown(epochs: list[EpochChanges], epoch: int | None) -> EpochChanges:
-    """The epoch that is asked for, or else the last one in which something has changed."""
+def _selected(epochs: list[EpochChanges], epoch: int | None) -> EpochChanges:
+    """Return the requested epoch, or else the last one with changes."""
     if epoch is None:
         return next((one for one in epochs if one.n_all), epochs[0])
     return next((one for one in epochs if one.epoch == epoch), epochs[0])
 
 
-def _n_rows(shown: EpochChanges, kind: str) -> int:
-    return int(shown.as_dict()[kind]) if kind else shown.n_all
+def _n_rows(selected: EpochChanges, kind: str) -> int:
+    return int(selected.as_dict()[kind]) if kind else selected.n_all
 
 
-def _told(change: Change) -> ChangedPage:
+def _changed_page(change: Change) -> ChangedPage:
     return ChangedPage(**change.as_dict())

@@ -1,7 +1,7 @@
-"""The Crawl page at /crawl, and /api/crawl: how a crawl stands, live; stop it, and go on with it.
+"""The Status page at /crawl, and /api/crawl: the live state of a crawl; stop and resume it.
 
-The page shows how it stands without scripts. With them, it hears by server-sent events that something has changed, and
-asks for the parts that show it (/crawl/now).
+The page works without scripts. With them, server-sent events announce changes, and the page then requests the changed
+fragment (/crawl/now).
 """
 
 from __future__ import annotations
@@ -18,62 +18,62 @@ from starlette.concurrency import run_in_threadpool
 
 from orienteer.errors import CrawlFolderError, OrienteerError
 from orienteer.inspect.frontier_top import WaitingPage
-from orienteer.store.course import CoursePoint
+from orienteer.store.progress_points import ProgressPoint
 from orienteer.web.band_chart import band_chart
 from orienteer.web.coverage_bands import coverage_bands
 from orienteer.web.crawl_watch import CrawlNow, CrawlWatch, FrontierNow
+from orienteer.web.error_responses import status_of
 from orienteer.web.forms import count_in, fields_of, share_in
-from orienteer.web.refusals import REFUSALS, status_of
-from orienteer.web.rendering import Entry, render, root_of, served_crawl
-from orienteer.web.whole_course import whole_course
+from orienteer.web.rendering import NavEntry, render, root_of, served_crawl
+from orienteer.web.whole_progress import whole_progress
 from orienteer.wording import counted
 
-ENTRY = Entry("/crawl", "Status")
+ENTRY = NavEntry("/crawl", "Status")
 router = APIRouter()
 
 _EVERY_S = 1.0
 _HEARTBEAT_S = 15.0
-_LOOK_S = 0.1  # how often an answer without an end sees whether the server is to end
+_LOOK_S = 0.1  # how often a streaming response checks whether the server shuts down
 _as_json = TypeAdapter(CrawlNow).dump_json
 
 Epoch = Annotated[int | None, Query(ge=0, description="0 is the first crawl; the present epoch if left out")]
 
 
-class CrawlAnswer(BaseModel):
-    """How the crawl stands, and how it went: the points of all its epochs."""
+class CrawlResponse(BaseModel):
+    """The present state of the crawl, and its progress over all epochs."""
 
     now: CrawlNow
-    course: list[CoursePoint]
+    progress: list[ProgressPoint]
 
 
-class GoOn(BaseModel):
-    """Another goal to resume with; the same if left out."""
+class NewGoal(BaseModel):
+    """Another goal to resume with; unchanged if left out."""
 
     until: float | None = Field(
         None, gt=0, le=1, description="A coverage to reach, such as 0.98; 1: fetch everything that can be fetched"
     )
-    budget: int | None = Field(None, ge=1, description="Pages to fetch, those before included")
+    budget: int | None = Field(None, ge=1, description="Pages to fetch, including those fetched before")
 
 
-class Asked(BaseModel):
-    """The process that was asked to end, or was started, and what is in its way, if anything is."""
+class ProcessAction(BaseModel):
+    """The process that was asked to stop or was started, and its error, if any."""
 
     process: int
-    trouble: str | None = None
+    problem: str | None = None
 
 
-# -- for people ------------------------------------------------------------------------------------------------------
+# -- pages -----------------------------------------------------------------------------------------------------------
 
 
 @router.get("/crawl", include_in_schema=False)
 def crawl_page(request: Request, epoch: Epoch = None) -> HTMLResponse:
-    return render(request, "crawl.html", **_shown(_watch(request), epoch))
+    return render(request, "crawl.html", **_template_values(_watch(request), epoch))
 
 
 @router.get("/crawl/now", include_in_schema=False)
-def parts_of_page(request: Request, epoch: Epoch = None) -> HTMLResponse:
-    """What changes while a crawl runs."""
-    return render(request, "_parts/crawl_now.html", **_shown(_watch(request), epoch))
+def page_fragment(request: Request, epoch: Epoch = None) -> HTMLResponse:
+    """Return the fragment that changes while a crawl runs."""
+    return render(request, "_fragments/crawl_now.html", **_template_values(_watch(request), epoch))
 
 
 @router.post("/crawl/stop", include_in_schema=False)
@@ -91,59 +91,59 @@ async def resume_by_form(request: Request) -> Response:
     return await run_in_threadpool(_done, request, resume)
 
 
-# -- for machines ----------------------------------------------------------------------------------------------------
+# -- API -------------------------------------------------------------------------------------------------------------
 
 
-@router.get("/api/crawl", responses=REFUSALS, tags=["crawl"], summary="How the crawl stands, and how it went")
-def crawl_api(request: Request) -> CrawlAnswer:
+@router.get("/api/crawl", tags=["crawl"], summary="The state and the progress of the crawl")
+def crawl_api(request: Request) -> CrawlResponse:
     watch = _watch(request)
-    return CrawlAnswer(now=watch.now(), course=watch.course())
+    return CrawlResponse(now=watch.now(), progress=watch.progress())
 
 
-@router.get("/api/crawl/frontier", responses=REFUSALS, tags=["crawl"], summary="The pages that come next, and why")
+@router.get("/api/crawl/frontier", tags=["crawl"], summary="The next pages, and why")
 def frontier_api(request: Request) -> FrontierNow:
-    """Politeness delays are ignored."""
+    """The pages of the highest priorities, without regard to politeness delays."""
     return _watch(request).frontier()
 
 
 @router.get(
     "/api/crawl/events",
     tags=["crawl"],
-    summary="How the crawl stands, whenever that changes",
+    summary="The state of the crawl, whenever it changes",
     response_class=StreamingResponse,
     responses={200: {"content": {"text/event-stream": {}}, "description": "Events `crawl`, each with its `now`"}},
 )
 async def events_api(request: Request) -> StreamingResponse:
-    """Server-sent events, one a second at most, and a comment now and then where nothing changes."""
-    headers = {"X-Accel-Buffering": "no"}  # a proxy in between must not gather them
+    """Server-sent events, at most one a second, with comments as heartbeats."""
+    headers = {"X-Accel-Buffering": "no"}  # a reverse proxy must not buffer them
     return StreamingResponse(_events(request), media_type="text/event-stream", headers=headers)
 
 
-@router.post("/api/crawl/stop", responses=REFUSALS, tags=["crawl"], summary="Ask the running crawl to end")
-def stop_api(request: Request) -> Asked:
+@router.post("/api/crawl/stop", tags=["crawl"], summary="Ask the running crawl to stop")
+def stop_api(request: Request) -> ProcessAction:
     """It finishes the requests in flight, as with Ctrl-C."""
-    return Asked(process=_watch(request).stop())
+    return ProcessAction(process=_watch(request).stop())
 
 
-@router.post("/api/crawl/resume", responses=REFUSALS, tags=["crawl"], summary="Resume the crawl")
-def resume_api(request: Request, goal: GoOn | None = None) -> Asked:
-    """Starts `orienteer crawl DIR`, which runs on when this server has ended."""
+@router.post("/api/crawl/resume", tags=["crawl"], summary="Resume the crawl")
+def resume_api(request: Request, goal: NewGoal | None = None) -> ProcessAction:
+    """Starts `orienteer crawl DIR`, which outlives this server."""
     watch = _watch(request)
-    wanted = goal or GoOn(until=None, budget=None)
-    process = watch.resume(wanted.until, wanted.budget)
-    return Asked(process=process, trouble=watch.now().trouble)
+    new = goal or NewGoal(until=None, budget=None)
+    process = watch.resume(new.until, new.budget)
+    return ProcessAction(process=process, problem=watch.now().problem)
 
 
 async def _events(request: Request) -> AsyncIterator[bytes]:
     watch, ending = _watch(request), served_crawl(request).ending
-    said, next_beat = b"", time.monotonic() + _HEARTBEAT_S
+    sent, next_beat = b"", time.monotonic() + _HEARTBEAT_S
     while not ending.is_set():
         try:
             now = _as_json(await run_in_threadpool(watch.now))
-        except CrawlFolderError as error:  # it may be there again
+        except CrawlFolderError as error:  # perhaps only for now
             now = _as_json_line(str(error))
-        if now != said:
-            said, next_beat = now, time.monotonic() + _HEARTBEAT_S
+        if now != sent:
+            sent, next_beat = now, time.monotonic() + _HEARTBEAT_S
             yield b"event: crawl\ndata: " + now + b"\n\n"
         elif time.monotonic() >= next_beat:
             next_beat = time.monotonic() + _HEARTBEAT_S
@@ -157,7 +157,7 @@ def _as_json_line(error: str) -> bytes:
     return TypeAdapter(dict[str, str]).dump_json({"error": error})
 
 
-# -- what the templates need -----------------------------------------------------------------------------------------
+# -- values of templates ---------------------------------------------------------------------------------------------
 
 
 def _watch(request: Request) -> CrawlWatch:
@@ -166,21 +166,21 @@ def _watch(request: Request) -> CrawlWatch:
     return watch
 
 
-def _shown(watch: CrawlWatch, epoch: int | None) -> dict[str, Any]:
-    now, course, frontier = watch.now(), watch.course(), watch.frontier()
-    epochs = sorted({point.epoch for point in course})
-    shown = _epoch_shown(now, epochs, epoch)
-    if shown is None:
-        proved = now.library_lower or 0.0, now.library_upper or 1.0, now.library_blocked or 0.0
-        drawn = whole_course(course, *proved)
+def _template_values(watch: CrawlWatch, epoch: int | None) -> dict[str, Any]:
+    now, progress, frontier = watch.now(), watch.progress(), watch.frontier()
+    epochs = sorted({point.epoch for point in progress})
+    selected = _selected_epoch(now, epochs, epoch)
+    if selected is None:
+        proved = now.lower or 0.0, now.upper or 1.0, now.blocked or 0.0
+        drawn = whole_progress(progress, *proved)
     else:
-        drawn = [point for point in course if point.epoch == shown]
-    is_present = shown == now.epoch
+        drawn = [point for point in progress if point.epoch == selected]
+    is_present = selected == now.epoch
     return {
         "now": now,
         "notice": "",
         "epochs": epochs,
-        "epoch_shown": shown,
+        "selected_epoch": selected,
         "bands": coverage_bands(now),
         "chart": band_chart(drawn, now.until if is_present else None, now.budget if is_present else None),
         "frontier": frontier,
@@ -189,36 +189,36 @@ def _shown(watch: CrawlWatch, epoch: int | None) -> dict[str, Any]:
     }
 
 
-def _epoch_shown(now: CrawlNow, epochs: list[int], wanted: int | None) -> int | None:
-    """The epoch whose course is drawn; None: the crawl as a whole, once it has ended."""
-    if wanted in epochs:
-        return wanted
-    return None if now.shows_library and len(epochs) > 1 else max(epochs, default=0)
+def _selected_epoch(now: CrawlNow, epochs: list[int], requested: int | None) -> int | None:
+    """Return the epoch whose progress is drawn; None for all epochs of a crawl that has ended."""
+    if requested in epochs:
+        return requested
+    return None if now.shows_all_epochs and len(epochs) > 1 else max(epochs, default=0)
 
 
 def why_waiting(page: WaitingPage) -> str:
-    """Why a page is in the frontier, without its strongest source."""
+    """Describe why a page is in the frontier, except for its strongest source."""
     reasons = [
         "a seed" if page.is_seed else "",
         "due to be refreshed" if page.is_due else "",
         f"needed by walk {page.walk:,} of the survey" if page.walk is not None else "",
         f"{counted(page.n_sources, 'page links', 'pages link')} to it" if page.n_sources else "",
     ]
-    told = [reason for reason in reasons if reason] or ["named by a sitemap, no link seen"]
-    return ", ".join([*told, f"{counted(page.depth, 'link')} from a seed"] if page.depth else told)
+    texts = [reason for reason in reasons if reason] or ["listed in a sitemap, no link seen"]
+    return ", ".join([*texts, f"{counted(page.depth, 'link')} from a seed"] if page.depth else texts)
 
 
 def _largest(frontier: FrontierNow) -> float:
-    """The priority that the others are drawn against; 0 where they are no amounts."""
+    """Return the largest priority, the full width of the bars; 0 if priorities cannot be drawn as bars."""
     values = [page.priority for page in frontier.top.pages if page.priority is not None] if frontier.top else []
     return max(values) if values and min(values) >= 0 else 0.0
 
 
 def _done(request: Request, act: Any) -> Response:
-    """Do what a form asks for, and go back to the page; or show the page with what is in the way."""
+    """Run the action of a form and redirect to the page, or render the page with the error."""
     try:
         act()
     except OrienteerError as error:
-        values = _shown(_watch(request), None) | {"notice": str(error)}
+        values = _template_values(_watch(request), None) | {"notice": str(error)}
         return render(request, "crawl.html", status_of(error), **values)
     return RedirectResponse(root_of(request) + "/crawl", 303)

@@ -1,4 +1,4 @@
-"""A page's details at `/page?url=...`, and /api/page: what became of it, what it is worth, who links to it."""
+"""The details of a page at `/page?url=...`, and /api/page: its outcome, its ranks, and the links to it."""
 
 from __future__ import annotations
 
@@ -10,23 +10,22 @@ from pydantic import BaseModel
 
 from orienteer.search.search_index import RelatedPage
 from orienteer.url import MAX_URL_BYTES
-from orienteer.web.page_details import PageDetails, PageRank, page_details
-from orienteer.web.refusals import REFUSALS
-from orienteer.web.rendering import Entry, render, served_crawl
+from orienteer.web.page_details import PageDetails, PageRankView, page_details
+from orienteer.web.rendering import NavEntry, render, served_crawl
 
-ENTRY: Entry | None = None  # one comes here from a result
+ENTRY: NavEntry | None = None  # results link here
 router = APIRouter()
 
 Address = Annotated[str, Query(min_length=1, max_length=MAX_URL_BYTES, description="The URL of the page")]
 
 
-class PageAnswer(BaseModel):
-    """`facts` are those of `orienteer explain --json`; `ranks` and `related` are empty for pages not in the index."""
+class PageResponse(BaseModel):
+    """`facts` are those of `orienteer explain --json`; `ranks` and `related` are empty if it is not in the index."""
 
     url: str
     facts: dict[str, Any]
-    in_words: dict[str, str]
-    ranks: list[PageRank]
+    description: dict[str, str]
+    ranks: list[PageRankView]
     related: list[RelatedPage]
     link_texts: list[str]
 
@@ -38,20 +37,24 @@ def details_page(request: Request, url: Address) -> HTMLResponse:
 
 
 @router.get(
-    "/api/page", response_model=PageAnswer, responses=REFUSALS, tags=["search"], summary="What is known of a page"
+    "/api/page",
+    response_model=PageResponse,
+    responses={404: {"model": PageResponse, "description": "The crawl has never seen this URL"}},
+    tags=["search"],
+    summary="The details of a page",
 )
 def details_api(request: Request, url: Address) -> JSONResponse:
-    """An unknown page is answered with 404, and what there is to say of it."""
+    """An unknown page is returned with status 404 and the reason."""
     details = page_details(served_crawl(request), url)
-    answer = PageAnswer(
+    response = PageResponse(
         url=details.facts.url,
         facts=details.facts.as_dict(),
-        in_words=dict(details.in_words),
+        description=dict(details.description),
         ranks=list(details.ranks),
         related=list(details.related),
         link_texts=list(details.link_texts),
     )
-    return JSONResponse(answer.model_dump(mode="json"), _status(details))
+    return JSONResponse(response.model_dump(mode="json"), _status(details))
 
 
 def _status(details: PageDetails) -> int:

@@ -1,4 +1,4 @@
-"""The Jobs page at /jobs, and /api/jobs: what runs and what ran, with what it said; stop it, or take what it wrote."""
+"""The Jobs page at /jobs, and /api/jobs: jobs and their output; stop them, or download what they exported."""
 
 from __future__ import annotations
 
@@ -14,28 +14,27 @@ from orienteer.library.jobs import Job
 from orienteer.web.downloads import download, exported
 from orienteer.web.forms import fields_of
 from orienteer.web.library_state import in_library
-from orienteer.web.refusals import REFUSALS
-from orienteer.web.rendering import Entry, path_of_crawl, render
+from orienteer.web.rendering import NavEntry, path_of_crawl, render
 
-ENTRY = Entry("/jobs", "Jobs")
-_N_SHOWN = 100
+ENTRY = NavEntry("/jobs", "Jobs")
+_N_LISTED = 100
 router = APIRouter()
 
 
 @dataclass(frozen=True)
-class JobAnswer(Job):
-    """A command on a crawl, running or over. `state` is starting, running, stopping, done, failed, stopped or killed;
-    `line` is what it said last, `share` how far it is, `file` where what it wrote can be taken from this server."""
+class JobResponse(Job):
+    """A command on a crawl. `state` is starting, running, stopping, done, failed, stopped or killed; `line` is the last
+    line that it printed, `share` the share of its work that is done, `file` the path of its export on this server."""
 
     file: str | None
 
 
-class JobsAnswer(BaseModel):
-    jobs: list[JobAnswer]
+class JobsResponse(BaseModel):
+    jobs: list[JobResponse]
 
 
 class NewJob(BaseModel):
-    """A job to start. With `url` among the options of a crawl it is a new one, and needs no name."""
+    """A job to start. A crawl with the option `url` is a new one, and needs no name."""
 
     kind: Annotated[str, Field(description="crawl, refresh, index, estimate or export")]
     crawl: Annotated[str | None, Field(max_length=200, description="The name of the crawl")] = None
@@ -47,86 +46,90 @@ class NewJob(BaseModel):
 
 @router.get("/jobs", include_in_schema=False)
 def jobs_page(request: Request) -> HTMLResponse:
-    return render(request, "jobs.html", **_shown(request))
+    return render(request, "jobs.html", **_template_values(request))
 
 
 @router.get("/jobs/now", include_in_schema=False)
-def part_of_page(request: Request) -> HTMLResponse:
-    """What changes while jobs run."""
-    return render(request, "_parts/jobs_now.html", **_shown(request))
+def page_fragment(request: Request) -> HTMLResponse:
+    """Return the fragment that changes while jobs run."""
+    return render(request, "_fragments/jobs_now.html", **_template_values(request))
 
 
 @router.get("/jobs/{id}", include_in_schema=False)
 def job_page(request: Request, id: str) -> HTMLResponse:
-    """One job, with the end of what it has printed."""
+    """Return the page of a job, with the last lines that it printed."""
     return render(request, "job.html", **_of_job(request, id))
 
 
 @router.get("/jobs/{id}/now", include_in_schema=False)
-def part_of_job(request: Request, id: str) -> HTMLResponse:
-    return render(request, "_parts/job_now.html", **_of_job(request, id))
+def job_fragment(request: Request, id: str) -> HTMLResponse:
+    return render(request, "_fragments/job_now.html", **_of_job(request, id))
 
 
 @router.get("/jobs/{id}/file", include_in_schema=False)
 def file_of_job(request: Request, id: str) -> Response:
-    """What an export has written."""
-    here = in_library(request)
-    return download(here.jobs, here.jobs.get(id))
+    """Return the output of an export as a download."""
+    state = in_library(request)
+    return download(state.jobs, state.jobs.get(id))
 
 
 @router.post("/jobs/{id}/stop", include_in_schema=False)
 async def stop_by_form(request: Request, id: str) -> Response:
-    """Back to where the button was: the crawl, or the list of jobs."""
+    """Stop a job, and redirect to the page with the button."""
     to = (await fields_of(request)).get("to", "")
     job = in_library(request).stop(id)
-    places = {"library": "/", "manage": path_of_crawl(job.crawl) + "/manage", "job": f"/jobs/{job.id}"}
-    return RedirectResponse(places.get(to, "/jobs"), 303)
+    pages = {"library": "/", "manage": path_of_crawl(job.crawl) + "/manage", "job": f"/jobs/{job.id}"}
+    return RedirectResponse(pages.get(to, "/jobs"), 303)
 
 
-@router.get("/api/jobs", responses=REFUSALS, tags=["jobs"], summary="All jobs, the newest first")
-def jobs_api(request: Request) -> JobsAnswer:
-    return JobsAnswer(jobs=[job_answer(job) for job in in_library(request).jobs.all()])
+@router.get("/api/jobs", tags=["jobs"], summary="All jobs, newest first")
+def jobs_api(request: Request) -> JobsResponse:
+    return JobsResponse(jobs=[job_response(job) for job in in_library(request).jobs.all()])
 
 
-@router.get("/api/jobs/{id}", responses=REFUSALS, tags=["jobs"], summary="How a job stands")
-def job_api(request: Request, id: str) -> JobAnswer:
-    return job_answer(in_library(request).jobs.get(id))
+@router.get("/api/jobs/{id}", tags=["jobs"], summary="The state of a job")
+def job_api(request: Request, id: str) -> JobResponse:
+    return job_response(in_library(request).jobs.get(id))
 
 
-@router.post("/api/jobs", status_code=201, responses=REFUSALS, tags=["jobs"], summary="Start a job")
-def start_api(request: Request, wanted: NewJob) -> JobAnswer:
-    """It is a command of its own, which runs on when this server has ended."""
-    here, name = in_library(request), wanted.crawl
-    if not name and wanted.kind == "crawl" and isinstance(url := wanted.options.get("url"), str):
-        name = here.library.name_for(url)
+@router.post("/api/jobs", status_code=201, tags=["jobs"], summary="Start a job")
+def start_api(request: Request, job: NewJob) -> JobResponse:
+    """It runs in a separate process, which outlives this server."""
+    state, name = in_library(request), job.crawl
+    if not name and job.kind == "crawl" and isinstance(url := job.options.get("url"), str):
+        name = state.library.name_for(url)
     if not name:
         raise InputError("crawl: which one? Name it, or give a url in the options of a new one")
-    return job_answer(here.jobs.start(wanted.kind, name, wanted.options))
+    return job_response(state.jobs.start(job.kind, name, job.options))
 
 
-@router.post("/api/jobs/{id}/stop", responses=REFUSALS, tags=["jobs"], summary="Ask a job to stop")
-def stop_api(request: Request, id: str) -> JobAnswer:
-    """As Ctrl-C does: it finishes what is under way."""
-    return job_answer(in_library(request).stop(id))
+@router.post("/api/jobs/{id}/stop", tags=["jobs"], summary="Ask a job to stop")
+def stop_api(request: Request, id: str) -> JobResponse:
+    """Like Ctrl-C: it finishes the requests in flight."""
+    return job_response(in_library(request).stop(id))
 
 
-def job_answer(job: Job) -> JobAnswer:
-    return JobAnswer(**vars(job), file=f"/jobs/{job.id}/file" if job.result is not None else None)
+def job_response(job: Job) -> JobResponse:
+    return JobResponse(**vars(job), file=f"/jobs/{job.id}/file" if job.result is not None else None)
 
 
 def _of_job(request: Request, id: str) -> dict[str, Any]:
-    here = in_library(request)
-    job = here.jobs.get(id)
-    return {"job": job, "output": here.jobs.output(id), "has_file": exported(here.jobs, job) is not None}
+    state = in_library(request)
+    job = state.jobs.get(id)
+    return {
+        "job": job,
+        "output": state.jobs.output(id),
+        "has_file": exported(state.jobs, job) is not None,
+    }
 
 
-def _shown(request: Request) -> dict[str, Any]:
-    here = in_library(request)
-    jobs = here.jobs.all()
+def _template_values(request: Request) -> dict[str, Any]:
+    state = in_library(request)
+    jobs = state.jobs.all()
     return {
         "alive": [job for job in jobs if job.is_alive],
-        "over": [job for job in jobs if not job.is_alive][:_N_SHOWN],
-        "n_over": sum(not job.is_alive for job in jobs),
-        "names": set(here.library.names()),
-        "with_file": {job.id for job in jobs if job.result is not None and exported(here.jobs, job)},
+        "ended": [job for job in jobs if not job.is_alive][:_N_LISTED],
+        "n_ended": sum(not job.is_alive for job in jobs),
+        "names": set(state.library.names()),
+        "with_file": {job.id for job in jobs if job.result is not None and exported(state.jobs, job)},
     }

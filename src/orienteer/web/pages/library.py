@@ -1,4 +1,4 @@
-"""The start page of a library at `/`: all its crawls, and where to paste a URL; and /api/library."""
+"""The home page of a library at `/`, with all its crawls and a field for a URL; and /api/library."""
 
 from __future__ import annotations
 
@@ -11,24 +11,23 @@ from pydantic import BaseModel, Field
 
 from orienteer.library.card import Card
 from orienteer.web.library_state import in_library
-from orienteer.web.pages.jobs import JobAnswer, job_answer
-from orienteer.web.refusals import REFUSALS
-from orienteer.web.rendering import Entry, render
+from orienteer.web.pages.jobs import JobResponse, job_response
+from orienteer.web.rendering import NavEntry, render
 
-ENTRY = Entry("/", "Crawls")
+ENTRY = NavEntry("/", "Crawls")
 router = APIRouter()
 
 
 @dataclass(frozen=True)
 class CrawlCard(Card):
-    """A crawl at a glance. `state` is new, running, finished (its goal is reached), stopped or damaged. `job` is the
-    one that works on it, or else its last. `path` is where its pages are on this server."""
+    """The summary of a crawl. `state` is new, running, finished (its goal is reached), stopped or damaged. `job` is the
+    job that works on it, or else its last one. `path` is the path of its pages on this server."""
 
-    job: JobAnswer | None
+    job: JobResponse | None
     path: str
 
 
-class LibraryAnswer(BaseModel):
+class LibraryResponse(BaseModel):
     folder: str
     crawls: list[CrawlCard]
 
@@ -38,47 +37,48 @@ class NewName(BaseModel):
 
 
 class Done(BaseModel):
-    """What was changed, by the name that the crawl has now; None where it is gone."""
+    """The present name of the crawl; null if it was deleted."""
 
     name: str | None
 
 
 @router.get("/", include_in_schema=False)
 def library_page(request: Request) -> HTMLResponse:
-    return render(request, "library.html", **_shown(request))
+    return render(request, "library.html", **_template_values(request))
 
 
 @router.get("/now", include_in_schema=False)
-def part_of_page(request: Request) -> HTMLResponse:
-    """What changes while jobs run."""
-    return render(request, "_parts/library_now.html", **_shown(request))
+def page_fragment(request: Request) -> HTMLResponse:
+    """Return the fragment that changes while jobs run."""
+    return render(request, "_fragments/library_now.html", **_template_values(request))
 
 
-@router.get("/api/library", responses=REFUSALS, tags=["library"], summary="All crawls at a glance")
-def library_api(request: Request) -> LibraryAnswer:
-    here = in_library(request)
-    return LibraryAnswer(folder=str(here.library.path), crawls=[_told(card) for card in here.library.cards()])
+@router.get("/api/library", tags=["library"], summary="A summary of all crawls")
+def library_api(request: Request) -> LibraryResponse:
+    library_state = in_library(request)
+    library = library_state.library
+    return LibraryResponse(folder=str(library.path), crawls=[_crawl_card(card) for card in library.cards()])
 
 
-@router.post("/api/library/{name}/rename", responses=REFUSALS, tags=["library"], summary="Give a crawl another name")
-def rename_api(request: Request, name: str, wanted: NewName) -> Done:
-    """Refused while anything works on it."""
-    in_library(request).rename(name, wanted.new)
-    return Done(name=wanted.new)
+@router.post("/api/library/{name}/rename", tags=["library"], summary="Rename a crawl")
+def rename_api(request: Request, name: str, names: NewName) -> Done:
+    """An error while the crawl is in use."""
+    in_library(request).rename(name, names.new)
+    return Done(name=names.new)
 
 
-@router.post("/api/library/{name}/delete", responses=REFUSALS, tags=["library"], summary="Delete a crawl")
+@router.post("/api/library/{name}/delete", tags=["library"], summary="Delete a crawl")
 def delete_api(request: Request, name: str) -> Done:
-    """With all that it has archived. Refused while anything works on it."""
+    """Deletes its archive, too. An error while the crawl is in use."""
     in_library(request).delete(name)
     return Done(name=None)
 
 
-def _shown(request: Request) -> dict[str, Any]:
-    here = in_library(request)
-    return {"cards": here.library.cards(), "folder": str(here.library.path)}
+def _template_values(request: Request) -> dict[str, Any]:
+    library_state = in_library(request)
+    return {"cards": library_state.library.cards(), "folder": str(library_state.library.path)}
 
 
-def _told(card: Card) -> CrawlCard:
-    job = None if card.job is None else job_answer(card.job)
+def _crawl_card(card: Card) -> CrawlCard:
+    job = None if card.job is None else job_response(card.job)
     return CrawlCard(**vars(card) | {"job": job}, path=f"/crawls/{card.name}/")

@@ -1,4 +1,4 @@
-"""The Manage page of a crawl of a library, at /manage: all that can be done to it, each a button; and its jobs."""
+"""The Manage page of a crawl in a library, at /manage: actions on the crawl, and its jobs."""
 
 from __future__ import annotations
 
@@ -10,50 +10,50 @@ from starlette.concurrency import run_in_threadpool
 
 from orienteer.errors import InputError, OrienteerError
 from orienteer.web.downloads import exported
+from orienteer.web.error_responses import status_of
 from orienteer.web.forms import count_in, fields_of, share_in
 from orienteer.web.library_state import in_library
-from orienteer.web.refusals import status_of
-from orienteer.web.rendering import Entry, path_of_crawl, render, root_of
+from orienteer.web.rendering import NavEntry, path_of_crawl, render, root_of
 
-ENTRY = Entry("/manage", "Manage")
+ENTRY = NavEntry("/manage", "Manage")
 _N_JOBS = 20
 router = APIRouter()
 
 
-class Format(NamedTuple):
-    """A format of exports: its name, and what it is good for."""
+class ExportFormat(NamedTuple):
+    """A format of exports: its name, and its label."""
 
     name: str
     about: str
 
 
 FORMATS = (
-    Format("jsonl", "JSON Lines: a line for each page, with its text"),
-    Format("markdown", "Markdown: a file for each page (ZIP)"),
-    Format("chunks", "Chunks: passages for retrieval, as JSON Lines"),
-    Format("parquet", "Parquet: pages and links as tables"),
-    Format("wacz", "WACZ: the archive, for replay tools"),
-    Format("warc", "WARC: the archive, for other crawlers"),
-    Format("graphml", "GraphML: the links, with ranks"),
-    Format("edges", "CSV: the links, with ranks"),
-    Format("sitemap", "Sitemap: the addresses"),
+    ExportFormat("jsonl", "JSON Lines: a line for each page, with its text"),
+    ExportFormat("markdown", "Markdown: a file for each page (ZIP)"),
+    ExportFormat("chunks", "Chunks: passages for retrieval, as JSON Lines"),
+    ExportFormat("parquet", "Parquet: pages and links as tables"),
+    ExportFormat("wacz", "WACZ: the archive, for replay tools"),
+    ExportFormat("warc", "WARC: the archive, for other crawlers"),
+    ExportFormat("graphml", "GraphML: the links, with ranks"),
+    ExportFormat("edges", "CSV: the links, with ranks"),
+    ExportFormat("sitemap", "Sitemap: the addresses"),
 )
 
 
 @router.get("/manage", include_in_schema=False)
 def manage_page(request: Request) -> HTMLResponse:
-    return render(request, "manage.html", **_shown(request))
+    return render(request, "manage.html", **_template_values(request))
 
 
 @router.get("/manage/now", include_in_schema=False)
-def part_of_page(request: Request) -> HTMLResponse:
-    """What changes while jobs run."""
-    return render(request, "_parts/manage_now.html", **_shown(request))
+def page_fragment(request: Request) -> HTMLResponse:
+    """Return the fragment that changes while jobs run."""
+    return render(request, "_fragments/manage_now.html", **_template_values(request))
 
 
 @router.get("/manage/delete", include_in_schema=False)
 def delete_page(request: Request) -> HTMLResponse:
-    """What would be gone."""
+    """Return the page that asks to confirm the deletion."""
     return render(request, "delete.html", card=in_library(request).library.card(_name(request)))
 
 
@@ -89,47 +89,47 @@ def delete_by_form(request: Request) -> Response:
 
 
 def _name(request: Request) -> str:
-    """What the crawl is called in its library."""
+    """Return the name of the crawl in its library."""
     return str(request.app.state.name)
 
 
 def _options(kind: str, given: dict[str, str]) -> dict[str, str | int | float | bool]:
-    """What a form asks for, as the job takes it."""
-    found: dict[str, str | int | float | bool | None] = {}
+    """Return the options of a job from the fields of a form."""
+    options: dict[str, str | int | float | bool | None] = {}
     if kind in ("crawl", "refresh"):
-        found = {"until": share_in(given.get("until", "")), "budget": count_in(given.get("budget", ""))}
+        options = {"until": share_in(given.get("until", "")), "budget": count_in(given.get("budget", ""))}
     elif kind == "estimate":
-        found = {"budget": count_in(given.get("budget", ""))}
+        options = {"budget": count_in(given.get("budget", ""))}
     elif kind == "export":
         if not given.get("format"):
             raise InputError("Which format?")
-        found = {"format": given["format"]}
+        options = {"format": given["format"]}
     if kind == "crawl":
-        found["index"] = True
-    return {name: value for name, value in found.items() if value is not None}
+        options["index"] = True
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _done(request: Request, act: Any, new: str = "") -> Response:
-    """Do what a form asks for, and go where it shows; or show the page with what is in the way."""
+    """Run the action of a form and redirect to the page that it returns, or render this page with the error."""
     try:
-        there = act()
+        target = act()
     except OrienteerError as error:
-        values = _shown(request) | {"notice": str(error), "new": new}
+        values = _template_values(request) | {"notice": str(error), "new": new}
         return render(request, "manage.html", status_of(error), **values)
-    return RedirectResponse(there, 303)
+    return RedirectResponse(target, 303)
 
 
-def _shown(request: Request) -> dict[str, Any]:
-    here, name = in_library(request), _name(request)
-    jobs = here.jobs.of(name)
+def _template_values(request: Request) -> dict[str, Any]:
+    library_state, name = in_library(request), _name(request)
+    jobs = library_state.jobs.of(name)
     return {
-        "card": here.library.card(name),
+        "card": library_state.library.card(name),
         "alive": [job for job in jobs if job.is_alive],
-        "over": [job for job in jobs if not job.is_alive][:_N_JOBS],
-        "with_file": {job.id for job in jobs if job.result is not None and exported(here.jobs, job)},
+        "ended": [job for job in jobs if not job.is_alive][:_N_JOBS],
+        "with_file": {job.id for job in jobs if job.result is not None and exported(library_state.jobs, job)},
         "names": {name},
         "formats": FORMATS,
-        "folder": str(here.library.path / name),
+        "folder": str(library_state.library.path / name),
         "notice": "",
         "new": "",
     }

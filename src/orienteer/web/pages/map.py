@@ -1,4 +1,4 @@
-"""The Map page at `/map`: hosts, or parts of a single one, and the pages of each."""
+"""The Map page at `/map`: hosts, or the folders of a single one, and the pages of each."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from fastapi.responses import HTMLResponse
 from pydantic import BaseModel
 
 from orienteer.graph.regions import Kind
-from orienteer.web.crawl_map import MAX_CIRCLES, CrawlMap, Flow, KeptMap
-from orienteer.web.rendering import Entry, render, wants_part
+from orienteer.web.crawl_map import MAX_CIRCLES, CachedMap, CrawlMap, Flow
+from orienteer.web.rendering import NavEntry, is_fragment_request, render
 
-ENTRY = Entry("/map", "Map")
+ENTRY = NavEntry("/map", "Map")
 router = APIRouter()
 
 _ROWS = 50
@@ -28,10 +28,10 @@ PageNumber = Annotated[int, Query(ge=1, le=_MAX_PAGE)]
 
 
 class Region(BaseModel):
-    """A host, or a part of a site, as a circle. The largest radius is 1; the middle of the map is at (0, 0).
+    """A host or a folder as a circle. The largest radius is 1; the center of the map is at (0, 0).
 
-    `label` is the name without what all hosts have in common. `n_pages` were fetched, `n_others` are linked to from
-    fetched pages and were not.
+    `label` is the name without the suffix that all hosts share. `n_pages` were fetched; `n_others` were not, but are
+    linked from fetched pages.
     """
 
     name: str
@@ -44,22 +44,22 @@ class Region(BaseModel):
     radius: float
 
 
-class Links(BaseModel):
-    """`mass[k]` flows from region `sources[k]` to `targets[k]`, places in the list of regions; the most first."""
+class MassFlows(BaseModel):
+    """`mass[k]` flows from region `sources[k]` to `targets[k]`, indexes in the list of regions; largest first."""
 
     sources: list[int]
     targets: list[int]
     mass: list[float]
 
 
-class MapAnswer(BaseModel):
-    """The regions with the most rank, the highest first, and the strongest links to and from each."""
+class MapResponse(BaseModel):
+    """The regions of the highest ranks, highest first, and the strongest links to and from each."""
 
     kind: Kind
     n_regions: int
     n_pages: int
     regions: list[Region]
-    links: Links
+    links: MassFlows
 
 
 class RegionFlow(BaseModel):
@@ -69,7 +69,7 @@ class RegionFlow(BaseModel):
 
 
 class RegionPage(BaseModel):
-    """`position` is its place by rank among all fetched pages; `n_in` and `n_out` are links between these."""
+    """`position` is by rank among all fetched pages; `n_in` and `n_out` count links between these."""
 
     url: str
     rank: float
@@ -78,8 +78,8 @@ class RegionPage(BaseModel):
     n_out: int
 
 
-class RegionAnswer(BaseModel):
-    """A region, its strongest links, and some of its pages by rank: those on page `page` of `n_rows` each."""
+class RegionResponse(BaseModel):
+    """A region, its strongest links, and `n_rows` of its pages by rank, those on page `page`."""
 
     kind: Kind
     name: str
@@ -97,12 +97,13 @@ class RegionAnswer(BaseModel):
 
 @router.get("/map", include_in_schema=False)
 def map_page(request: Request, q: Words = "", page: PageNumber = 1) -> HTMLResponse:
-    """The map, and its regions as a table; with `q`, those with these words in their names."""
-    found = _kept(request).current()
-    regions = list(found.named_like(q))
-    rows = [_row(found, region) for region in regions[(page - 1) * _ROWS : page * _ROWS]]
+    """Return the map, and its regions as a table; with `q`, those whose names contain these words."""
+    crawl_map = _cached(request).current()
+    regions = list(crawl_map.named_like(q))
+    rows = [_row(crawl_map, region) for region in regions[(page - 1) * _ROWS : page * _ROWS]]
+    template = "_fragments/regions.html" if is_fragment_request(request) else "map.html"
     return render(
-        request, "_parts/regions.html" if wants_part(request) else "map.html", crawl_map=found, q=q, rows=rows,
+        request, template, crawl_map=crawl_map, q=q, rows=rows,
         n_found=len(regions), page=page, n_sheets=_n_sheets(len(regions)), max_circles=MAX_CIRCLES,
         share_class=share_class, share_labels=SHARE_LABELS,
     )  # fmt: skip
@@ -110,92 +111,94 @@ def map_page(request: Request, q: Words = "", page: PageNumber = 1) -> HTMLRespo
 
 @router.get("/map/host", include_in_schema=False)
 def region_page(request: Request, name: Name, page: PageNumber = 1) -> HTMLResponse:
-    """The pages of a host, or of a part of a site."""
-    answer = _region(_kept(request).current(), name, page)
-    return render(request, "region.html", region=answer, n_sheets=_n_sheets(answer.n_pages))
+    """Return the pages of a host or of a folder."""
+    response = _region(_cached(request).current(), name, page)
+    return render(request, "region.html", region=response, n_sheets=_n_sheets(response.n_pages))
 
 
 @router.get("/api/map")
-def map_data(request: Request) -> MapAnswer:
+def map_data(request: Request) -> MapResponse:
     """The map of the pages fetched so far."""
-    found = _kept(request).drawn()
-    circles, masses = found.circles, found.masses
+    crawl_map = _cached(request).drawn()
+    circles, masses = crawl_map.circles, crawl_map.masses
     regions = [
         Region(
-            name=found.names[region],
-            label=found.label(region),
+            name=crawl_map.names[region],
+            label=crawl_map.label(region),
             rank=_rounded(masses.rank[region]),
             n_pages=int(masses.n_pages[region]),
-            n_others=int(found.n_others[region]),
+            n_others=int(crawl_map.n_others[region]),
             x=round(x, 4),
             y=round(y, 4),
             radius=round(radius, 4),
         )
-        for region, x, y, radius in zip(found.order.tolist(), *(row.tolist() for row in circles.layout), strict=False)
+        for region, x, y, radius in zip(
+            crawl_map.order.tolist(), *(row.tolist() for row in circles.layout), strict=False
+        )
     ]
-    return MapAnswer(
-        kind=found.kind,
-        n_regions=len(found.names),
-        n_pages=len(found.rank),
+    return MapResponse(
+        kind=crawl_map.kind,
+        n_regions=len(crawl_map.names),
+        n_pages=len(crawl_map.rank),
         regions=regions,
-        links=Links(
+        links=MassFlows(
             sources=circles.sources.tolist(), targets=circles.targets.tolist(), mass=list(map(_rounded, circles.mass))
         ),
     )
 
 
 @router.get("/api/map/host")
-def region_data(request: Request, name: Name, page: PageNumber = 1) -> RegionAnswer:
-    """A host, or a part of a site: its strongest links, and its pages by rank."""
-    return _region(_kept(request).current(), name, page)
+def region_data(request: Request, name: Name, page: PageNumber = 1) -> RegionResponse:
+    """A host or a folder: its strongest links, and its pages by rank."""
+    return _region(_cached(request).current(), name, page)
 
 
-def _kept(request: Request) -> KeptMap:
-    kept = request.app.state.map
-    assert isinstance(kept, KeptMap)
-    return kept
+def _cached(request: Request) -> CachedMap:
+    cached = request.app.state.map
+    assert isinstance(cached, CachedMap)
+    return cached
 
 
-def _region(found: CrawlMap, name: str, page: int) -> RegionAnswer:
-    place = found.places.get(name)
+def _region(crawl_map: CrawlMap, name: str, page: int) -> RegionResponse:
+    place = crawl_map.places.get(name)
     if place is None:
-        raise HTTPException(404, f"no {found.kind} of the map is named {name}")
-    region = int(found.order[place])
-    masses = found.masses
-    return RegionAnswer(
-        kind=found.kind,
+        raise HTTPException(404, f"no {crawl_map.kind} of the map is named {name}")
+    region = int(crawl_map.order[place])
+    masses = crawl_map.masses
+    return RegionResponse(
+        kind=crawl_map.kind,
         name=name,
         rank=float(masses.rank[region]),
         position=place + 1,
-        n_regions=len(found.names),
+        n_regions=len(crawl_map.names),
         n_pages=int(masses.n_pages[region]),
-        n_others=int(found.n_others[region]),
-        links_in=_told(found, found.flows_in(region, _FLOWS)),
-        links_out=_told(found, found.flows_out(region, _FLOWS)),
+        n_others=int(crawl_map.n_others[region]),
+        links_in=_region_flows(crawl_map, crawl_map.flows_in(region, _FLOWS)),
+        links_out=_region_flows(crawl_map, crawl_map.flows_out(region, _FLOWS)),
         page=page,
         n_rows=_ROWS,
-        pages=[RegionPage(**one._asdict()) for one in found.pages(region, (page - 1) * _ROWS, _ROWS)],
+        pages=[RegionPage(**one._asdict()) for one in crawl_map.pages(region, (page - 1) * _ROWS, _ROWS)],
     )
 
 
-def _told(found: CrawlMap, flows: list[Flow]) -> list[RegionFlow]:
-    return [RegionFlow(name=found.names[flow.region], mass=flow.mass, n_links=flow.n_links) for flow in flows]
+def _region_flows(crawl_map: CrawlMap, flows: list[Flow]) -> list[RegionFlow]:
+    return [RegionFlow(name=crawl_map.names[flow.region], mass=flow.mass, n_links=flow.n_links) for flow in flows]
 
 
-def _row(found: CrawlMap, region: int) -> dict[str, Any]:
-    name = found.names[region]
+def _row(crawl_map: CrawlMap, region: int) -> dict[str, Any]:
+    name = crawl_map.names[region]
     return {
-        "place": found.places[name],
+        "place": crawl_map.places[name],
         "name": name,
-        "label": found.label(region),
-        "rank": float(found.masses.rank[region]),
-        "n_pages": int(found.masses.n_pages[region]),
-        "fetched": found.fetched_share(region),
+        "label": crawl_map.label(region),
+        "rank": float(crawl_map.masses.rank[region]),
+        "n_pages": int(crawl_map.masses.n_pages[region]),
+        "fetched": crawl_map.fetched_share(region),
     }
 
 
 def share_class(share: float) -> int:
-    """The number of the colour for a share of pages fetched.
+    """Return the index of the colour for a share of pages fetched.
 
     >>> [share_class(share) for share in (0.1, 0.25, 0.6, 0.9, 1.0)]
     [0, 1, 2, 3, 4]
@@ -208,5 +211,5 @@ def _n_sheets(n_rows: int) -> int:
 
 
 def _rounded(number: float) -> float:
-    """To four figures: enough to draw and to read."""
+    """Round to four significant digits, enough to draw and to read."""
     return float(f"{number:.4g}")

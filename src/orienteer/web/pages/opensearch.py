@@ -1,4 +1,4 @@
-"""How a browser adds this search to its own: /opensearch.xml, and what it completes words by, /api/suggest."""
+"""OpenSearch, by which browsers add this search engine: /opensearch.xml, and completions at /api/suggest."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ from fastapi.responses import JSONResponse, Response
 
 from orienteer.search.query import MAX_QUERY_CHARS
 from orienteer.web.pages.search import N_SUGGESTIONS
-from orienteer.web.refusals import REFUSALS
-from orienteer.web.rendering import Entry, root_of, served_crawl
+from orienteer.web.rendering import NavEntry, root_of, served_crawl
 from orienteer.wording import plain
 
-ENTRY: Entry | None = None
+ENTRY: NavEntry | None = None
 TYPE = "application/opensearchdescription+xml"
 SUGGESTIONS = "application/x-suggestions+json"
-_MAX_NAME_CHARS = 16  # as OpenSearch has it
+_MAX_NAME_CHARS = 16  # the limit of OpenSearch
+
+# The response, for OpenAPI: its media type is not that of JSON, but errors are JSON.
+SUGGESTED: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The query as typed, and completions", "content": {SUGGESTIONS: {"schema": {"type": "array"}}}}
+}
 
 router = APIRouter()
 
@@ -31,20 +35,25 @@ def description(request: Request) -> Response:
 
 @router.get(
     "/api/suggest",
-    responses=REFUSALS,
     tags=["search"],
-    summary="Complete what is typed, as browsers ask for it",
-    response_model=list[Any],
+    summary="Complete what is typed, for browsers",
+    response_class=Response,
+    responses=SUGGESTED,
 )
-def suggest_api(request: Request, q: Annotated[str, Query(max_length=MAX_QUERY_CHARS)]) -> JSONResponse:
-    """OpenSearch suggestions: what was typed, and queries that may be meant."""
+def suggest_api(request: Request, q: Annotated[str, Query(max_length=MAX_QUERY_CHARS)]) -> Response:
+    """OpenSearch suggestions: the query as typed, and its completions."""
     with served_crawl(request).searching() as index:
         texts = [suggestion.text for suggestion in index.complete(q, N_SUGGESTIONS)]
-    return JSONResponse([q, texts], media_type=SUGGESTIONS)
+    return suggested(q, texts)
+
+
+def suggested(q: str, queries: list[str]) -> Response:
+    """Return completions of `q` in the format of OpenSearch."""
+    return JSONResponse([q, queries], media_type=SUGGESTIONS)
 
 
 def described(request: Request, name: str, about: str, search: str) -> str:
-    """The description of a search under the path of these pages; addresses in it must be whole."""
+    """Return the OpenSearch description of a search; its addresses must be absolute."""
     base = f"{request.url.scheme}://{request.url.netloc}"
     root = base + root_of(request)
     address, suggest = root + search, root + "/api/suggest?q={searchTerms}"

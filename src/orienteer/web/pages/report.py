@@ -1,4 +1,4 @@
-"""The Report page at `/report`: what is wrong with the site; and the same as files."""
+"""The Report page at `/report`: problems of the site; also as files."""
 
 from __future__ import annotations
 
@@ -12,41 +12,45 @@ from markupsafe import Markup
 from orienteer.report.finding import SiteReport
 from orienteer.report.html_file import findings_html, headline
 from orienteer.report.writing import write_report
-from orienteer.web.kept_report import KeptReport
-from orienteer.web.rendering import Entry, render, wants_part
+from orienteer.web.cached_report import CachedReport
+from orienteer.web.rendering import NavEntry, is_fragment_request, render
 
-ENTRY = Entry("/report", "Report")
+ENTRY = NavEntry("/report", "Report")
 router = APIRouter()
 
-_LONG_S = 3600.0  # a file is waited for
+_LONG_S = 3600.0  # a request for a file waits until the report is made
 _BLOCK_CHARS = 1 << 16
 _TYPES = {"html": "text/html", "csv": "text/csv", "json": "application/json"}
 
 
 @router.get("/report", include_in_schema=False)
 def report_page(request: Request) -> HTMLResponse:
-    state = _kept(request).current()
+    state = _cached(request).current()
     report = state.report
     return render(
         request,
-        "_parts/report.html" if wants_part(request) else "report.html",
+        "_fragments/report.html" if is_fragment_request(request) else "report.html",
         report=report,
         doing=state.doing,
-        trouble=state.trouble,
+        problem=state.problem,
         headline="" if report is None else headline(report),
         findings="" if report is None else Markup(findings_html(report, _details(request))),
     )
 
 
-@router.get("/api/report", response_class=StreamingResponse)
+@router.get(
+    "/api/report",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"application/json": {}}, "description": "The report"}},
+)
 def report_data(request: Request) -> StreamingResponse:
-    """The site report as `orienteer report --format json` prints it; waits until it is made."""
+    """The site report as `orienteer report --format json` prints it; the response waits until it is made."""
     return _file(request, "json", attached=False)
 
 
 @router.get("/report/{name}", include_in_schema=False)
 def report_file(request: Request, name: str) -> StreamingResponse:
-    """`report.html`, `report.csv` or `report.json`, to be kept."""
+    """Return `report.html`, `report.csv` or `report.json` as a download."""
     stem, _, format = name.rpartition(".")
     if stem != "report" or format not in _TYPES:
         raise HTTPException(404, f"no report of that name: {name[:100]}")
@@ -54,9 +58,9 @@ def report_file(request: Request, name: str) -> StreamingResponse:
 
 
 def _file(request: Request, format: str, attached: bool) -> StreamingResponse:
-    state = _kept(request).current(_LONG_S)
+    state = _cached(request).current(_LONG_S)
     if state.report is None:
-        raise HTTPException(409, state.trouble or "the report could not be made")
+        raise HTTPException(409, state.problem or "the report could not be made")
     headers = {"Content-Disposition": f'attachment; filename="site-report.{format}"'} if attached else {}
     return StreamingResponse(_blocks(state.report, format), media_type=_TYPES[format], headers=headers)
 
@@ -73,7 +77,7 @@ def _details(request: Request) -> str:
     return f"{request.scope.get('root_path', '')}/page"
 
 
-def _kept(request: Request) -> KeptReport:
-    kept = request.app.state.report
-    assert isinstance(kept, KeptReport)
-    return kept
+def _cached(request: Request) -> CachedReport:
+    cached = request.app.state.report
+    assert isinstance(cached, CachedReport)
+    return cached

@@ -1,4 +1,4 @@
-"""The Schedule page of a crawl of a library, at /schedule: when it is refreshed, and who is told what was found."""
+"""The Schedule page of a crawl in a library, at /schedule: when it is refreshed, and the webhook for the results."""
 
 from __future__ import annotations
 
@@ -12,40 +12,41 @@ from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from orienteer.errors import InputError, OrienteerError
-from orienteer.library.schedule import EVERY, WEEKDAYS, Schedule, due_at, due_in_words
+from orienteer.library.schedule import EVERY, WEEKDAYS, Schedule, describe_due, due_at
 from orienteer.library.schedules import Schedules
+from orienteer.web.error_responses import status_of
 from orienteer.web.forms import fields_of, share_in
 from orienteer.web.library_state import in_library
-from orienteer.web.refusals import REFUSALS, status_of
-from orienteer.web.rendering import Entry, render, root_of
+from orienteer.web.rendering import NavEntry, render, root_of
 
-ENTRY: Entry | None = None  # one comes here from Manage and from Changes
+ENTRY: NavEntry | None = None  # Manage and Changes link here
 NEVER = "never"
 router = APIRouter()
 
 _CHOICES = {
-    NEVER: "Never; only when somebody asks for it",
+    NEVER: "Never; only by hand",
     "day": "Every day",
     "week": "Every week",
-    "pays": "When it pays: when enough has probably changed",
+    "pays": "When enough has probably changed",
 }
 
 
 class ScheduleNow(BaseModel):
-    """The schedule of a crawl, with `every` never where it has none; when it is `due`, in Unix time and in words."""
+    """The schedule of a crawl; `every` is never if it has none. `due` is the Unix time of the next refresh, `line`
+    describes it."""
 
     every: str = Field(description="never, day, week or pays")
     at: str = Field("03:00", description="With day or week: the time of day where the server is")
     on: str = Field("monday", description="With week: the day")
     threshold: float = Field(0.1, description="With pays: the share of a surfer's time on pages that have changed")
-    webhook: str = Field("", description="An address that is told what each refresh has found")
-    feed: str = Field("", description="Where the feed of the crawl is found, as the webhook is told")
+    webhook: str = Field("", description="The URL that the results of each refresh are posted to")
+    feed: str = Field("", description="The URL of the feed of the crawl, for the webhook")
     due: float | None = None
     line: str = ""
 
 
-class ScheduleWanted(BaseModel):
-    """What is left out has its default."""
+class NewSchedule(BaseModel):
+    """A schedule to set; values that are left out have their defaults."""
 
     every: str
     at: str = "03:00"
@@ -58,8 +59,10 @@ class ScheduleWanted(BaseModel):
 @router.get("/schedule", include_in_schema=False)
 def schedule_page(request: Request) -> HTMLResponse:
     schedules, name = _of(request)
-    found = schedules.get(name) if _is_readable(schedules, name) else None
-    return render(request, "schedule.html", **_shown(request, asdict(found or Schedule()), found is not None))
+    schedule = schedules.get(name) if _is_readable(schedules, name) else None
+    return render(
+        request, "schedule.html", **_template_values(request, asdict(schedule or Schedule()), schedule is not None)
+    )
 
 
 @router.post("/schedule", include_in_schema=False)
@@ -68,85 +71,85 @@ async def schedule_by_form(request: Request) -> Response:
 
     def act() -> Response:
         try:
-            _set(request, _wanted(given))
+            _set(request, _schedule_in(given))
         except OrienteerError as error:
             typed = asdict(Schedule()) | {key: given.get(key, "") for key in ("at", "on", "webhook", "feed")}
-            values = _shown(request, typed, given.get("every") != NEVER) | {"notice": str(error)}
+            values = _template_values(request, typed, given.get("every") != NEVER) | {"notice": str(error)}
             return render(request, "schedule.html", status_of(error), **values | {"every": given.get("every", "")})
         return RedirectResponse(root_of(request) + "/schedule", 303)
 
     return await run_in_threadpool(act)
 
 
-@router.get("/api/schedule", responses=REFUSALS, tags=["crawl"], summary="When the crawl is refreshed")
+@router.get("/api/schedule", tags=["crawl"], summary="When the crawl is refreshed")
 def schedule_api(request: Request) -> ScheduleNow:
     schedules, name = _of(request)
-    found = schedules.get(name)
-    if found is None:
-        return _told(Schedule(), NEVER)
-    standing = schedules.standing(name)
-    now = _told(found, found.every)
-    now.due, now.line = due_at(found, standing), due_in_words(found, standing, time.time())
+    schedule = schedules.get(name)
+    if schedule is None:
+        return _schedule_now(Schedule(), NEVER)
+    state = schedules.state(name).at(time.time())
+    now = _schedule_now(schedule, schedule.every)
+    now.due, now.line = due_at(schedule, state), describe_due(schedule, state, time.time())
     return now
 
 
-@router.post("/api/schedule", responses=REFUSALS, tags=["crawl"], summary="Set when the crawl is refreshed")
-def set_schedule_api(request: Request, wanted: ScheduleWanted) -> ScheduleNow:
-    """With `every` never the schedule is taken away."""
-    _set(request, None if wanted.every == NEVER else Schedule(**wanted.model_dump()))
+@router.post("/api/schedule", tags=["crawl"], summary="Set when the crawl is refreshed")
+def set_schedule_api(request: Request, new: NewSchedule) -> ScheduleNow:
+    """If `every` is never, the schedule is removed."""
+    _set(request, None if new.every == NEVER else Schedule(**new.model_dump()))
     return schedule_api(request)
 
 
-def _told(schedule: Schedule, every: str) -> ScheduleNow:
+def _schedule_now(schedule: Schedule, every: str) -> ScheduleNow:
     known = {key: value for key, value in asdict(schedule).items() if key in ScheduleNow.model_fields}
     return ScheduleNow(**known | {"every": every})
 
 
 def _of(request: Request) -> tuple[Schedules, str]:
-    """The schedules of the library, and what the crawl is called there."""
+    """Return the schedules of the library, and the name of the crawl in it."""
     return Schedules(in_library(request).library), str(request.app.state.name)
 
 
-def _wanted(given: dict[str, str]) -> Schedule | None:
-    """What a form asks for; None: no schedule."""
+def _schedule_in(given: dict[str, str]) -> Schedule | None:
+    """Parse the fields of a form; None: no schedule."""
     every = given.get("every", "")
     if every == NEVER:
         return None
     if every not in EVERY:
-        raise InputError("How often? Choose one of the answers")
+        raise InputError("How often? Choose one of the options")
     share = share_in(given.get("threshold", ""))
     texts = {name: given[name] for name in ("at", "on", "webhook", "feed") if name in given}
     return Schedule(every, **texts, **({} if share is None else {"threshold": share}))  # type: ignore[arg-type]
 
 
-def _set(request: Request, wanted: Schedule | None) -> None:
-    """Private addresses are for servers that were started to allow them."""
+def _set(request: Request, new: Schedule | None) -> None:
+    """Store a schedule. A webhook at a private address needs a server with --allow-private."""
     schedules, name = _of(request)
-    if wanted is None:
+    if new is None:
         schedules.remove(name)
         return
     before = schedules.get(name) if _is_readable(schedules, name) else None
-    kept = before or Schedule()
+    old = before or Schedule()
     allow_private = in_library(request).jobs.allow_private
-    whole = replace(wanted, least_days=kept.least_days, most_days=kept.most_days, allow_private=allow_private)
-    schedules.set(name, whole)
+    merged = replace(new, least_days=old.least_days, most_days=old.most_days, allow_private=allow_private)
+    schedules.set(name, merged)
 
 
 def _is_readable(schedules: Schedules, name: str) -> bool:
     try:
         schedules.get(name)
-    except InputError:  # somebody has edited it, and is about to replace it
+    except InputError:  # its file was edited by hand; the form can replace it
         return False
     return True
 
 
-def _shown(request: Request, values: dict[str, Any], is_set: bool) -> dict[str, Any]:
+def _template_values(request: Request, values: dict[str, Any], is_set: bool) -> dict[str, Any]:
     schedules, name = _of(request)
     when = ""
     try:
-        found = schedules.get(name)
-        if found is not None:
-            when = f"{found.in_words()}; {due_in_words(found, schedules.standing(name), time.time())}"
+        schedule = schedules.get(name)
+        if schedule is not None:
+            when = f"{schedule.describe()}; {describe_due(schedule, schedules.state(name), time.time())}"
     except OrienteerError as error:
         when = str(error)
     return {

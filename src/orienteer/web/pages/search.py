@@ -1,9 +1,8 @@
 """The Search page at `/`, /api/search and /api/complete.
 
-The order is a link, and so is everything that results can be narrowed by, so that it works without scripts; with them,
-another order exchanges the results and the address follows, and words are completed while one types. Each result says
-how far it has moved, seen from the order that was there before (`seen_from`). Where there is no index, a button makes
-one.
+Orders and facets are links, so the page works without scripts. With them, choosing another order replaces the results
+and updates the address, and words are completed while the user types. Each result says how far it has moved from its
+position in the previous order (`seen_from`). If there is no index, a button makes one.
 """
 
 from __future__ import annotations
@@ -15,17 +14,18 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import BaseModel
 
 from orienteer.errors import CrawlFolderError, OrienteerError
+from orienteer.inspect.folder_status import stored_certificate
+from orienteer.inspect.status_text import nothing_found
 from orienteer.search.completion import Suggestion
 from orienteer.search.index_files import TEXTS, index_folder
 from orienteer.search.query import MAX_QUERY_CHARS
-from orienteer.search.search_index import MAX_RESULTS, Results, SearchIndex
-from orienteer.web.found_in_words import DEFAULT, N_OPEN, N_SHOWN, ORDERS, day_of, in_words, shown_facets
+from orienteer.search.search_index import MAX_RESULTS, SearchIndex, SearchResults
 from orienteer.web.icons import Icons
 from orienteer.web.index_making import IndexMaking
-from orienteer.web.refusals import REFUSALS
-from orienteer.web.rendering import Entry, render, root_of, served_crawl, wants_part
+from orienteer.web.rendering import NavEntry, is_fragment_request, render, root_of, served_crawl
+from orienteer.web.result_text import DEFAULT, N_OPEN, N_RESULTS, ORDERS, day_of, describe, displayed_facets
 
-ENTRY = Entry("/", "Search")
+ENTRY = NavEntry("/", "Search")
 N_RELATED = 6
 N_SUGGESTIONS = 8
 MAX_N = 100
@@ -45,7 +45,7 @@ Number = Annotated[int, Query(ge=1, le=MAX_RESULTS, description="Which page of r
 
 
 class Completed(BaseModel):
-    """Queries that may be meant; the `kind` of each is word or title."""
+    """Completions of a query; the `kind` of each is word or title."""
 
     q: str
     suggestions: list[Suggestion]
@@ -59,7 +59,7 @@ def search_page(
     page: Number = 1,
     seen_from: Annotated[str, Query(max_length=20)] = "",
 ) -> HTMLResponse:
-    """What was found; what there is where nothing is asked for, and a way to an index where there is none."""
+    """Return the results; without a query an overview, and without an index a way to make one."""
     crawl = served_crawl(request)
     values: dict[str, Any] = {"q": q, "rank": rank, "orders": ORDERS, "default": DEFAULT, "n_open": N_OPEN}
     values |= {"folder": str(crawl.path), "making": None, "line": "", "results": None, "overview": None}
@@ -75,53 +75,53 @@ def search_page(
         values["is_damaged"] = (index_folder(crawl.path) / TEXTS).exists()
     if values["line"] or not values["is_current"]:
         values["making"] = _index_making(request).now()
-    answer = render(request, "_parts/found.html" if wants_part(request) and q else "search.html", **values)
+    response = render(
+        request, "_fragments/found.html" if is_fragment_request(request) and q else "search.html", **values
+    )
     if values["making"] is not None and values["making"].is_running and not q:
-        answer.headers["Refresh"] = _LOOK_AGAIN_S
-    return answer
+        response.headers["Refresh"] = _LOOK_AGAIN_S
+    return response
 
 
 @router.post("/index", include_in_schema=False)
 def make_index(request: Request, rebuild: bool = False) -> RedirectResponse:
-    """Make the index, or bring it up to date, in a process of its own."""
+    """Make or update the index, in a separate process."""
     _index_making(request).start(rebuild)
     return RedirectResponse(root_of(request) + "/", 303)
 
 
 @router.get("/icon", include_in_schema=False)
 def icon(request: Request, host: Annotated[str, Query(min_length=1, max_length=_MAX_HOST_CHARS)]) -> Response:
-    """The icon of a host (see `icons`)."""
+    """Return the icon of a host (see `icons`)."""
     icons: Icons = request.app.state.icons
-    found = icons.of(host)
-    kept = "private, max-age=3600" if found.is_final else "no-store"
-    return Response(found.content, 200, {"Cache-Control": kept}, found.type)
+    host_icon = icons.of(host)
+    caching = "private, max-age=3600" if host_icon.is_final else "no-store"
+    return Response(host_icon.content, 200, {"Cache-Control": caching}, host_icon.type)
 
 
-@router.get("/api/search", response_model=Results, responses=REFUSALS, tags=["search"], summary="Search the pages")
+@router.get("/api/search", response_model=SearchResults, tags=["search"], summary="Search the pages")
 def search_api(
     request: Request,
     q: Words,
     rank: Annotated[str, Query(description="text, local (inside), global (outside) or blend")] = DEFAULT,
     weight: Annotated[float | None, Query(ge=0, le=1, description="Of the rank; by the order if left out")] = None,
     page: Number = 1,
-    n: Annotated[int, Query(ge=1, le=MAX_N, description="Results a page")] = N_SHOWN,
+    n: Annotated[int, Query(ge=1, le=MAX_N, description="Results a page")] = N_RESULTS,
     n_related: Annotated[int, Query(ge=0, le=MAX_N, description="Related pages")] = N_RELATED,
     facets: Annotated[bool, Query(description="Count the results by host, language, type, year")] = False,
-) -> Results:
-    """Pages in the order wanted, each with its positions in the other orders."""
+) -> SearchResults:
+    """Pages in the requested order, each with its positions in the other orders."""
     with served_crawl(request).searching() as index:
         return index.search(q, rank=rank, weight=weight, page=page, n=n, n_related=n_related, with_facets=facets)
 
 
-@router.get(
-    "/api/complete", response_model=Completed, responses=REFUSALS, tags=["search"], summary="Complete what is typed"
-)
+@router.get("/api/complete", response_model=Completed, tags=["search"], summary="Complete what is typed")
 def complete_api(
     request: Request,
     q: Words,
     n: Annotated[int, Query(ge=1, le=50, description="How many at most")] = N_SUGGESTIONS,
 ) -> Completed:
-    """Words of the index that go on like this, and titles that begin so."""
+    """Words of the index with this prefix, and titles that start with it."""
     with served_crawl(request).searching() as index:
         return Completed(q=q, suggestions=list(index.complete(q, n)))
 
@@ -133,19 +133,22 @@ def _index_making(request: Request) -> IndexMaking:
 
 
 def _found(index: SearchIndex, q: str, rank: str, page: int, seen_from: str) -> dict[str, Any]:
-    """What the template needs of the results."""
+    """Return the template's values for results."""
     n_related = N_RELATED if page == 1 else 0
-    results = index.search(q, rank=rank, page=page, n=N_SHOWN, n_related=n_related, with_facets=True)
-    return {"results": results, **in_words(results, index.has_global_rank, seen_from)}
+    results = index.search(q, rank=rank, page=page, n=N_RESULTS, n_related=n_related, with_facets=True)
+    values = {"results": results, **describe(results, index.has_global_rank, seen_from)}
+    if not results.total and not results.hints:
+        values["summary"] = nothing_found(stored_certificate(index.folder))
+    return values
 
 
 def _invitation(request: Request, index: SearchIndex) -> dict[str, Any]:
-    """What is shown to who has not asked for anything yet."""
+    """Return the template's values for the page without a query."""
     overview = index.overview()
     try:
         coverage = request.app.state.watch.now().coverage
-    except OrienteerError:  # the crawl says what is wrong with it on its own page
+    except OrienteerError:  # the Status page displays the error
         coverage = ""
-    facets = shown_facets(overview.facets, overview.n_pages)
+    facets = displayed_facets(overview.facets, overview.n_pages)
     fetched = [day_of(time) for time in overview.times]
     return {"overview": overview, "facets": facets, "fetched": fetched, "coverage": coverage}

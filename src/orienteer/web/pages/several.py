@@ -1,7 +1,7 @@
-"""Search over the crawls of a library, at /search, and /api/search: all of them, or those that are chosen.
+"""Search over all or the chosen crawls of a library, at /search and /api/search.
 
-Crawls without an index are no choice; one that cannot be read is left out with the reason. So many are searched at
-once: where there are more, those that come first by name are searched, and the page says so.
+Crawls without an index cannot be chosen; one that cannot be read is left out with the reason. At most `MAX_CRAWLS` are
+searched at once, the first ones by name, and the page says so.
 """
 
 from __future__ import annotations
@@ -11,22 +11,21 @@ from contextlib import ExitStack, contextmanager
 from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import HTMLResponse, JSONResponse, Response
+from fastapi.responses import HTMLResponse, Response
 
 from orienteer.errors import InputError, OrienteerError
 from orienteer.search.completion import Suggestion
 from orienteer.search.index_files import TEXTS, index_folder
 from orienteer.search.search_index import SearchIndex
 from orienteer.search.several import SeveralResults, search_several
-from orienteer.web.found_in_words import DEFAULT, N_OPEN, N_SHOWN, ORDERS, pieces, said_of, shown_facets, summary_of
 from orienteer.web.library_state import in_library
-from orienteer.web.pages.opensearch import SUGGESTIONS, TYPE, described
+from orienteer.web.pages.opensearch import SUGGESTED, TYPE, described, suggested
 from orienteer.web.pages.search import MAX_N, N_SUGGESTIONS, Completed, Number, Words
-from orienteer.web.refusals import REFUSALS
-from orienteer.web.rendering import Entry, render
+from orienteer.web.rendering import NavEntry, render
+from orienteer.web.result_text import DEFAULT, N_OPEN, N_RESULTS, ORDERS, displayed_facets, facts_of, pieces, summary_of
 from orienteer.wording import counted, plain
 
-ENTRY = Entry("/search", "Search")
+ENTRY = NavEntry("/search", "Search")
 MAX_CRAWLS = 50  # at once
 
 router = APIRouter()
@@ -37,10 +36,10 @@ Chosen = Annotated[
 
 
 class _Opened(NamedTuple):
-    """Indexes that are open, by the names of their crawls, and why others are not."""
+    """Open indexes, and the errors of others, by the names of their crawls."""
 
     indexes: dict[str, SearchIndex]
-    troubles: dict[str, str]
+    problems: dict[str, str]
 
 
 @router.get("/search", include_in_schema=False)
@@ -51,27 +50,26 @@ def several_page(
     rank: str = DEFAULT,
     page: Number = 1,
 ) -> HTMLResponse:
-    """What was found; the choice of crawls where nothing is asked for."""
+    """Return the results; without a query only the choice of crawls."""
     names = _searchable(request)
     chosen = _expected(request, crawl, names)
     orders = [order for order in ORDERS if order.name != "global"]
     values: dict[str, Any] = {"q": q, "rank": rank, "default": DEFAULT, "orders": orders, "n_open": N_OPEN}
-    values |= {"names": names, "chosen": chosen, "results": None, "troubles": {}, "n_pages": None}
+    values |= {"names": names, "chosen": chosen, "results": None, "problems": {}, "n_pages": None}
     values["max_crawls"] = MAX_CRAWLS
     if not names:
         return render(request, "several.html", **values)
-    with _opened(request, chosen or names) as (indexes, troubles):
-        values |= {"troubles": troubles, "n_pages": sum(index.n_pages for index in indexes.values())}
+    with _opened(request, chosen or names) as (indexes, problems):
+        values |= {"problems": problems, "n_pages": sum(index.n_pages for index in indexes.values())}
         if q.strip() and indexes:
-            results = search_several(indexes, q, rank=rank, page=page, n=N_SHOWN, with_facets=True)
-            values |= _in_words(results)
+            results = search_several(indexes, q, rank=rank, page=page, n=N_RESULTS, with_facets=True)
+            values |= _describe(results)
     return render(request, "several.html", **values)
 
 
 @router.get(
     "/api/search",
     response_model=SeveralResults,
-    responses=REFUSALS,
     tags=["search"],
     summary="Search the pages of several crawls",
 )
@@ -81,34 +79,38 @@ def several_api(
     crawl: Chosen,
     rank: Annotated[str, Query(description="text, local (inside), global (outside) or blend")] = DEFAULT,
     page: Number = 1,
-    n: Annotated[int, Query(ge=1, le=MAX_N, description="Results a page")] = N_SHOWN,
+    n: Annotated[int, Query(ge=1, le=MAX_N, description="Results a page")] = N_RESULTS,
     facets: Annotated[bool, Query(description="Count the results by host, language, type, year")] = False,
 ) -> SeveralResults:
-    """Each hit names its crawl; scores of different crawls can be compared. `by_crawl` names those that were searched:
-    fifty at most, the first by name."""
+    """Each hit has the name of its crawl; scores of different crawls can be compared. `by_crawl` has the crawls that
+    were searched: at most fifty, the first ones by name."""
     names = _searchable(request)
     with _opened(request, _expected(request, crawl, names) or names) as (indexes, _):
         return search_several(indexes, q, rank=rank, page=page, n=n, with_facets=facets)
 
 
-@router.get(
-    "/api/complete", response_model=Completed, responses=REFUSALS, tags=["search"], summary="Complete what is typed"
-)
+@router.get("/api/complete", response_model=Completed, tags=["search"], summary="Complete what is typed")
 def complete_api(
     request: Request,
     q: Words,
     crawl: Chosen,
     n: Annotated[int, Query(ge=1, le=50, description="How many at most")] = N_SUGGESTIONS,
 ) -> Completed:
-    """From the titles and words of all these crawls, one of each in turn."""
+    """Completions from the titles and words of these crawls, one of each in turn."""
     return Completed(q=q, suggestions=_completed(request, q, crawl, n))
 
 
-@router.get("/api/suggest", responses=REFUSALS, tags=["search"], summary="Complete what is typed, for browsers")
-def suggest_api(request: Request, q: Words) -> JSONResponse:
-    """OpenSearch suggestions: what was typed, and queries that may be meant."""
+@router.get(
+    "/api/suggest",
+    tags=["search"],
+    summary="Complete what is typed, for browsers",
+    response_class=Response,
+    responses=SUGGESTED,
+)
+def suggest_api(request: Request, q: Words) -> Response:
+    """OpenSearch suggestions: the query as typed, and its completions."""
     texts = [suggestion.text for suggestion in _completed(request, q, [], N_SUGGESTIONS)]
-    return JSONResponse([q, texts], media_type=SUGGESTIONS)
+    return suggested(q, texts)
 
 
 @router.get("/opensearch.xml", include_in_schema=False)
@@ -118,39 +120,39 @@ def description(request: Request) -> Response:
 
 
 def _searchable(request: Request) -> list[str]:
-    """The crawls that have an index."""
+    """Return the names of the crawls with an index."""
     library = in_library(request).library
     names = []
     for name in library.names():
         try:
             has_index = (index_folder(library.path_of(name)) / TEXTS).exists()
-        except OrienteerError:  # it is gone, or was never a crawl
+        except OrienteerError:  # it was deleted meanwhile
             continue
         names += [name] if has_index else []
     return names
 
 
 def _expected(request: Request, chosen: list[str], names: list[str]) -> list[str]:
-    """The crawls that were chosen; InputError where there is none of a name, or it has no index."""
+    """Return the chosen crawls; an OrienteerError if one does not exist or has no index."""
     for name in chosen:
         if name not in names:
-            in_library(request).library.path_of(name)  # says so where there is none
+            in_library(request).library.path_of(name)  # raises an error if there is none
             raise InputError(f"{plain(name, 100)}: there is no search index yet; make it on its search page")
     return [name for name in names if name in chosen]
 
 
 @contextmanager
 def _opened(request: Request, names: list[str]) -> Iterator[_Opened]:
-    """The indexes of these crawls, as many as are searched at once."""
-    here = in_library(request)
+    """Yield the open indexes of these crawls, at most `MAX_CRAWLS`."""
+    library_state = in_library(request)
     opened = _Opened({}, {})
     with ExitStack() as stack:
         for name in names[:MAX_CRAWLS]:
             try:
-                crawl = stack.enter_context(here.crawls.using(name))
+                crawl = stack.enter_context(library_state.crawls.using(name))
                 opened.indexes[name] = stack.enter_context(crawl.searching())
             except OrienteerError as error:
-                opened.troubles[name] = str(error)
+                opened.problems[name] = str(error)
         yield opened
 
 
@@ -158,24 +160,24 @@ def _completed(request: Request, q: str, chosen: list[str], n: int) -> list[Sugg
     names = _searchable(request)
     with _opened(request, _expected(request, chosen, names) or names) as (indexes, _):
         lists = [index.complete(q, n) for index in indexes.values()]
-    found: dict[str, Suggestion] = {}
-    for place in range(n):
+    merged: dict[str, Suggestion] = {}
+    for position in range(n):
         for each in lists:
-            if place < len(each):
-                found.setdefault(each[place].text.casefold(), each[place])
-    best = sorted(list(found.values())[:n], key=lambda suggestion: suggestion.kind != "word")
+            if position < len(each):
+                merged.setdefault(each[position].text.casefold(), each[position])
+    best = sorted(list(merged.values())[:n], key=lambda suggestion: suggestion.kind != "word")
     return best
 
 
-def _in_words(results: SeveralResults) -> dict[str, Any]:
-    """What the template says of results."""
+def _describe(results: SeveralResults) -> dict[str, Any]:
+    """Return the template's values for results."""
     hits = [found.hit for found in results.hits]
     n_with = sum(bool(n) for n in results.by_crawl.values())
     return {
         "results": results,
         "summary": summary_of(results, len(hits)) + (f", in {counted(n_with, 'crawl')}" if results.total else ""),
         "snippets": [pieces(hit) for hit in hits],
-        "said_of": [said_of(hit) for hit in hits],
-        "facets": shown_facets(results.facets, results.total),
+        "facts": [facts_of(hit) for hit in hits],
+        "facets": displayed_facets(results.facets, results.total),
         "n_last": min(-(-results.total // results.n), 10_000 // results.n),
     }

@@ -1,13 +1,13 @@
-// An archived page: the frame tells nobody where it has gone to, but the server knows. Each time it has loaded, the bar
-// above it is asked for again.
+// An archived page: scripts cannot read the location of the frame, but the server knows it. So the bar is requested again
+// after each load of the frame.
 
 const bar = document.getElementById("bar");
 const frame = document.getElementById("archived");
 
 async function refresh() {
-  const answer = await fetch(bar.dataset.bar + "?view=" + encodeURIComponent(bar.dataset.view)).catch(() => null);
-  if (answer?.status !== 200 || bar.contains(document.activeElement)) return;
-  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").body;
+  const response = await fetch(bar.dataset.bar + "?view=" + encodeURIComponent(bar.dataset.view)).catch(() => null);
+  if (response?.status !== 200 || bar.contains(document.activeElement)) return;
+  const fresh = new DOMParser().parseFromString(await response.text(), "text/html").body;
   if (fresh.innerHTML === bar.innerHTML) return;
   const isOpen = bar.querySelector("details")?.open;
   bar.replaceChildren(...fresh.childNodes);

@@ -1,4 +1,4 @@
-// Compare: contenders are switched on and off, pointed at, and read off at any number of pages.
+// Compare: switch curves on and off, highlight one, and read values at any number of pages.
 
 const compared = document.getElementById("compared");
 if (compared) {
@@ -7,7 +7,7 @@ if (compared) {
   const items = new Map([...compared.querySelectorAll("li[data-series]")].map((item) => [item.dataset.series, item]));
   const charts = compared.querySelector(".charts");
   const at = document.getElementById("at");
-  const usual = new Set(JSON.parse(compared.dataset.default)); // shown where the address does not say which
+  const initial = new Set(JSON.parse(compared.dataset.default)); // drawn if the address names none
 
   const show = () => {
     const on = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
@@ -18,11 +18,11 @@ if (compared) {
     }
     const address = new URL(location.href);
     address.searchParams.delete("show");
-    if (on.size !== usual.size || ![...on].every((name) => usual.has(name))) for (const name of on) address.searchParams.append("show", name);
+    if (on.size !== initial.size || ![...on].every((name) => initial.has(name))) for (const name of on) address.searchParams.append("show", name);
     history.replaceState(null, "", address);
   };
 
-  const look = (name) => {
+  const highlight = (name) => {
     charts.classList.toggle("looking", name !== null);
     for (const group of groups) group.classList.toggle("looked", group.dataset.series === name);
   };
@@ -37,24 +37,24 @@ if (compared) {
   }
   for (const box of boxes) box.addEventListener("change", show);
   for (const [name, item] of items) {
-    item.addEventListener("mouseenter", () => look(name));
-    item.addEventListener("mouseleave", () => look(null));
-    item.addEventListener("focusin", () => look(name));
-    item.addEventListener("focusout", () => look(null));
+    item.addEventListener("mouseenter", () => highlight(name));
+    item.addEventListener("mouseleave", () => highlight(null));
+    item.addEventListener("focusin", () => highlight(name));
+    item.addEventListener("focusout", () => highlight(null));
   }
   for (const group of groups) {
     if (group.dataset.style === "limit") continue;
-    group.addEventListener("pointerenter", () => look(group.dataset.series));
-    group.addEventListener("pointerleave", () => look(null));
+    group.addEventListener("pointerenter", () => highlight(group.dataset.series));
+    group.addEventListener("pointerleave", () => highlight(null));
   }
   readOff();
 
   async function readOff() {
-    const answer = await fetch(`${compared.dataset.api}?name=${encodeURIComponent(compared.dataset.name)}`);
-    if (!answer.ok) return;
-    const told = (await answer.json()).comparison;
+    const response = await fetch(`${compared.dataset.api}?name=${encodeURIComponent(compared.dataset.name)}`);
+    if (!response.ok) return;
+    const comparison = (await response.json()).comparison;
     for (const figure of compared.querySelectorAll("figure.chart")) {
-      const chart = told.charts[Number(figure.dataset.chart)];
+      const chart = comparison.charts[Number(figure.dataset.chart)];
       const svg = figure.querySelector("svg");
       svg.addEventListener("pointermove", (event) => pointed(svg, chart, event));
       svg.addEventListener("pointerleave", () => left(svg));
@@ -64,8 +64,8 @@ if (compared) {
   function pointed(svg, chart, event) {
     const box = svg.getBoundingClientRect();
     const { left: from, right: to } = svg.dataset;
-    const place = ((event.clientX - box.left) / box.width) * svg.viewBox.baseVal.width;
-    const share = Math.min(Math.max((place - from) / (to - from), 0), 1);
+    const position = ((event.clientX - box.left) / box.width) * svg.viewBox.baseVal.width;
+    const share = Math.min(Math.max((position - from) / (to - from), 0), 1);
     const [first, last] = [Number(svg.dataset.from), Number(svg.dataset.to)];
     const x = svg.dataset.scale === "log" ? first * (last / first) ** share : first + (last - first) * share;
     const cursor = svg.querySelector(".cursor");
@@ -90,7 +90,7 @@ if (compared) {
     for (const item of items.values()) item.querySelector(".value").hidden = true;
   }
 
-  // The last value at or before x: a curve says nothing of what is behind its end.
+  // The last value at or before x; null beyond the end of the curve.
   function valueAt({ positions, values }, x) {
     if (!positions.length || x < positions[0] || x > positions[positions.length - 1] * 1.001) return null;
     let low = 0;

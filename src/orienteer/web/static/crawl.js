@@ -1,20 +1,20 @@
-// The Crawl page: when the server says that something has changed, exchange the parts that show it.
+// The Status page: when the server reports a change, replace the fragments that have changed.
 
-import { exchange } from "./parts.js";
+import { exchange } from "./fragments.js";
 
 const crawl = document.getElementById("crawl");
-let isAsking = false, isStale = false;
+let isLoading = false, isStale = false;
 
 async function refresh() {
-  if (isAsking) { isStale = true; return; }
-  isAsking = true;
+  if (isLoading) { isStale = true; return; }
+  isLoading = true;
   try {
-    const answer = await fetch(crawl.dataset.now + location.search, { headers: { Accept: "text/html" } });
-    if (answer.ok) exchange(new DOMParser().parseFromString(await answer.text(), "text/html").body, changed);
+    const response = await fetch(crawl.dataset.now + location.search, { headers: { Accept: "text/html" } });
+    if (response.ok) exchange(new DOMParser().parseFromString(await response.text(), "text/html").body, changed);
   } catch {
-    // The server has gone; the stream of events finds out when it is back.
+    // The server is not running; the event stream reconnects when it is back.
   } finally {
-    isAsking = false;
+    isLoading = false;
   }
   if (isStale) { isStale = false; refresh(); }
 }
@@ -23,7 +23,7 @@ function changed(part) {
   if (part === "crawl-chart") readAgain();
 }
 
-// -- reading the drawing: with the pointer, or with the arrow keys --
+// -- reading values off the chart, with the pointer or with the arrow keys --
 
 let readAt = null;  // index of a point, or null
 
@@ -33,9 +33,9 @@ function pointsOf(drawing) {
 
 function nearest(drawing, clientX) {
   const box = drawing.getBoundingClientRect(), points = pointsOf(drawing);
-  const wanted = (drawing.dataset.most * (clientX - box.left)) / box.width;
+  const target = (drawing.dataset.most * (clientX - box.left)) / box.width;
   let best = 0;
-  points.forEach((point, k) => { if (Math.abs(point[0] - wanted) < Math.abs(points[best][0] - wanted)) best = k; });
+  points.forEach((point, k) => { if (Math.abs(point[0] - target) < Math.abs(points[best][0] - target)) best = k; });
   return best;
 }
 

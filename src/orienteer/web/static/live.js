@@ -1,23 +1,23 @@
-// A part of a page that is asked for again every other second, while somebody looks at it.
+// Reloads the live fragments of a page every two seconds while the page is visible.
 
-import { exchange } from "./parts.js";
+import { exchange } from "./fragments.js";
 
 const EVERY_MS = 2000;
 
 for (const part of document.querySelectorAll("[data-live]")) {
-  let isAsking = false;
-  const look = async () => {
-    if (isAsking || document.hidden) return;
-    isAsking = true;
+  let isLoading = false;
+  const load = async () => {
+    if (isLoading || document.hidden) return;
+    isLoading = true;
     try {
-      const answer = await fetch(part.dataset.live, { headers: { Accept: "text/html" } });
-      if (answer.ok) exchange(new DOMParser().parseFromString(await answer.text(), "text/html").body);
+      const response = await fetch(part.dataset.live, { headers: { Accept: "text/html" } });
+      if (response.ok) exchange(new DOMParser().parseFromString(await response.text(), "text/html").body);
     } catch {
-      // The server has gone; it may be back soon.
+      // The server is not running; try again later.
     } finally {
-      isAsking = false;
+      isLoading = false;
     }
   };
-  setInterval(look, EVERY_MS);
-  document.addEventListener("visibilitychange", look);
+  setInterval(load, EVERY_MS);
+  document.addEventListener("visibilitychange", load);
 }

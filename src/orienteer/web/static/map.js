@@ -1,22 +1,22 @@
-// Map: circles and lines on a canvas. What the map says is in the table, too; this is for looking around.
+// The map: circles and lines on a canvas. The table of the page has the same data.
 
 const MOST_LINES = 260;
 const MOST_ARROWS = 12; // each way
 const LABEL_PX = 13000; // square pixels of the map for each label
-const LARGEST_PX = 96; // the radius of the largest circle, where there is room for more
-const SHARES = [0.25, 0.5, 0.75, 1]; // of the known pages fetched: from here on a circle has the next colour
+const LARGEST_PX = 96; // the radius of the largest circle, if there is room
+const SHARES = [0.25, 0.5, 0.75, 1]; // shares of the known pages that were fetched, from which on a circle has the next colour
 
 async function start(stage) {
   const state = document.getElementById("map-state");
   state.textContent = "Drawing the map…";
   try {
-    const answer = await fetch(stage.dataset.map);
-    const told = await answer.json();
-    if (!answer.ok) throw new Error(told.error);
+    const response = await fetch(stage.dataset.map);
+    const data = await response.json();
+    if (!response.ok) throw new Error(data.error);
     state.textContent = "";
-    new RegionMap(stage, told);
+    new RegionMap(stage, data);
   } catch (error) {
-    state.textContent = `The map cannot be drawn: ${error.message}. The table has all of it.`;
+    state.textContent = `The map cannot be drawn: ${error.message}. The table has the same data.`;
   }
 }
 
@@ -25,7 +25,7 @@ class RegionMap {
     this.stage = stage;
     this.canvas = stage.querySelector("canvas");
     this.pen = this.canvas.getContext("2d");
-    this.panel = document.getElementById("shown");
+    this.panel = document.getElementById("selected");
     this.regions = regions;
     this.shares = regions.map(({ n_pages: n, n_others: others }) => SHARES.filter((least) => n / (n + others) >= least).length);
     this.links = links;
@@ -33,11 +33,11 @@ class RegionMap {
     this.out = regions.map(() => []);
     this.in = regions.map(() => []);
     links.sources.forEach((source, k) => {
-      // They come with the most mass first.
+      // Links are sorted by mass, largest first.
       if (this.out[source].length < MOST_ARROWS) this.out[source].push(k);
       if (this.in[links.targets[k]].length < MOST_ARROWS) this.in[links.targets[k]].push(k);
     });
-    this.shown = -1;
+    this.selected = -1;
     this.matches = null;
     this.isMoved = false;
     this.view = { scale: 1, x: 0, y: 0 };
@@ -48,7 +48,7 @@ class RegionMap {
     this.resize();
   }
 
-  // --- where things are -------------------------------------------------------------------------------------------
+  // --- layout -----------------------------------------------------------------------------------------------------
 
   resize() {
     const { clientWidth: width, clientHeight: height } = this.stage;
@@ -139,18 +139,18 @@ class RegionMap {
       const near = this.near();
       this.drawLines(places, near !== null);
       this.drawCircles(places, near);
-      if (this.shown >= 0) this.drawFlows(places);
+      if (this.selected >= 0) this.drawFlows(places);
       this.drawLabels(places, near);
     });
   }
 
-  // What stays bright: the shown region and what it is linked with, or else what was looked for.
+  // The regions that are not dimmed: the selected one and its links, or else the matches of the search.
   near() {
-    if (this.shown < 0) return this.matches;
+    if (this.selected < 0) return this.matches;
     const { sources, targets } = this.links;
-    const near = new Set([this.shown]);
-    for (const k of this.out[this.shown]) near.add(targets[k]);
-    for (const k of this.in[this.shown]) near.add(sources[k]);
+    const near = new Set([this.selected]);
+    for (const k of this.out[this.selected]) near.add(targets[k]);
+    for (const k of this.in[this.selected]) near.add(sources[k]);
     return near;
   }
 
@@ -194,8 +194,8 @@ class RegionMap {
       }
     }
     pen.globalAlpha = 1;
-    if (this.shown >= 0) {
-      const { x, y, radius } = places[this.shown];
+    if (this.selected >= 0) {
+      const { x, y, radius } = places[this.selected];
       pen.strokeStyle = colours.chosen;
       pen.lineWidth = 2.5;
       pen.beginPath();
@@ -204,13 +204,13 @@ class RegionMap {
     }
   }
 
-  // Out and in on either side of the straight line; what comes in is dashed, so that colour is not all that tells.
+  // Outgoing and incoming flows are on either side of the straight line; incoming ones are dashed, for the colour-blind.
   drawFlows(places) {
     const { sources, targets, mass } = this.links;
     const draw = (k, colour, dash) =>
       this.drawArrow(places[sources[k]], places[targets[k]], this.widthOf(mass[k]) + 0.8, colour, dash);
-    for (const k of this.in[this.shown]) draw(k, this.colours.in, [6, 4]);
-    for (const k of this.out[this.shown]) draw(k, this.colours.out, []);
+    for (const k of this.in[this.selected]) draw(k, this.colours.in, [6, 4]);
+    for (const k of this.out[this.selected]) draw(k, this.colours.out, []);
   }
 
   drawArrow(from, to, width, colour, dash) {
@@ -238,13 +238,13 @@ class RegionMap {
     pen.fill();
   }
 
-  // The shown one first, then from the largest on; a label that would cover another, or a large circle, is left out.
+  // The selected region first, then by size; a label that would cover another one or a large circle is left out.
   drawLabels(places, near) {
     const { pen } = this;
     const taken = [];
     const large = places.filter((place) => place.radius > 7 && this.isSeen(place));
-    const order = this.shown < 0 ? [] : [this.shown];
-    for (let k = 0; k < places.length; k++) if (k !== this.shown) order.push(k);
+    const order = this.selected < 0 ? [] : [this.selected];
+    for (let k = 0; k < places.length; k++) if (k !== this.selected) order.push(k);
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     pen.lineJoin = "round";
@@ -253,9 +253,9 @@ class RegionMap {
     for (const k of order) {
       if (n >= most || tries > 600) break;
       const place = places[k];
-      const isAsked = near !== null && near.has(k);
-      if (!this.isSeen(place) || (near !== null && !isAsked)) continue;
-      if (place.radius < 3.5 && !isAsked && this.regions.length > 60) continue;
+      const isNear = near !== null && near.has(k);
+      if (!this.isSeen(place) || (near !== null && !isNear)) continue;
+      if (place.radius < 3.5 && !isNear && this.regions.length > 60) continue;
       tries += 1;
       n += this.drawLabel(k, place, taken, large) ? 1 : 0;
     }
@@ -263,9 +263,9 @@ class RegionMap {
 
   drawLabel(k, place, taken, large) {
     const { pen, colours } = this;
-    const isShown = k === this.shown;
+    const isSelected = k === this.selected;
     const text = shortened(this.regions[k].label || "(no host)");
-    const weight = isShown || place.radius > 26 ? 600 : 400;
+    const weight = isSelected || place.radius > 26 ? 600 : 400;
     let width;
     for (const size of place.radius > 26 ? [14, 12] : [12]) {
       pen.font = `${weight} ${size}px ${this.font}`;
@@ -273,10 +273,10 @@ class RegionMap {
       if (width < 2 * place.radius - 6) break;
     }
     const [down, aside] = [place.radius + 10, place.radius + width / 2 + 2];
-    const beside = [[0, down], [0, -down], [aside, 0], [-aside, 0]].map(([dx, dy]) => ({ dx, dy, on: [place, ...large] }));
+    const outside = [[0, down], [0, -down], [aside, 0], [-aside, 0]].map(([dx, dy]) => ({ dx, dy, on: [place, ...large] }));
     const across = { dx: 0, dy: 0, on: [] }; // a large circle may have its name across it
     const isInside = width < 2 * place.radius - 6;
-    for (const { dx, dy, on } of isInside ? [across] : place.radius > 14 || isShown ? [...beside, across] : beside) {
+    for (const { dx, dy, on } of isInside ? [across] : place.radius > 14 || isSelected ? [...outside, across] : outside) {
       const x = Math.min(Math.max(place.x + dx, width / 2 + 2), this.width - width / 2 - 2);
       const y = place.y + dy;
       const box = { left: x - width / 2, right: x + width / 2, top: y - 8.5, bottom: y + 8.5 };
@@ -294,20 +294,20 @@ class RegionMap {
     return false;
   }
 
-  // --- what is pointed at -----------------------------------------------------------------------------------------
+  // --- selection --------------------------------------------------------------------------------------------------
 
   show(k) {
-    if (k === this.shown) return;
-    this.shown = k;
+    if (k === this.selected) return;
+    this.selected = k;
     for (const row of document.querySelectorAll(".regions tr.pointed")) row.classList.remove("pointed");
     if (k >= 0) {
       document.querySelector(`.regions tr[data-place="${k}"]`)?.classList.add("pointed");
-      this.panel.replaceChildren(...this.told(k));
+      this.panel.replaceChildren(...this.describe(k));
     }
     this.draw();
   }
 
-  told(k) {
+  describe(k) {
     const { name, rank, n_pages: n, n_others: others } = this.regions[k];
     const { sources, targets, mass } = this.links;
     const link = element("a", name || "(no host)");
@@ -315,7 +315,7 @@ class RegionMap {
     const who = element("div");
     const heading = element("p", "", "who");
     heading.append(link);
-    who.append(heading, element("p", `${share(rank)} of the rank, place ${(k + 1).toLocaleString("en")}`));
+    who.append(heading, element("p", `${share(rank)} of the rank, no. ${(k + 1).toLocaleString("en")}`));
     const known = others ? `, of ${(n + others).toLocaleString("en")} known` : "";
     who.append(element("p", `${n.toLocaleString("en")} ${n === 1 ? "page" : "pages"} fetched${known}`));
     const flows = (title, kind, found, ends) => {
@@ -327,7 +327,7 @@ class RegionMap {
         item.append(element("span", this.regions[ends[at]].label || "(no host)", "name"), element("span", share(mass[at]), "number"));
         list.append(item);
       }
-      part.append(element("h2", title), best.length ? list : element("p", "nothing", "quiet"));
+      part.append(element("h2", title), best.length ? list : element("p", "none", "quiet"));
       return part;
     };
     return [
@@ -342,28 +342,28 @@ class RegionMap {
   }
 
   filter(words) {
-    const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = wanted.length ? new Set() : null;
+    const query = words.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = query.length ? new Set() : null;
     if (found) {
       this.regions.forEach(({ name }, k) => {
-        if (wanted.every((word) => name.toLowerCase().includes(word))) found.add(k);
+        if (query.every((word) => name.toLowerCase().includes(word))) found.add(k);
       });
     }
     this.matches = found;
     this.draw();
   }
 
-  // The next one in a direction: near, not far to the side, and rather a large one.
+  // The next circle in a direction; near, straight ahead and large ones are preferred.
   next(dx, dy) {
-    if (this.shown < 0) return 0;
-    const from = this.place(this.shown);
-    let [best, least] = [this.shown, Infinity];
+    if (this.selected < 0) return 0;
+    const from = this.place(this.selected);
+    let [best, least] = [this.selected, Infinity];
     for (let k = 0; k < this.regions.length; k++) {
       const to = this.place(k);
       const [ax, ay] = [to.x - from.x, to.y - from.y];
       const along = ax * dx + ay * dy;
       const aside = Math.abs(ax * dy) + Math.abs(ay * dx);
-      if (k === this.shown || along <= 0 || aside > 1.2 * along) continue;
+      if (k === this.selected || along <= 0 || aside > 1.2 * along) continue;
       const cost = (along + 2 * aside) / Math.sqrt(to.radius);
       if (cost < least) [best, least] = [k, cost];
     }
@@ -379,11 +379,11 @@ class RegionMap {
     this.show(k);
   }
 
-  // --- hands ------------------------------------------------------------------------------------------------------
+  // --- input ------------------------------------------------------------------------------------------------------
 
   listen() {
     const { canvas, stage } = this;
-    const held = new Map(); // fingers and buttons that are down
+    const pointers = new Map(); // fingers and buttons that are down
     let travelled = 0;
 
     const here = (event) => {
@@ -392,14 +392,14 @@ class RegionMap {
     };
     canvas.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;
-      held.set(event.pointerId, here(event));
-      travelled = held.size > 1 ? Infinity : 0;
+      pointers.set(event.pointerId, here(event));
+      travelled = pointers.size > 1 ? Infinity : 0;
       stage.focus({ preventScroll: true });
       canvas.setPointerCapture(event.pointerId);
     });
     canvas.addEventListener("pointermove", (event) => {
       const now = here(event);
-      const before = held.get(event.pointerId);
+      const before = pointers.get(event.pointerId);
       if (!before) {
         const k = this.at(now.x, now.y);
         canvas.classList.toggle("on", k >= 0);
@@ -407,8 +407,8 @@ class RegionMap {
         return;
       }
       const [dx, dy] = [now.x - before.x, now.y - before.y];
-      if (held.size === 2) {
-        const other = [...held].find(([id]) => id !== event.pointerId)[1];
+      if (pointers.size === 2) {
+        const other = [...pointers].find(([id]) => id !== event.pointerId)[1];
         const [was, is] = [Math.hypot(before.x - other.x, before.y - other.y), Math.hypot(now.x - other.x, now.y - other.y)];
         this.zoom(is / (was || 1), (now.x + other.x) / 2, (now.y + other.y) / 2);
       } else {
@@ -418,20 +418,20 @@ class RegionMap {
           this.move(dx, dy);
         }
       }
-      held.set(event.pointerId, now);
+      pointers.set(event.pointerId, now);
     });
     const lift = (event) => {
-      held.delete(event.pointerId);
+      pointers.delete(event.pointerId);
       canvas.classList.remove("held");
     };
     canvas.addEventListener("pointerup", (event) => {
-      const wasHeld = held.has(event.pointerId);
+      const wasDown = pointers.has(event.pointerId);
       lift(event);
-      if (!wasHeld || travelled > 5) return;
+      if (!wasDown || travelled > 5) return;
       const { x, y } = here(event);
       const k = this.at(x, y, event.pointerType === "touch" ? 14 : 5);
-      // What is shown is opened. A finger cannot point without touching: its first touch shows.
-      if (k >= 0 && k === this.shown) this.open(k);
+      // A click opens the selected circle. There is no hover on a touch screen, so the first touch selects.
+      if (k >= 0 && k === this.selected) this.open(k);
       else this.show(k);
     });
     canvas.addEventListener("pointercancel", lift);
@@ -479,7 +479,7 @@ class RegionMap {
     else if (event.key === "-") this.zoom(1 / 1.4);
     else if (event.key === "0" || event.key === "Home") this.showAll();
     else if (event.key === "Escape") this.show(-1);
-    else if (event.key === "Enter" && this.shown >= 0) this.open(this.shown);
+    else if (event.key === "Enter" && this.selected >= 0) this.open(this.selected);
     else return;
     event.preventDefault();
   }
@@ -496,7 +496,7 @@ function element(tag, text = "", kind = "") {
   return made;
 }
 
-// `12.3 %`, `0.0123 %`: three figures, however small.
+// `12.3 %`, `0.0123 %`: three significant digits.
 function share(part) {
   if (!(part > 0)) return "0 %";
   return `${(100 * part).toFixed(Math.min(Math.max(2 - Math.floor(Math.log10(100 * part)), 0), 9))} %`;

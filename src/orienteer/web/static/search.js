@@ -1,5 +1,5 @@
 /* Keys and completion of the search page. Everything works without it: it adds a list of suggestions to the field, `/`
-   to get there, and arrow keys to walk through the results. */
+   to focus it, and arrow keys to move through the results. */
 
 "use strict";
 
@@ -11,7 +11,7 @@
   const list = document.createElement("ul");
   const source = form.dataset.complete;
   let chosen = -1; // of the suggestions
-  let typed = field.value; // what was typed, and not taken from a suggestion
+  let typed = field.value; // the text that the user typed, not one from a suggestion
   let asking = null;
 
   list.id = "suggestions";
@@ -82,12 +82,12 @@
     address.searchParams.set("q", typed);
     for (const box of form.elements) if (box.name === "crawl" && box.checked) address.searchParams.append("crawl", box.value);
     try {
-      const answer = await fetch(address, { signal, headers: { Accept: "application/json" } });
-      if (!answer.ok) return close();
-      const { suggestions } = await answer.json();
+      const response = await fetch(address, { signal, headers: { Accept: "application/json" } });
+      if (!response.ok) return close();
+      const { suggestions } = await response.json();
       if (!signal.aborted && document.activeElement === field) show(suggestions);
     } catch (error) {
-      if (error.name !== "AbortError") close(); // the server has ended: typing goes on
+      if (error.name !== "AbortError") close(); // the server is not running; the field still works
     }
   }
 
@@ -111,14 +111,14 @@
     } else if (event.key === "Escape" && !list.hidden) {
       field.value = typed;
       close();
-      event.preventDefault(); // or else the field would be emptied
+      event.preventDefault(); // Escape would otherwise empty the field
     } else if (event.key === "Enter") {
       if (asking) asking.abort();
       close();
     }
   });
 
-  // Results: the order may be switched at any time, so they are looked for when they are needed.
+  // The results may be replaced at any time, so they are looked up at each key.
   const results = () => [...document.querySelectorAll(".results h2 a")];
 
   function go(number) {

@@ -1,4 +1,4 @@
-"""Link graphs as JSON: for each page the pages it links to.
+"""Link graphs as JSON: the links of each page.
 
 {"links": [[1, 2], [0], []], "urls": ["http://a.example/", ...]}
 """
@@ -12,20 +12,20 @@ from typing import Any
 import numpy as np
 
 from orienteer.errors import GraphFileError
-from orienteer.graph.formats import Format
+from orienteer.graph.formats import GraphFormat
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.progress import Progress
 
 
 def read(path: Path, progress: Progress) -> LinkGraph:
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-        links = said["links"]
+        content = json.loads(path.read_text(encoding="utf-8"))
+        links = content["links"]
         sources = np.repeat(np.arange(len(links)), [len(targets) for targets in links])
         targets = np.array([target for targets in links for target in targets], np.int64)
-        return LinkGraph.from_links(len(links), sources, targets, urls=said.get("urls"))
+        return LinkGraph.from_links(len(links), sources, targets, urls=content.get("urls"))
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
-        raise GraphFileError(f"{path}: it is no adjacency file ({type(error).__name__})") from None
+        raise GraphFileError(f"{path}: not an adjacency file ({type(error).__name__})") from None
 
 
 def write(graph: LinkGraph, path: Path, progress: Progress, **options: Any) -> None:
@@ -34,4 +34,4 @@ def write(graph: LinkGraph, path: Path, progress: Progress, **options: Any) -> N
     path.write_text(json.dumps({"links": links, "urls": urls}), encoding="utf-8")
 
 
-ADJACENCY = Format("adjacency", "JSON: for each page the pages it links to", read, write, (".adj",))
+ADJACENCY = GraphFormat("adjacency", "JSON: the links of each page", read, write, (".adj",))

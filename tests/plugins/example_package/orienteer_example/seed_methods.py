@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.progress import Progress
-from orienteer.seeds.listed import Listed
+from orienteer.seeds.listed import ListedSeeds
 from orienteer.seeds.seed_method import seed_method
 
 
 @seed_method
-class FirstPages(Listed):
+class FirstPages(ListedSeeds):
     """The pages with the lowest ids."""
 
     name: ClassVar[str] = "first-pages"
@@ -24,7 +24,7 @@ class FirstPages(Listed):
 
 
 @seed_method
-class LastPages(Listed):
+class LastPages(ListedSeeds):
     """The pages with the highest ids."""
 
     name: ClassVar[str] = "last-pages"

@@ -1,1 +1,1 @@
-"""Plug-ins with everything that can be wrong with one."""
+"""Plug-ins with all possible problems."""

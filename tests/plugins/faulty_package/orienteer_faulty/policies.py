@@ -1,4 +1,4 @@
-"""Policies that cannot be used, and one that could."""
+"""Policies that cannot be used, and one that can."""
 
 from __future__ import annotations
 

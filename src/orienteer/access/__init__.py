@@ -1,1 +1,0 @@
-"""Access: what a crawl may show to hosts that ask who it is, and what becomes of a session."""

@@ -1,1 +1,0 @@
-"""What came back from the web, and what it means. No network."""

@@ -1,0 +1,2 @@
+// Wait for the next animation frame.
+() => new Promise((done) => { requestAnimationFrame(() => done()); })

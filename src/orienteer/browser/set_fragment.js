@@ -1,0 +1,2 @@
+// Navigate to another fragment of this page.
+(fragment) => { location.hash = fragment; }

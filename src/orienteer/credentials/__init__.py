@@ -1,0 +1,1 @@
+"""Credentials for hosts that require authentication, and login sessions."""

@@ -1,0 +1,310 @@
+"""The status of a crawl as text, for commands and the web interface.
+
+Bounds are rounded outwards, so that they stay true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from orienteer.crawl.goal import Ending, Goal
+from orienteer.graph.defaults import DAMPING
+from orienteer.graph.proved import UPPER_ASSUMES, Certificate, percent
+from orienteer.graph.survey.measured import confidence_text
+from orienteer.inspect.folder_status import FolderStatus
+from orienteer.inspect.survey_progress import SurveyProgress
+from orienteer.ledger.plan import CrawlSettings
+from orienteer.pages.stop_reason import StopReason
+from orienteer.store.rendering_tables import AssetFigures, RenderedTally
+from orienteer.url import host_of
+from orienteer.wording import counted, goal_share, plain, size
+
+_SEEDS_NAMED = 3
+_REASONS_NAMED = 5  # why assets failed
+_PROBABLY = 0.9  # the coverage from which on a page without a search result probably does not exist
+
+
+def describe_goal(settings: CrawlSettings) -> str:
+    """Describe the goal of a crawl: `a coverage of 98 %, at most 2,000 pages`."""
+    goal = settings.goal()
+    target = "every reachable page"
+    if goal.until is not None:
+        target = f"a coverage of {describe_share(goal.until, goal.of_reachable)}"
+    return target if goal.budget is None else f"{target}, at most {counted(goal.budget, 'page')}"
+
+
+def describe_share(until: float, of_reachable: bool) -> str:
+    """Describe the coverage of a goal: `98 %`, `98 % of what is reachable`."""
+    return goal_share(until) + " of what is reachable" * of_reachable
+
+
+def exclusions(allow: Sequence[str], deny: Sequence[str]) -> list[str]:
+    """Return which URLs the patterns in the settings exclude, each as a clause."""
+    limits = [f"only URLs with {_patterns(allow)}" if allow else "", f"no URLs with {_patterns(deny)}" if deny else ""]
+    return [limit for limit in limits if limit]
+
+
+def narrowed(kind: str, allow: Sequence[str], deny: Sequence[str], damping: float) -> list[str]:
+    """Return the settings that make a coverage higher than the defaults would for the same pages, each as a clause."""
+    limits = ["only URLs in the folders of the seeds"] if kind == "prefix" else []
+    limits += exclusions(allow, deny)
+    clauses = [f"the scope has {' and '.join(limits)}"] if limits else []
+    if damping < DAMPING:
+        clauses.append(f"the surfer starts again after each page with a chance of {100 * (1 - damping):.10g} %")
+    return clauses
+
+
+def _patterns(patterns: Sequence[str]) -> str:
+    named = ", ".join(plain(pattern, 40) for pattern in patterns[:2])
+    return named + (f" and {len(patterns) - 2:,} more" if len(patterns) > 2 else "")
+
+
+def headline(
+    ending: Ending, why: str, goal: Goal, proved: Certificate | None, survey: SurveyProgress | None = None,
+    n_abandoned: int = 0,
+) -> str:  # fmt: skip
+    """Return the result of a run that stopped, in a sentence: `why` is its StopReason, `survey` its survey, if any.
+
+    `n_abandoned` pages were not fetched because their hosts could not be reached.
+    """
+    # Certificates store this text (RunFacts.stopped): if it changes, earlier ones do not verify any more.
+    covered = "" if proved is None else f"; at least {percent(proved.lower)} covered"
+    target = "" if goal.until is None else describe_share(goal.until, goal.of_reachable)
+    how = "proved" if survey is None else "measured or proved"
+    if why == StopReason.IMPORTED:
+        return "it was imported; to continue it: orienteer crawl"
+    if why == StopReason.INTERRUPTED:
+        return "stopped by you. Resume any time"
+    if why == StopReason.LOGIN_FAILED:
+        return "paused: it is not logged in any more"
+    if why == StopReason.BUDGET and goal.budget is not None:
+        before = f" before a coverage of {target} was {how}" if target else ""
+        return f"stopped at your limit of {counted(goal.budget, 'page')}{before}{covered}"
+    if ending is Ending.EVERYTHING:
+        return f"everything in reach is fetched{covered}" + _abandoned(why, n_abandoned)
+    outcome = "goal reached" if ending is Ending.GOAL else "goal not reached"
+    return f"{outcome}: {_reason(why, goal, target, how, survey)}" + _abandoned(why, n_abandoned)
+
+
+def _reason(why: str, goal: Goal, target: str, how: str, survey: SurveyProgress | None) -> str:
+    """Return why a run ended at its coverage, or without it."""
+    if why == StopReason.COVERAGE and target:
+        return f"a coverage of {target} is proved"
+    if why == StopReason.MEASURED and target:
+        return f"a coverage of {target} is measured{_confidence(survey)}"
+    if why == StopReason.REACHABLE and goal.until is not None:
+        is_measured = survey is not None and survey.is_reached and not survey.is_proved
+        known_by = f"measured{_confidence(survey)}" if is_measured else "proved"
+        reachable = describe_share(goal.until, True)
+        return f"a coverage of {reachable} is {known_by}, but {target} of everything cannot be proved"
+    if why == StopReason.FRONTIER_EMPTY:
+        return "nothing is left to fetch" + (f", but {target} is not {how}" if target else "")
+    return plain(why)
+
+
+def _abandoned(why: str, n_pages: int) -> str:
+    if not n_pages or why != StopReason.FRONTIER_EMPTY:
+        return ""
+    return f"; {counted(n_pages, 'page was', 'pages were')} given up because their hosts could not be reached"
+
+
+def _confidence(survey: SurveyProgress | None) -> str:
+    measured = None if survey is None else survey.measured
+    return "" if measured is None else f", with {confidence_text(measured.confidence)} confidence"
+
+
+def describe_stopped(status: FolderStatus) -> str:
+    """Describe the result of the last run; empty while the crawl is running, or has not begun."""
+    if status.holder is not None or status.first_time is None:
+        return ""
+    if status.report is None or not status.report_is_current:
+        return "the last run ended without a report: it was killed, or the machine went down"
+    report, ending = status.report, status.ending
+    goal = status.goal_of_last_run
+    proved = status.library if status.epochs else status.certificate
+    n_abandoned = report.get("n_abandoned")
+    line = headline(
+        ending or Ending.MISSED, str(report.get("stopped_because")), goal, proved, status.survey,
+        n_abandoned if isinstance(n_abandoned, int) else 0,
+    )  # fmt: skip
+    problem = report.get("problem") or report.get("trouble")  # "trouble" in reports of earlier versions
+    return line + (f" ({plain(str(problem), 300)})" if problem else "")
+
+
+def describe_impossible(until: float, proved: Certificate, reasons: str = "") -> str:
+    """Say that a coverage cannot be proved, and why, as a sentence."""
+    why = f" ({reasons})" if reasons else ""
+    clauses = (
+        (proved.blocked, f"on blocked pages{why}, or behind them"),
+        (proved.unknown, "behind links that are not known"),
+    )
+    lost = [f"up to {percent(share, up=True)} of a surfer's time is {where}" for share, where in clauses if share]
+    return f"{goal_share(until)} cannot be proved: {', and '.join(lost)}"
+
+
+def describe_impossible_goal(status: FolderStatus) -> str:
+    """Say that the goal of the present or the last run cannot be reached; empty where it can."""
+    figures, proved = status.figures or {}, status.certificate
+    until = figures.get("until")
+    is_impossible = figures.get("goal_is_impossible") and isinstance(until, float) and proved is not None
+    return describe_impossible(until, proved) if is_impossible else ""  # type: ignore[arg-type]
+
+
+def describe_reachable(proved: Certificate) -> str:
+    """Describe the coverage of what is reachable; empty where that is everything."""
+    if not (proved.blocked or proved.unknown):
+        return ""
+    return f"at least {percent(proved.of_reachable)} of what is reachable is covered"
+
+
+def describe_coverage(status: FolderStatus) -> str:
+    """Describe the certificate over all epochs; empty where there is none."""
+    if status.proved is None:
+        return ""
+    if status.epochs:
+        is_current = status.report_is_current or status.recomputed is not None
+        older = "" if is_current else " (as of the last complete refresh)"
+        return describe_certificate(status.proved) + older
+    how = "proved: " if describe_measured(status) else ""
+    return how + describe_certificate(status.proved) + ("" if status.recomputed is not None else _age(status))
+
+
+def describe_result(status: FolderStatus) -> str:
+    """Describe the result of a crawl that is not running: `98 % proved; 418 known pages left out, ...`.
+
+    Pages that were left out, and those behind them, can cost no more than what is not proved.
+    """
+    proved = status.proved
+    if status.holder is not None or proved is None:
+        return ""
+    survey, n_left = status.survey, (status.figures or {}).get("n_frontier")
+    missing = percent(1.0 - proved.lower, up=True)
+    clauses = [f"{percent(proved.lower)} proved"]
+    if status.epochs:
+        clauses[0] += f", after {counted(len(status.epochs) - 1, 'refresh', 'refreshes')}"
+    elif survey is not None and survey.claimed is not None and not survey.is_proved:
+        clauses.insert(0, f"at least {describe_share(survey.until, survey.of_reachable)} measured{_confidence(survey)}")
+    if status.epochs or not isinstance(n_left, int) or not status.figures_are_current:
+        return f"{'; '.join(clauses)}; what is missing can cost {missing} at most{_age(status)}"
+    left = f"{counted(n_left, 'known page')} left out, {'it' if n_left == 1 else 'they'} can cost {missing} at most"
+    none_left = f"no known page left out; what is blocked or not known can cost {missing} at most"
+    return "; ".join([*clauses, left if n_left else none_left if proved.lower < 1 else "no page left out"])
+
+
+def describe_measured(status: FolderStatus) -> str:
+    """Describe the survey of the present epoch; empty where there is none."""
+    survey = status.survey
+    return "" if survey is None or survey.measured is None else survey.describe() + _age(status)
+
+
+def describe_epoch_coverage(status: FolderStatus) -> str:
+    """Describe the certificate of a refresh; empty in the first crawl."""
+    if not status.epochs or status.certificate is None:
+        return ""
+    if (status.figures or {}).get("epoch") != status.epochs[-1].number:
+        return ""
+    return describe_epoch(status.certificate) + _age(status)
+
+
+def describe_certificate(proved: Certificate) -> str:
+    """Describe a certificate, as a sentence."""
+    clauses = (f"{interval(proved)} of a surfer's time is on pages fetched", describe_unreachable(proved))
+    return "; ".join(clause for clause in clauses if clause)
+
+
+def describe_epoch(proved: Certificate) -> str:
+    """Describe the certificate of an epoch after the first, about pages that were visited or not due."""
+    return f"{interval(proved)} of a surfer's time, from this epoch's seeds, is on pages visited or not due"
+
+
+def describe_suspect(n_pages: int) -> str:
+    """Describe the number of pages that scripts may make; empty where there are none."""
+    if not n_pages:
+        return ""
+    pages = counted(n_pages, "page")
+    return f"{pages} perhaps made by scripts, and not rendered in a browser: links there count as not known"
+
+
+def describe_rendered(rendered: RenderedTally) -> str:
+    """Describe what rendering found, and what it cost; empty where no page was rendered."""
+    if not rendered.n_pages:
+        return ""
+    gained = f"{counted(rendered.n_links, 'more link')}, {counted(rendered.n_words, 'more word')}"
+    clauses = [f"{counted(rendered.n_pages, 'page')} rendered in a browser: {gained}"]
+    clauses.append(f"it took {rendered.cpu_s:,.1f} CPU-s and {counted(rendered.n_requests, 'request')}")
+    if rendered.n_incomplete:
+        clauses.append(f"{counted(rendered.n_incomplete, 'page')} not rendered completely")
+    if rendered.anchors:
+        named = ", ".join(plain(detail, 100) for detail in rendered.anchors[:_REASONS_NAMED])
+        more = ", ..." if len(rendered.anchors) > _REASONS_NAMED else ""
+        clauses.append(f"assumed, by samples: routes that differ only in these fields are one page: {named}{more}")
+    return "; ".join(clauses)
+
+
+def describe_unarchived(n_pages: int) -> str:
+    """Describe the number of pages that are not in the archive; empty where there are none."""
+    if not n_pages:
+        return ""
+    return (
+        f"{counted(n_pages, 'page')} not in the archive (noarchive, or imported without a body): "
+        "neither searched nor exported"
+    )
+
+
+def describe_assets(assets: AssetFigures) -> str:
+    """Describe the assets of pages; empty where none were requested."""
+    if not assets.n_assets:
+        return ""
+    archived = (
+        f"{counted(assets.n_archived, 'picture, style or the like', 'pictures, styles and the like')} in the archive"
+    )
+    reasons = [f"{plain(why, 60)} ({n:,})" for why, n in list(assets.failures.items())[:_REASONS_NAMED]]
+    reasons += ["..."] if len(assets.failures) > _REASONS_NAMED else []
+    failed = f"{assets.n_failed:,} failed: {', '.join(reasons)}" if assets.n_failed else ""
+    pending = f"{assets.n_pending:,} still to be fetched" if assets.n_pending else ""
+    return "; ".join(text for text in (f"{archived} ({size(assets.archive_bytes)})", failed, pending) if text)
+
+
+def describe_lost(lost: Mapping[str, str]) -> str:
+    """Describe the first few seeds without a page: `https://a.example/b: the server answered 404 (not found)`."""
+    named = [_lost_seed(url, why) for url, why in list(lost.items())[:_SEEDS_NAMED]]
+    n_more = len(lost) - len(named)
+    return "; ".join([*named, f"and {counted(n_more, 'more seed')}"] if n_more else named)
+
+
+def _lost_seed(url: str, why: str) -> str:
+    """Describe one seed; a bare host is omitted where the reason names it."""
+    is_host = url.count("/") == 3 and url.endswith("/")
+    return why if is_host and host_of(url) in why else f"{plain(url, 200)}: {why}"
+
+
+def nothing_found(proved: Certificate | None) -> str:
+    """Return the text of a search without results, with the chance that pages outside the crawl have some."""
+    if proved is None or proved.lower <= 0:
+        return "Nothing found."
+    is_most = proved.lower >= _PROBABLY
+    hence = ", so it probably does not exist" if is_most else "; the rest was not searched"
+    return f"Nothing found. This crawl covers at least {percent(proved.lower)}{hence}."
+
+
+def interval(proved: Certificate) -> str:
+    return f"at least {percent(proved.lower)}, at most {percent(proved.upper, up=True)}"
+
+
+def describe_unreachable(proved: Certificate) -> str:
+    """Describe the unreachable mass; it is an upper bound, as a surfer may continue from there to fetched pages."""
+    clauses = (
+        (proved.blocked, "is unreachable: on blocked pages, or behind them"),
+        (proved.unknown, "is behind links that are not known"),
+    )
+    return "; ".join(f"up to {percent(share, up=True)} {where}" for share, where in clauses if share)
+
+
+def supposed(proved: Certificate) -> str:
+    """Return the assumption of the upper bound, where it is below 1."""
+    return f"for the upper bound, that {UPPER_ASSUMES}" if proved.upper < 1 else ""
+
+
+def _age(status: FolderStatus) -> str:
+    """Return a note on outdated figures; none while a crawl is running, which is always a little ahead of them."""
+    return "" if status.figures_are_current or status.holder is not None else " (as of some pages ago)"

@@ -1,0 +1,93 @@
+"""The progress of a crawl's survey, from its figures, and as text.
+
+Until the walks have reached their goal they are only evidence: an estimate, without a reliable bound. Then they claim:
+at least the goal, with the confidence of the settings. What is measured is never called proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from orienteer.crawl.crawl import FIRST
+from orienteer.graph.survey.measured import Measured, confidence_text
+from orienteer.wording import SAME_ANSWERS, counted, goal_share
+
+_MOST_WALKS = 1e12  # a priority below FIRST / this is that of a policy
+
+
+@dataclass(frozen=True)
+class SurveyProgress:
+    """A survey while it runs, or as it ended.
+
+    `measured` is None before the first walk has ended. `evidence` is the progress of the walks: at 1 the goal is
+    reached. `is_proved` is whether the coverage that they measure is proved anyway.
+    """
+
+    measured: Measured | None
+    evidence: float
+    until: float
+    of_reachable: bool
+    is_proved: bool
+
+    @property
+    def is_reached(self) -> bool:
+        return self.evidence >= 1.0 and self.measured is not None
+
+    @property
+    def claimed(self) -> float | None:
+        """The coverage that is claimed with the confidence; None before the goal is reached."""
+        return self.until if self.is_reached else None
+
+    def describe(self) -> str:
+        """Describe what is measured: `measured: 98.3 %, at least 98 % with 99.9 % confidence (412 walks, ...)`."""
+        measured = self.measured
+        if measured is None:
+            return "not measured yet"
+        goal = goal_share(self.until) + " of what is reachable" * self.of_reachable
+        if self.is_reached:
+            return f"measured: {describe_measured(measured, goal)}"
+        return f"measured: {describe_measured(measured)}; evidence for {goal}: {evidence_text(self.evidence)}"
+
+
+def describe_measured(measured: Measured, claimed: str = "") -> str:
+    """Describe an estimate; where walks have reached their target, also the claim, its confidence and its assumption.
+
+    `98.3 %, at least 98 % with 99 % confidence (412 walks, 603 probes), supposing that a page's answer ...`
+    """
+    about, walks = f"{100 * measured.estimate:.1f} %", counted(measured.n_walks, "walk")
+    walks_text = f"({walks}, {counted(measured.n_probes, 'probe')})"
+    if not claimed:
+        return f"about {about} {walks_text}"
+    sure = f"at least {claimed} with {confidence_text(measured.confidence)} confidence"
+    return f"{about}, {sure} {walks_text}, supposing that {SAME_ANSWERS}"
+
+
+def survey_of_figures(figures: Mapping[str, Any] | None) -> SurveyProgress | None:
+    """Return the survey in the figures of a crawl; None where there is none, or they are invalid."""
+    try:
+        assert figures is not None
+        evidence, until, proved = figures["evidence"], figures["until"], figures["certificate"]
+        measured = None if figures["measured"] is None else _measured(figures["measured"])
+        of_reachable = measured.of_reachable if measured is not None else bool(figures["of_reachable"])
+        lower = float(proved["of_reachable"] if of_reachable else proved["lower"])
+        return SurveyProgress(measured, float(evidence), float(until), of_reachable, lower >= until)
+    except (AssertionError, KeyError, TypeError, ValueError):
+        return None
+
+
+def evidence_text(evidence: float) -> str:
+    """Format evidence as in 43 %, rounded down, so that 100 % means reached."""
+    return f"{int(100 * max(evidence, 0.0))} %"
+
+
+def walk_of(priority: float) -> int | None:
+    """Return the walk, counted from 1, that needs a page of this priority; None if no walk does."""
+    return round(FIRST / priority) if priority > FIRST / _MOST_WALKS else None
+
+
+def _measured(values: Mapping[str, Any]) -> Measured:
+    shares = {name: float(values[name]) for name in ("lower", "upper", "estimate", "confidence")}
+    n_walks, n_probes = int(values["n_walks"]), int(values["n_probes"])
+    return Measured(n_walks=n_walks, n_probes=n_probes, of_reachable=bool(values["of_reachable"]), **shares)

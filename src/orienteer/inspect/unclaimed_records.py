@@ -1,0 +1,167 @@
+"""Check the records of the archive that belong to no row of crawl.db.
+
+A row has one record, the newest of its page. Other records are legitimate: assets, screenshots, versions of pages that
+have changed since, responses of a refresh that were unchanged, or by which a page was missing. A response that is newer
+than that of the row, and that no visit explains, was removed from the database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from orienteer.errors import CrawlFolderError
+from orienteer.inspect.archived_pages import SAME_TIME_S, Records, RowCheck
+from orienteer.ledger.revisiting import TEMPORARY_REDIRECTS
+from orienteer.pages.states import PageState
+from orienteer.responses.reading import HTML_TYPES
+from orienteer.responses.verdict import VerdictKind
+from orienteer.store.archive import Position
+from orienteer.store.archive_members import Member, whole_members
+from orienteer.store.folder_view import FolderView
+from orienteer.store.page_row import PageRow
+from orienteer.store.record import DOM, RecordDescription, describe_record
+from orienteer.store.visits import Visit, VisitKind
+from orienteer.url import session_of
+from orienteer.wording import plain
+from orienteer.workers.fetch_result import FetchResult
+
+RENDERED_AGAIN, COPY = "rendered again", "a copy of another page for now"
+_OK = 200
+
+
+class UnclaimedRecords:
+    """Checks the records that no row refers to; `redirects` are (URL, target) of older responses of seeds."""
+
+    def __init__(self, folder: FolderView, rows: RowCheck, records: Records, has_depth_limit: bool) -> None:
+        self._folder, self._database = folder, folder.database
+        self._rows, self._records = rows, records
+        self._has_depth_limit = has_depth_limit
+        self.redirects: list[tuple[str, str]] = []
+        visits = folder.database.visits_between(0, 2**63 - 1)
+        self._visits = {visit.archived: visit for visit in visits if visit.archived is not None}
+        self._seeds = set(rows.names_of_seeds())
+
+    def problems(self) -> Iterator[str]:
+        for file, member in self._members():
+            try:
+                record = describe_record(member.packed)
+            except ValueError:
+                continue  # the header of the file
+            if record.is_asset or record.kind == "revisit":
+                continue
+            location = Position(file, member.offset, len(member.packed))
+            url = record.url.removeprefix(DOM) if record.kind == "resource" else record.url
+            page = self._rows.seen.find(url) if url.startswith("http") else None
+            row = None if page is None else self._database.page(page)
+            problem = self._problem(record, url, location, row, is_known=page is not None)
+            if problem:
+                yield f"{plain(url, 200)}: {problem}"
+
+    def _problem(
+        self, record: RecordDescription, url: str, location: Position, row: PageRow | None, is_known: bool
+    ) -> str:
+        if record.kind == "resource":
+            return "" if row is None else self._document_problem(record, row)
+        if row is None:
+            return self._rowless_problem(record, url, location, is_known)
+        if record.time <= row.time + SAME_TIME_S and (row.archived is not None or record.time < row.time - SAME_TIME_S):
+            self._add_older(row.id, url, location)
+            return ""
+        visit = self._visits.get(location)
+        if visit is None or visit.page != row.id:
+            return "the archive has a newer response than the database"
+        try:
+            return self._visit_problem(visit, row, url, self._records.read(row.id, url, location, rendered=False))
+        except CrawlFolderError as error:
+            return str(error)
+
+    def _rowless_problem(self, record: RecordDescription, url: str, location: Position, is_known: bool) -> str:
+        """Check a record of a page without a row: it must be outside the scope, or too deep.
+
+        An import has rows of redirects and errors only where a link leads to them.
+        """
+        is_page = record.status == _OK and record.content_type.partition(";")[0].strip().lower() in HTML_TYPES
+        if not (is_page or is_known) or self._has_depth_limit or not self._rows.final_scope.contains([url])[0]:
+            return ""
+        if any(asset.archived == location for asset in self._database.assets_at(url)):
+            return ""  # an import recognizes assets only at its end
+        return "it is in the archive, and the database has no row of it"
+
+    def _document_problem(self, record: RecordDescription, row: PageRow) -> str:
+        """Check a rendered document that is not that of the row."""
+        if not record.url.startswith(DOM) or row.state != PageState.FETCHED or row.archived is None:
+            return ""
+        rendered = self._database.rendered_page(row.id)
+        is_newer = rendered is not None and rendered.dom is not None and rendered.time >= record.time - SAME_TIME_S
+        if is_newer or record.time < row.time - SAME_TIME_S:
+            return ""
+        return "the archive has a rendered document of it that the database omits"
+
+    def _visit_problem(self, visit: Visit, row: PageRow, url: str, record: FetchResult) -> str:
+        """Check that a newer response than that of the row agrees with its visit."""
+        verdict, kind = record.verdict.kind, visit.kind
+        if kind == VisitKind.UNCHANGED and self._is_as_before(row, url, record):
+            return ""
+        if kind == VisitKind.MISSING and self._is_missing(visit, row, record):
+            return ""
+        if kind == VisitKind.UNREACHABLE and verdict not in (VerdictKind.FETCHED, VerdictKind.FAILED):
+            return ""
+        return "the archive has a newer response, which contradicts its visit in the database"
+
+    def _is_as_before(self, row: PageRow, url: str, record: FetchResult) -> bool:
+        verdict = record.verdict.kind
+        if verdict is VerdictKind.FETCHED:
+            if row.digest == record.digest:
+                return True
+            if row.archived is None or self._database.rendered_page(row.id) is None:
+                return False
+            sent_before = self._records.read(row.id, url, row.archived, rendered=False)
+            if sent_before.digest != record.digest:  # the rendered documents were compared; the second is not archived
+                self._rows.mark_unchecked(RENDERED_AGAIN, row.id)
+            return True
+        if verdict is VerdictKind.REDIRECT:
+            target = record.verdict.target
+            return target is not None and row.redirect_to in self._rows.names_of(target)
+        return row.state == (PageState.FAILED if verdict is VerdictKind.FAILED else PageState.BLOCKED)
+
+    def _is_missing(self, visit: Visit, row: PageRow, record: FetchResult) -> bool:
+        verdict = record.verdict.kind
+        if verdict is VerdictKind.FAILED:
+            return visit.state == PageState.FAILED
+        if verdict is VerdictKind.REDIRECT:
+            is_temporary = record.status in TEMPORARY_REDIRECTS
+            return is_temporary and (visit.state == PageState.BLOCKED or visit.redirect_to is not None)
+        if verdict is VerdictKind.FETCHED and (
+            record.digest is None or self._database.page_with_digest(record.digest, row.id) is None
+        ):
+            self._rows.mark_unchecked(COPY, row.id)  # the page that it was a copy of may have changed since
+        return verdict is VerdictKind.FETCHED
+
+    def _add_older(self, page: int, url: str, location: Position) -> None:
+        """Collect the redirects of seeds, and the sessions, of older responses."""
+        is_seed = url in self._seeds
+        if not is_seed and session_of(url) is None:
+            return
+        try:
+            record = self._records.read(page, url, location, rendered=False)
+        except CrawlFolderError:
+            return
+        self._rows.sessions.add(url, record.sessionless_digest)
+        if record.verdict.target is not None:
+            self.redirects.append((url, record.verdict.target))
+            self._seeds.add(record.verdict.target)
+
+    def _members(self) -> Iterator[tuple[int, Member]]:
+        """Yield the records between those of rows, with the numbers of their files."""
+        archive, claimed = self._folder.archive, self._database.claimed_records()
+        for file in range(archive.end.file + (archive.end.size_bytes > 0)):
+            if not self._records.can_be_read(file) or not (archive.path(file).exists() or file in archive.stored.files):
+                continue
+            own = claimed[claimed[:, 0] == file]
+            with archive.local_copy(file) as path:
+                end = archive.end.size_bytes if file == archive.end.file else path.stat().st_size
+                at = 0
+                for offset, size_bytes in [*own[:, 1:].tolist(), (end, 0)]:
+                    if offset > at:
+                        yield from ((file, member) for member in whole_members(path, at, min(offset, end)))
+                    at = max(at, offset + size_bytes)

@@ -1,0 +1,57 @@
+"""The workers of a running crawl, from its figures (see live/worker_rates)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from orienteer.wording import counted, plain
+
+
+@dataclass(frozen=True)
+class WorkerNow:
+    """A worker: its machine and process, requests in hand, responses so far and per second, and how busy it is: 1 is a
+    whole core. `busy` is None where that is not known."""
+
+    where: str
+    process: int
+    n_in_hand: int
+    n_answers: int
+    answers_per_s: float
+    busy: float | None
+
+    @property
+    def name(self) -> str:
+        return f"{self.where}, process {self.process}" if self.process else self.where
+
+
+def workers_of(figures: Mapping[str, Any]) -> tuple[WorkerNow, ...]:
+    """Return the present workers; none in figures of older versions."""
+    return tuple(
+        WorkerNow(
+            where=plain(str(worker["where"]), 60),
+            process=int(worker["process"]),
+            n_in_hand=int(worker["n_in_hand"]),
+            n_answers=int(worker["n_answers"]),
+            answers_per_s=float(worker["answers_per_s"]),
+            busy=None if worker["busy"] is None else float(worker["busy"]),
+        )
+        for worker in figures.get("workers") or ()
+    )
+
+
+def describe_workers(workers: Sequence[WorkerNow], n_crashed: int) -> str:
+    """`3 processes, 240 responses/s, 92 % busy; 1 died`; empty where one process does everything."""
+    if not n_crashed and all(worker.process == 0 for worker in workers):
+        return ""
+    machines = len({worker.where for worker in workers})
+    on = f" on {counted(machines, 'machine')}" if machines > 1 else ""
+    busy = [worker.busy for worker in workers if worker.busy is not None]
+    clauses = [
+        counted(len(workers), "process", "processes") + on,
+        f"{sum(worker.answers_per_s for worker in workers):,.0f} responses/s",
+        f"{100 * sum(busy) / len(busy):.0f} % busy" if busy else "",
+    ]
+    died = f"; {n_crashed:,} died and {'was' if n_crashed == 1 else 'were'} replaced" if n_crashed else ""
+    return ", ".join(clause for clause in clauses if clause) + died

@@ -1,0 +1,1 @@
+"""HTTP responses and their verdicts. No network."""

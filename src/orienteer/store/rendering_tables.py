@@ -1,0 +1,244 @@
+"""The tables of crawl.db about rendering: the assets of pages (`part`), and the rendered pages.
+
+An *asset* is an image, style sheet, script, or a response to a script. It is no page of the crawl: it has no links,
+does not count in the budget, and is not in the certificate. Its row is added with an empty outcome and updated when it
+is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from orienteer.store.archive import Position
+from orienteer.store.survey_tables import SurveyTables
+
+_PART_COLUMNS = (
+    "id, url, epoch, outcome, status, time, content_type, digest, archive_file, archive_offset, archive_bytes, {}"
+)
+ANCHORS = "anchors"  # the kind of an event
+_LAST_DONE = "SELECT max(id) FROM part WHERE outcome <> '' GROUP BY url"
+_GOOD = "'ok', 'not modified'"
+_IS_ARCHIVED = f"(archive_bytes IS NOT NULL AND outcome IN ({_GOOD}))"
+
+
+class AssetRow(NamedTuple):
+    """An asset; `outcome` is "" until it is done. `epoch` is that of the request, 0 for the first crawl.
+
+    `digest` is the SHA-1 of the body as received. `archived` is the position of its record: a response, or a revisit if
+    the same bytes were already archived; `asset_reading` reads both. `with_credentials`: it is requested with
+    credentials of the crawl; None if that is unknown, as in rows of older versions and of imports.
+    """
+
+    id: int
+    url: str
+    epoch: int
+    outcome: str = ""
+    status: int = 0
+    time: float = 0.0
+    content_type: str = ""
+    digest: bytes | None = None
+    archived: Position | None = None
+    with_credentials: bool | None = False
+
+
+@dataclass(frozen=True)
+class AssetFigures:
+    """Counts of assets: each URL counts once, by its last response.
+
+    `n_archived` had a response 2xx, or later 304, and are in the archive, where they take `archive_bytes`. `failures`
+    counts the `n_failed` by reason, such as "http 404". Redirects are neither. `n_pending` are not fetched yet.
+    """
+
+    n_assets: int = 0
+    n_archived: int = 0
+    archive_bytes: int = 0
+    n_failed: int = 0
+    n_pending: int = 0
+    failures: dict[str, int] = field(default_factory=dict)
+
+
+class RenderedRow(NamedTuple):
+    """A rendered page: why it was rendered, the result, and the cost. The order of fields is that of the columns.
+
+    `dom` and `view` are the positions of the rendered document and the screenshot in the archive. `url` is the final
+    one. The numbers of words and links are those of the page as sent and as rendered. `n_requests` counts its requests
+    for assets. `problem` says why rendering is incomplete, "" if it is complete. `sent_digest` is of what the server
+    sent; `rendered_digest` of title, text and links after rendering, or of the redirect that a script made, None if
+    rendering is incomplete. Rows of version 0.2 have neither.
+    """
+
+    page: int
+    why: str
+    time: float
+    url: str
+    dom: Position | None = None
+    view: Position | None = None
+    n_words_sent: int = 0
+    n_words: int = 0
+    n_links_sent: int = 0
+    n_links: int = 0
+    n_requests: int = 0
+    cpu_s: float = 0.0
+    problem: str = ""
+    sent_digest: bytes | None = None
+    rendered_digest: bytes | None = None
+
+
+class RenderedTally(NamedTuple):
+    """Totals of the rendered pages: how many, how many incompletely, and the links and words found by rendering.
+    `n_requests` counts their requests for assets. `anchors` names the fields of routes that are treated as positions on
+    a page, by host, such as "app.test: ?id"."""
+
+    n_pages: int = 0
+    n_incomplete: int = 0
+    n_links: int = 0
+    n_words: int = 0
+    n_requests: int = 0
+    cpu_s: float = 0.0
+    anchors: tuple[str, ...] = ()
+
+
+class RenderingTables(SurveyTables):
+    """The tables `part` and `rendered`."""
+
+    def add_asset(self, url: str, epoch: int, with_credentials: bool | None = False) -> int:
+        """Add an asset to be fetched; return its number."""
+        number = int(self._first("SELECT coalesce(max(id) + 1, 0) FROM part"))
+        sql = "INSERT INTO part (id, url, epoch, credentials) VALUES (?, ?, ?, ?)"
+        self._write(sql, number, url, epoch, with_credentials)
+        return number
+
+    def finish_asset(self, row: AssetRow) -> None:
+        """Store the outcome of an asset."""
+        sql = (
+            "UPDATE part SET outcome = ?, status = ?, time = ?, content_type = ?, digest = ?, archive_file = ?, "
+            "archive_offset = ?, archive_bytes = ? WHERE id = ?"
+        )
+        position = row.archived or (None, None, None)
+        self._write(sql, row.outcome, row.status, row.time, row.content_type, row.digest, *position, row.id)
+
+    def asset(self, url: str, with_credentials: bool = False, unknown: bool = False) -> AssetRow | None:
+        """Return the latest row for this URL, requested with or without credentials.
+
+        Rows for which that is unknown count as `unknown`.
+        """
+        rows = self._assets(f"WHERE {self._same_request} ORDER BY id DESC LIMIT 1", url, unknown, with_credentials)
+        return next(rows, None)
+
+    def last_finished_asset(self, url: str, with_credentials: bool = False, unknown: bool = False) -> AssetRow | None:
+        """Return the latest row for this URL that is done."""
+        which = f"WHERE {self._same_request} AND outcome <> '' ORDER BY id DESC LIMIT 1"
+        return next(self._assets(which, url, unknown, with_credentials), None)
+
+    def previous_asset(self, row: AssetRow) -> AssetRow | None:
+        """Return the previous row of the same asset with a body that the server sent."""
+        has_body = "status <> 304 AND archive_bytes IS NOT NULL"
+        which = f"WHERE {self._same_request} AND id < ? AND {has_body} ORDER BY id DESC LIMIT 1"
+        is_with = bool(row.with_credentials)
+        return next(self._assets(which, row.url, is_with, is_with, row.id), None)
+
+    def asset_with_digest(self, digest: bytes) -> AssetRow | None:
+        """Return the first asset in the archive whose record has a body with this digest."""
+        which = "WHERE digest = ? AND archive_bytes IS NOT NULL ORDER BY archive_file, archive_offset LIMIT 1"
+        return next(self._assets(which, digest), None)
+
+    def assets(self) -> Iterator[AssetRow]:
+        """Yield all assets, in the order in which they were requested."""
+        return self._assets("ORDER BY id")
+
+    def newest_assets(self) -> Iterator[AssetRow]:
+        """Yield, in the order of requests, the latest archived row of each URL with a body, with credentials and
+        without them."""
+        groups = f"url, coalesce({self._credentials}, 0)"
+        newest = f"SELECT max(id) FROM part WHERE archive_bytes IS NOT NULL AND status <> 304 GROUP BY {groups}"
+        return self._assets(f"WHERE id IN ({newest}) ORDER BY id")
+
+    def assets_at(self, url: str) -> Iterator[AssetRow]:
+        """Yield all archived rows of a URL."""
+        return self._assets("WHERE url = ? AND archive_bytes IS NOT NULL ORDER BY id", url)
+
+    def assets_requested(self) -> Iterator[AssetRow]:
+        """Yield the assets that are not done."""
+        return self._assets("WHERE outcome = '' ORDER BY id")
+
+    def asset_figures(self) -> AssetFigures:
+        """Return counts of the assets."""
+        if "part" in self.missing_tables:
+            return AssetFigures()
+        n_assets, n_archived, archive_bytes, n_pending = self._row(
+            f"SELECT count(DISTINCT url), count(DISTINCT iif(id IN ({_LAST_DONE}) AND {_IS_ARCHIVED}, url, NULL)), "
+            f"coalesce(sum(iif({_IS_ARCHIVED}, archive_bytes, 0)), 0), count(DISTINCT iif(outcome = '', url, NULL)) "
+            "FROM part"
+        ) or (0, 0, 0, 0)
+        failed = self._rows(
+            f"SELECT outcome, count(*) FROM part WHERE id IN ({_LAST_DONE}) "
+            f"AND outcome NOT IN ('redirect', {_GOOD}) GROUP BY outcome ORDER BY count(*) DESC, outcome"
+        )
+        failures = {str(outcome): int(n) for outcome, n in failed}
+        return AssetFigures(n_assets, n_archived, archive_bytes, sum(failures.values()), n_pending, failures)
+
+    def _assets(self, which: str, *values: Any) -> Iterator[AssetRow]:
+        if "part" in self.missing_tables:
+            return
+        columns = _PART_COLUMNS.format(self._credentials)
+        for row in self._rows(f"SELECT {columns} FROM part {which}", *values):
+            yield AssetRow._make((*row[:8], _position(row[8:11]), None if row[11] is None else bool(row[11])))
+
+    @property
+    def _credentials(self) -> str:
+        """The column in a query; NULL if a database of an older version does not have it."""
+        return "NULL" if "part.credentials" in self.missing_columns else "credentials"
+
+    @property
+    def _same_request(self) -> str:
+        """A condition with three values: the URL, what unknown credentials count as, and whether they are sent."""
+        return f"url = ? AND coalesce({self._credentials}, ?) = ?"
+
+    def set_rendered(self, row: RenderedRow) -> None:
+        """Insert or replace the rendering of a page."""
+        values = (*row[:4], *(row.dom or (None, None, None)), *(row.view or (None, None, None)), *row[6:])
+        self._write(f"INSERT OR REPLACE INTO rendered VALUES ({', '.join('?' * len(values))})", *values)
+
+    def delete_rendered(self, page: int) -> None:
+        """Delete the rendering of a page: its latest version was not rendered."""
+        self._write("DELETE FROM rendered WHERE page = ?", int(page))
+
+    def rendered_page(self, page: int) -> RenderedRow | None:
+        return next(self._rendered("WHERE page = ?", int(page)), None)
+
+    def rendered(self) -> Iterator[RenderedRow]:
+        """Yield all rendered pages, in increasing order."""
+        return self._rendered("ORDER BY page")
+
+    def rendered_tally(self) -> RenderedTally:
+        """Return the totals of the rendered pages."""
+        if "rendered" in self.missing_tables:
+            return RenderedTally()
+        row = self._row(
+            "SELECT count(*), coalesce(sum(trouble != ''), 0), coalesce(sum(max(n_links - n_links_sent, 0)), 0), "
+            "coalesce(sum(max(n_words - n_words_sent, 0)), 0), coalesce(sum(n_parts), 0), coalesce(sum(cpu_s), 0.0) "
+            "FROM rendered"
+        )
+        return RenderedTally() if row is None else RenderedTally._make((*row, self.anchors()))
+
+    def anchors(self) -> tuple[str, ...]:
+        """Return the fields of routes treated as positions on a page, by host, from the events of the crawl."""
+        sql = "SELECT json_extract(detail, '$.detail') FROM event WHERE kind = ? GROUP BY 1 ORDER BY min(id)"
+        return tuple(str(detail) for (detail,) in self._rows(sql, ANCHORS))
+
+    def rendered_documents(self) -> dict[int, Position]:
+        """Return the positions of rendered documents, by page."""
+        return {row.page: row.dom for row in self.rendered() if row.dom is not None}
+
+    def _rendered(self, which: str, *values: Any) -> Iterator[RenderedRow]:
+        if "rendered" in self.missing_tables:
+            return
+        for row in self._rows(f"SELECT * FROM rendered {which}", *values):
+            # Rows of older versions are shorter.
+            yield RenderedRow(*(*row[:4], _position(row[4:7]), _position(row[7:10]), *row[10:]))
+
+
+def _position(values: tuple[Any, ...]) -> Position | None:
+    return Position(*values) if all(isinstance(value, int) and value >= 0 for value in values) else None

@@ -1,0 +1,171 @@
+"""Live crawls of applications with fragment routes: each page is rendered once, anchors on it never."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from orienteer.fake_web.server import FakeWeb
+from orienteer.inspect.folder_status import folder_status
+from orienteer.inspect.verify import verify
+from orienteer.ledger.revisiting import DAY_S
+from orienteer.live.session import Report, live_crawl, refresh
+from tests.live.apps import SmallSite, needs_browser
+from tests.live.hash_apps import anchored_application, catalogue, documentation, named_application, table_of_contents
+from tests.live.live_crawls import StoredCrawl
+from tests.live.live_crawls import crawled as crawled_without
+
+pytestmark = pytest.mark.slow
+
+HOME = "http://app.test/"
+CHAPTER_NAMES = ["", *(f"chapter{k}" for k in range(6))]
+CHAPTERS = documentation(CHAPTER_NAMES, 8)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _with_browser() -> None:
+    needs_browser()
+
+
+class Crawled(NamedTuple):
+    folder: Path
+    report: Report
+    site: SmallSite
+
+    @property
+    def pages(self) -> set[str]:
+        """The pages without the URL of the application."""
+        return {url.removeprefix(HOME) for url in StoredCrawl(self.folder).fetched_urls()}
+
+    @property
+    def n_renders(self) -> int:
+        return self.report.rendered.n_pages
+
+
+def crawled(folder: Path, files: str | Mapping[str, str]) -> Crawled:
+    site = SmallSite(dict(files) if isinstance(files, Mapping) else {"/": files})
+    with FakeWeb(site) as web:
+        report = crawled_without(web, HOME, folder, settings={"render": {"mode": "auto"}})
+    return Crawled(folder, report, site)
+
+
+def routes(*pages: str) -> set[str]:
+    return {"", *(f"#/{page}" for page in pages)}
+
+
+@pytest.mark.parametrize("mark", ["#", "?id="])
+def test_anchors_are_not_pages(tmp_path: Path, mark: str) -> None:
+    crawl = crawled(tmp_path / "crawl", anchored_application(["one", "two", "three"], 10, mark))
+    assert crawl.pages == routes("one", "two", "three")
+    assert crawl.n_renders == 4
+    stored = StoredCrawl(crawl.folder)
+    links = {url: {stored.urls[link].removeprefix(HOME) for link in row.links} for url, row in stored.rows.items()}
+    assert links == {url: routes("one", "two", "three") - {"", url.removeprefix(HOME)} for url in stored.urls}
+    assert crawl.report.figures.certificate.lower > 0.999
+    assert crawl.report.rendered.anchors == (f"app.test: {mark.removesuffix('=')}",)
+    assert crawl.report.rendered == folder_status(crawl.folder).rendered
+    assert verify(crawl.folder).holds
+
+
+def test_a_documentation_is_rendered_page_by_page(tmp_path: Path) -> None:
+    pages = ["", *(f"chapter{k}" for k in range(10))]
+    crawl = crawled(tmp_path / "crawl", documentation(pages, 8))
+    assert crawl.pages == routes(*pages)
+    assert crawl.n_renders == 12
+    assert {n for url, n in crawl.site.requests.items() if "/files/" in url} == {1}
+    assert verify(crawl.folder).holds
+
+
+def test_anchors_on_the_only_page_of_an_application(tmp_path: Path) -> None:
+    crawl = crawled(tmp_path / "crawl", documentation([""], 40))
+    assert crawl.pages == routes("")
+    assert crawl.n_renders == 2
+    assert {target for target in crawl.site.requests if "files" in target} == {HOME + "files/home.json"}
+
+
+@pytest.mark.parametrize("follows", ["always", "path", "load"])
+def test_parameters_that_choose_the_content_are_pages(tmp_path: Path, follows: str) -> None:
+    crawl = crawled(tmp_path / "crawl", catalogue(8, follows))
+    assert crawl.pages == routes("", "about", *(f"item?id={k}" for k in range(8)))
+    assert crawl.report.rendered.anchors == ()
+
+
+def test_names_that_choose_the_content_are_routes(tmp_path: Path) -> None:
+    names = ["home", "about", "prices", "contact"]
+    crawl = crawled(tmp_path / "crawl", named_application(names))
+    assert crawl.pages == {"", *(f"#{name}" for name in names)}
+    assert crawl.n_renders == 5
+
+
+@pytest.mark.parametrize("n_broken", [0, 30])
+def test_sections_of_a_document_are_never_rendered(tmp_path: Path, n_broken: int) -> None:
+    crawl = crawled(tmp_path / "crawl", table_of_contents(40, n_broken))
+    assert crawl.pages == {""}
+    assert crawl.n_renders == 1
+
+
+def test_offline_it_is_the_same_crawl(tmp_path: Path) -> None:
+    crawl = crawled(tmp_path / "crawl", anchored_application(["one", "two", "three"], 10, "?id="))
+    settings = {"fetch": {"fetcher": f"archive:path={crawl.folder}"}}
+    live_crawl([HOME], tmp_path / "again", scope="web", settings=settings)
+    before, after = StoredCrawl(crawl.folder), StoredCrawl(tmp_path / "again")
+    for url in before.fetched_urls() | after.fetched_urls():
+        links = [sorted(stored.urls[link] for link in stored.rows[url].links) for stored in (before, after)]
+        assert links[0] == links[1], url
+
+
+def test_resumed_it_is_the_same_crawl(tmp_path: Path) -> None:
+    site = SmallSite(dict(CHAPTERS))
+    with FakeWeb(site) as web:
+        for budget in (1, 3, 4, None):
+            report = crawled_without(
+                web, HOME, tmp_path / "crawl", settings={"render": {"mode": "auto"}, "crawl": {"budget": budget}}
+            )
+    assert Crawled(tmp_path / "crawl", report, site).pages == routes(*CHAPTER_NAMES)
+    assert report.rendered.n_pages == 8
+    assert report.rendered.anchors == ("app.test: ?id",)
+
+
+def test_a_refresh_finds_no_new_pages(tmp_path: Path) -> None:
+    folder = tmp_path / "crawl"
+    with FakeWeb(SmallSite({"/": anchored_application(["one", "two", "three"], 10, "?id=")})) as web:
+        crawled_without(web, HOME, folder, settings={"render": {"mode": "auto"}})
+        urls = set(StoredCrawl(folder).urls)
+        refresh(folder, now=time.time() + 100 * DAY_S)
+    stored = StoredCrawl(folder)
+    assert set(stored.urls) == urls
+    assert stored.fetched_urls() == urls
+
+
+def covered(folder: Path, whole: StoredCrawl) -> float:
+    """Return the share of a surfer's time on the pages fetched in a folder, by the links of the whole application."""
+    names = list(whole.urls)
+    steps = np.zeros((len(names), len(names)))
+    for name, row in whole.rows.items():
+        targets = [whole.urls[link] for link in row.links] or [HOME]
+        for target in targets:
+            steps[names.index(target), names.index(name)] += 1 / len(targets)
+    start = np.array([name == HOME for name in names], float)
+    time_there = np.linalg.solve(np.eye(len(names)) - 0.85 * steps, 0.15 * start)
+    fetched = StoredCrawl(folder).fetched_urls()
+    return float(sum(share for name, share in zip(names, time_there, strict=True) if name in fetched))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> StoredCrawl:
+    return StoredCrawl(crawled(tmp_path_factory.mktemp("whole") / "crawl", CHAPTERS).folder)
+
+
+@pytest.mark.parametrize("budget", [1, 2, 4, 7])
+def test_no_more_is_proved_than_is_true(tmp_path: Path, whole: StoredCrawl, budget: int) -> None:
+    settings = {"render": {"mode": "auto"}, "crawl": {"budget": budget, "workers": 1}}
+    with FakeWeb(SmallSite(dict(CHAPTERS))) as web:
+        report = crawled_without(web, HOME, tmp_path / "part", settings=settings)
+    proved = report.figures.certificate
+    assert proved.lower - 1e-9 <= covered(tmp_path / "part", whole) <= proved.upper + 1e-9
+    assert proved.lower < 0.999
