@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-from types import ModuleType
+import pkgutil
 from xml.sax.saxutils import escape
 
 import pytest
 
+from orienteer.extract.documents import pdf as pdf_reader
 from orienteer.extract.documents.document import MAX_REFERENCES, MAX_TEXT_CHARS, Document, UnreadableDocumentError
 from orienteer.extract.documents.kinds import READERS
 from tests.documents import makers
@@ -15,8 +15,7 @@ from tests.documents.makers import docx, epub, odt, pdf, pptx, xlsx
 
 
 def read(content: bytes, media_type: str) -> Document:
-    module: ModuleType = importlib.import_module(f"orienteer.extract.documents.{READERS[media_type]}")
-    document = module.read(content)
+    document = pkgutil.resolve_name(f"orienteer.extract.documents.{READERS[media_type]}")(content)
     assert isinstance(document, Document)
     return document
 
@@ -78,18 +77,17 @@ def test_a_pdf_that_is_cut_off_may_have_more_links() -> None:
 
 
 def test_pdf_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = importlib.import_module("orienteer.extract.documents.pdf")
     links = {number: [f"http://a.test/{number}"] for number in range(5)}
     many = pdf([[f"page {number}"] for number in range(5)], links)
-    monkeypatch.setattr(module, "MAX_PAGES", 3)
+    monkeypatch.setattr(pdf_reader, "MAX_PAGES", 3)
     assert read(many, makers.PDF).missing == "more than 3 pages"
-    monkeypatch.setattr(module, "READING_S", -1.0)
+    monkeypatch.setattr(pdf_reader, "READING_S", -1.0)
     assert read(many, makers.PDF).missing == "reading took too long at page 1"
     monkeypatch.undo()
-    monkeypatch.setattr(module, "MAX_REFERENCES", 2)
+    monkeypatch.setattr(pdf_reader, "MAX_REFERENCES", 2)
     document = read(many, makers.PDF)
     assert (document.missing, document.references) == ("too many links", ("http://a.test/0", "http://a.test/1"))
-    monkeypatch.setattr(module, "MAX_TEXT_CHARS", 10)
+    monkeypatch.setattr(pdf_reader, "MAX_TEXT_CHARS", 10)
     assert read(pdf([["x" * 50], ["y"]]), makers.PDF).text == f"\f{'x' * 10}"
 
 

@@ -102,7 +102,7 @@ def imports_a_large_module(channel) -> None:  # type: ignore[no-untyped-def]
         return Document(text=str(len(importlib.import_module("large_module").TEXT)))
 
     sys.modules["orienteer.extract.documents.late"] = SimpleNamespace(read=read)  # type: ignore[assignment]
-    READERS["a type"] = "late"
+    READERS["a type"] = "late:read"
     limited.serve(channel)
 
 

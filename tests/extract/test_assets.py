@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import random
-import re
 from html.parser import HTMLParser
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from orienteer.extract.assets import MAX_ASSETS, asset_urls, candidates
-from orienteer.extract.style_urls import style_text, style_urls
+from orienteer.extract.assets import MAX_ASSETS, asset_urls, css_urls, decoded_style, srcset_candidates
 from orienteer.url import canonical_url
 
 URL = "http://x.test/dir/page"
@@ -71,19 +69,22 @@ def test_pages(html: str, expected: list[str]) -> None:
         ("a { b: url(c", ["c"]),
         ("a { b: url('c", ["c"]),
         ("\\", []),
+        ("a { b: url('c\n); d: url(e) } f { g: url('h' x() ')'); i: url(j) }", ["e", "h", "j"]),
+        ("a { b: u\\rl(c) \\75 rl(d) #url(e) <!--url(f) 1url(g) éurl(h) 'i\\41\nurl(j)' }", ["c", "d", "f"]),
+        ("@\\69mport 'a'; @im\\port url(b)", ["a", "b"]),
         ("a { b: url(\\0) url(\\110000 x) }", ["\ufffd", "\ufffdx"]),
     ],
 )  # fmt: skip
 def test_styles(style: str, expected: list[str]) -> None:
-    assert list(style_urls(style)) == expected
+    assert [url.reference for url in css_urls(style)] == expected
 
 
 def test_styles_have_encodings() -> None:
-    assert style_text(b'@charset "iso-8859-1"; \xe9') == '@charset "iso-8859-1"; \xe9'
-    assert style_text(b'@charset "iso-8859-1"; \xc3\xa9', "utf-8").endswith("; \xe9")
-    assert style_text("\ufeffé".encode("utf-16-le"), "latin1") == "é"
-    assert style_text(b'@charset "utf-16"; \xc3\xa9').endswith("é")
-    assert style_text("é".encode()) == "é"
+    assert decoded_style(b'@charset "iso-8859-1"; \xe9') == '@charset "iso-8859-1"; \xe9'
+    assert decoded_style(b'@charset "iso-8859-1"; \xc3\xa9', "utf-8").endswith("; \xe9")
+    assert decoded_style("\ufeffé".encode("utf-16-le"), "latin1") == "é"
+    assert decoded_style(b'@charset "utf-16"; \xc3\xa9').endswith("é")
+    assert decoded_style("é".encode()) == "é"
     assert asset_urls("a{b:url(é)}".encode("latin-1"), URL, "text/css", "latin1") == ["http://x.test/dir/%C3%A9"]
 
 
@@ -98,57 +99,71 @@ def test_the_number_of_assets_is_bounded() -> None:
     assert len(found(f"<img srcset='{', '.join(map(str, range(MAX_ASSETS + 10)))}'>")) == MAX_ASSETS
 
 
-# A slow reference parser, character by character.
+# A slow reference parser, character by character, by the tokens of CSS Syntax Level 3.
+
+SPACES, LINE_ENDS = set(" \t\n\r\f"), set("\n\r\f")
 
 
 def slow_style_urls(style: str) -> list[str]:
-    """Return URLs by the tokens of CSS Syntax and the rules of what is fetched."""
+    """Return URLs by the rules of what is fetched."""
     urls: list[str] = []
     rule, brackets, i = "", [], 0
     while i < len(style):
+        found = None
+        is_fetched = not rule or (rule == "@import" and not brackets)
         if style.startswith("/*", i):
             end = style.find("*/", i + 2)
             i = len(style) if end < 0 else end + 2
+        elif style.startswith("<!--", i):
+            i += 4
         elif style[i] in "\"'":
-            text, i = slow_string(style, i)
-            if rule == "@import" and not brackets:
-                urls.append(text)
-                rule = "rest"
-            elif not rule and brackets[-1:] == ["set"]:
-                urls.append(text)
-        elif style[i] == "\\":
-            i += 2
-        elif style[i] == "@" and re.match(r"[\w\\-]", style[i + 1 : i + 2]):
-            j = i + 1
-            while j < len(style) and re.match(r"[\w\\-]", style[j]):
-                j += 1
-            rule, i = style[i:j].lower(), j
-        elif style[i : i + 4].lower() == "url(" and not re.match(r"[\w\\-]", style[i - 1 : i] if i else ""):
-            text, i = slow_url(style, i + 4)
-            if text is not None and (not rule or (rule == "@import" and not brackets)):
-                urls.append(text)
-                rule = "rest" if rule == "@import" else rule
-        elif style[i : i + 10].lower() == "image-set(" and slow_starts_word(style, i):
-            brackets.append("set")
-            i += 10
-        elif style[i] in "([":
-            brackets.append(style[i])
-            i += 1
-        elif style[i] in ")]":
-            brackets = brackets[:-1]
-            i += 1
+            text, i, is_whole = slow_string(style, i)
+            if is_whole and (rule == "@import" or brackets[-1:] == ["image-set"]):
+                found = text
+        elif style[i] in "#@":
+            name, end = slow_name(style, i + 1)
+            if style[i] == "@":
+                rule, brackets = "@" + name.lower(), []
+            i = end
+        elif is_in_name(style, i):
+            name, i = slow_name(style, i)
+            if style[i : i + 1] == "(":
+                name, i = name.lower(), i + 1
+                name = "image-set" if name == "-webkit-image-set" else name
+                if name == "url" and style[i:].lstrip(" \t\n\r\f")[:1] not in ("'", '"'):
+                    found, i = slow_url(style, i)
+                elif name == "url":
+                    text, i, is_whole = slow_string(style, len(style) - len(style[i:].lstrip(" \t\n\r\f")))
+                    found = text if is_whole else None
+                    brackets.append(name)
+                else:
+                    brackets.append(name)
         else:
-            if style[i] in "{};":
+            if style[i] in "([":
+                brackets.append(style[i])
+            elif style[i] in ")]":
+                brackets = brackets[:-1]
+            elif style[i] in "{};":
                 rule, brackets = "", []
             i += 1
+        if found is not None and is_fetched:
+            urls.append(found)
+            rule = "rest" if rule else ""
     return urls
 
 
-def slow_starts_word(style: str, i: int) -> bool:
-    before = style[:i]
-    if before.lower().endswith("-webkit-"):
-        before = before[:-8]
-    return not re.search(r"[\w\\-]\Z", before)
+def is_in_name(style: str, i: int) -> bool:
+    if style[i] == "\\":
+        return style[i + 1 : i + 2] not in LINE_ENDS
+    return style[i].isascii() is False or style[i].isalnum() or style[i] in "-_"
+
+
+def slow_name(style: str, i: int) -> tuple[str, int]:
+    name = ""
+    while i < len(style) and is_in_name(style, i):
+        more, i = slow_escape(style, i) if style[i] == "\\" else (style[i], i + 1)
+        name += more
+    return name, min(i, len(style))
 
 
 def slow_escape(style: str, i: int) -> tuple[str, int]:
@@ -158,41 +173,37 @@ def slow_escape(style: str, i: int) -> tuple[str, int]:
         digits += style[i + 1 + len(digits)]
     if digits:
         i += 1 + len(digits)
-        i += 2 if style.startswith("\r\n", i) else style[i : i + 1] in set(" \t\n\r\f")
+        i += 2 if style.startswith("\r\n", i) else style[i : i + 1] in SPACES
         code = int(digits, 16)
         return (chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"), i
     if style.startswith("\r\n", i + 1):
         return "", i + 3
-    return ("" if style[i + 1 : i + 2] in set("\n\r\f") else style[i + 1 : i + 2]), i + 2
+    return ("" if style[i + 1 : i + 2] in LINE_ENDS else style[i + 1 : i + 2]), i + 2
 
 
-def slow_string(style: str, i: int) -> tuple[str, int]:
+def slow_string(style: str, i: int) -> tuple[str, int, bool]:
+    """Return the text of the string at i, its end, and whether it does not end with a line."""
     quote, text = style[i], ""
     i += 1
-    while i < len(style) and style[i] != quote and style[i] not in "\n\r\f":
+    while i < len(style) and style[i] != quote and style[i] not in LINE_ENDS:
         more, i = slow_escape(style, i) if style[i] == "\\" else (style[i], i + 1)
         text += more
-    return text, min(i + (style[i : i + 1] == quote), len(style))
+    is_whole = i >= len(style) or style[i] == quote
+    return text, min(i + (style[i : i + 1] == quote), len(style)), is_whole
 
 
 def slow_url(style: str, start: int) -> tuple[str | None, int]:
-    i = start
-    while style[i : i + 1] in set(" \t\n\r\f"):
-        i += 1
-    if style[i : i + 1] in set("\"'"):
-        text, i = slow_string(style, i)
-        return text, slow_bad_end(style, i)
-    text = ""
+    i, text = len(style) - len(style[start:].lstrip(" \t\n\r\f")), ""
     while i < len(style) and style[i] != ")":
-        if style[i] == "\\" and i + 1 < len(style) and style[i + 1] not in "\n\r\f":
+        if style[i] == "\\" and style[i + 1 : i + 2] not in LINE_ENDS:
             more, i = slow_escape(style, i)
             text += more
-        elif style[i] in " \t\n\r\f":
+        elif style[i] in SPACES:
             rest = style[i:].lstrip(" \t\n\r\f")
             if rest and rest[0] != ")":
                 return None, slow_bad_end(style, start)
             i = len(style) - len(rest)
-        elif style[i] in "\"'(\\" or style[i] in "\x00\x01\x7f":
+        elif style[i] in "\"'(\\" or style[i] in "\x01\x7f":
             return None, slow_bad_end(style, start)
         else:
             text, i = text + style[i], i + 1
@@ -207,13 +218,13 @@ def slow_bad_end(style: str, i: int) -> int:
 
 PIECES = ("url(", "url('", ")", "(", "'", '"', "\\", "\n", " ", "a", "b.png", "/*", "*/", "@import", "@media",
           "image-set(", "-webkit-image-set(", ";", "{", "}", "29 ", "my", "-", "[", "]", "\r\n",
-          "type(", "U", "\x01")  # fmt: skip
+          "type(", "U", "\x01", "#", "<!--", "rl(", "75", "é", "@")  # fmt: skip
 
 
 @example("\\('a.png')")
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join))
 def test_styles_are_read_like_the_reference(style: str) -> None:
-    assert list(style_urls(style)) == slow_style_urls(style)
+    assert [url.reference for url in css_urls(style)] == slow_style_urls(style)
 
 
 class SlowReader(HTMLParser):
@@ -269,9 +280,9 @@ def test_no_markup_raises(html: str) -> None:
 
 
 def test_candidates_terminate() -> None:
-    assert list(candidates("")) == []
-    assert list(candidates(",,, a ,,b 2x,(c 1x, d (e, f), g")) == ["a", "b", "(c", "d", "g"]
-    assert list(candidates("data:image/png;base64,AA 1x, b")) == ["data:image/png;base64,AA", "b"]
+    assert [url for url, _ in srcset_candidates("")] == []
+    assert [url for url, _ in srcset_candidates(",,, a ,,b 2x,(c 1x, d (e, f), g")] == ["a", "b", "(c", "d", "g"]
+    assert [url for url, _ in srcset_candidates("data:image/png;base64,AA 1x, b")] == ["data:image/png;base64,AA", "b"]
 
 
 def steps(pattern: str, n: int, kind: str) -> int:

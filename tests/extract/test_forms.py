@@ -33,6 +33,12 @@ def test_values_that_a_browser_would_send() -> None:
     assert (login.passwords, login.submit) == ({"pass"}, ("do", "login"))
 
 
+def test_fields_between_the_tags_of_a_form_belong_to_it_in_tables_too() -> None:
+    page = b"<table><form><tr><td><input name=user value=a><tr><td><input type=password name=p></form></table>"
+    (form,) = forms_of(page, "http://a.test/")
+    assert (form.fields, form.passwords) == ({"user": "a", "p": ""}, {"p"})
+
+
 def test_an_invalid_action_is_none() -> None:
     assert [form.action for form in forms_of(b"<form action='mailto:a@b.test'></form>", "http://a.test/")] == [None]
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from orienteer.extract.icons import icon_urls
+from orienteer.extract.assets import icon_urls
 from orienteer.web.icons import Icons, picture_type, tile
 from orienteer.web.served_crawl import ServedCrawl
 from tests.cli.live_process import wait_until

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import codecs
-from functools import lru_cache
 
-from turbohtml import parse
-from turbohtml.detect import detect
+from orienteer.extract.parser import detected_encoding, standard_encoding
 
 _PIECE_BYTES = 1 << 20
 _BYTE_ORDER_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -20,8 +18,8 @@ def charset_of(html: bytes, charset: str | None = None) -> str:
     >>> charset_of(b"<meta charset=latin1>"), charset_of(b"", "no such charset"), charset_of(b"caf\\xe9", "UTF8")
     ('windows-1252', 'utf-8', 'utf-8')
     """
-    named = None if charset is None or html.startswith(_BYTE_ORDER_MARKS) else _standard_name(charset)
-    return named or (detect(html).encoding or "utf-8").lower().removesuffix("-sig")
+    named = None if charset is None or html.startswith(_BYTE_ORDER_MARKS) else standard_encoding(charset)
+    return (named or detected_encoding(html) or "utf-8").lower().removesuffix("-sig")
 
 
 def decoded(html: bytes, charset: str | None = None) -> str:
@@ -47,14 +45,3 @@ def _is_utf8(html: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-@lru_cache(maxsize=64)
-def _standard_name(label: str) -> str | None:
-    """Return the encoding of a label by the Encoding standard; None for an unknown label."""
-    # Python's codec registry caches all labels for good, including the ones that servers make up.
-    try:
-        name = parse(b"", encoding=label).encoding
-    except (LookupError, ValueError):
-        return None
-    return None if name is None else name.lower()

@@ -19,12 +19,14 @@ reads the text once; no word becomes a Python string, which would take ten times
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Any
 
 import numpy as np
 from rensa import RMinHash
 
 from orienteer.kernel import kernel
+from orienteer.url import SESSION_VALUES, session_of
 
 MIN_WORDS = 20  # the similarity of shorter texts is not meaningful
 NEAR = 0.85
@@ -41,10 +43,29 @@ _MINHASH_SEED = 1
 # A band is hashed by a sum with odd factors of its own, so that equal slots in two different bands are no match.
 BAND_FACTORS = 1 | np.random.default_rng(1).integers(0, 2**64, (N_BANDS, BAND_SLOTS), np.uint64)
 
+_SESSION_VALUES = re.compile(SESSION_VALUES.encode(), re.IGNORECASE)
+
 
 def digest(content: bytes) -> bytes:
     """Return the SHA-1 of a page's content, equal for exact duplicates; WARC has the same digest in base 32."""
     return hashlib.sha1(content, usedforsecurity=False).digest()
+
+
+def digest_without_session(url: str, content: bytes) -> bytes | None:
+    """Return the digest of a content without the session id of its URL.
+
+    None if the URL has no session, or if the content has other session ids: these may be a list of similar names.
+    """
+    session = session_of(url)
+    if session is None:
+        return None
+    own = {value.encode() for value in session.values}
+    named = {value for groups in _SESSION_VALUES.findall(content) for value in groups if value}
+    if not named <= own:
+        return None
+    for value in own:
+        content = content.replace(value, b"")
+    return digest(content)
 
 
 def signature(text: str) -> bytes | None:

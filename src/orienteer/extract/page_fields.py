@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from turbohtml import Tokenizer
-
+from orienteer.extract import parser
 from orienteer.extract.dates import iso_date
 from orienteer.extract.linked_data import MAX_SCRIPTS, LinkedData, linked_data
 from orienteer.extract.markup import MarkupFilter
@@ -72,10 +71,7 @@ def fields_of(html: bytes, base: str) -> PageFields:
     """Read the fields of a page in UTF-8, whose references are resolved against `base`."""
     filtered = _MARKUP_FILTER.apply(html).page
     found = _FoundFields()
-    tokenizer = Tokenizer()
-    tokenizer.feed(filtered)
-    tokenizer.close()
-    tokenizer.dispatch(found)
+    parser.dispatch(filtered, found)
     found.end_script()
     return _fields(found, linked_data(found.scripts), base)
 

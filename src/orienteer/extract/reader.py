@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from turbohtml import Tokenizer
-
+from orienteer.extract import parser
 from orienteer.extract.language import primary_language
 from orienteer.extract.markup import DRAWN_LINK, NOSCRIPT, FilteredPage, MarkupFilter
 from orienteer.extract.refresh import StatedRefresh, stated_refresh
@@ -63,10 +62,7 @@ def read(html: bytes, with_text: bool = True, robot: str = OUR_NAME) -> PageRead
 def dispatch(filtered: FilteredPage, reader: PageReader) -> None:
     """Tokenize a page, and pass the tokens to a reader."""
     reader.begin(filtered)
-    tokenizer = Tokenizer()
-    tokenizer.feed(filtered.page)
-    tokenizer.close()
-    tokenizer.dispatch(reader)
+    parser.dispatch(filtered.page, reader)
     reader.finish()
 
 

@@ -29,7 +29,7 @@ class Sessions:
     def original_of(self, page: int, url: str, digest: bytes | None) -> int | None:
         """Return the page with another session that this page repeats, if there is one.
 
-        `digest` is that of its content without the session (see extract/session_content).
+        `digest` is that of its content without the session (see extract/near_duplicates).
         """
         session = None if digest is None else session_of(url)
         if session is None or digest is None:

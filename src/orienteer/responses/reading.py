@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from orienteer.extract.blocks import blocks_of_text
 from orienteer.extract.charset import decoded
-from orienteer.extract.documents.as_page import DocumentReading, document_page
+from orienteer.extract.documents.document import TOO_MANY_LINKS as CUT
+from orienteer.extract.documents.document import Document, DocumentReading, UnreadableDocumentError
 from orienteer.extract.documents.kinds import READERS, XML_TYPES, is_document
 from orienteer.extract.documents.limited import read_document
+from orienteer.extract.language import primary_language
+from orienteer.extract.links import NOFOLLOW, TOO_MANY_LINKS, UNREADABLE, URL_TOO_LONG, resolved
 from orienteer.extract.page import MAX_TEXT_CHARS, Page, extract_page
 from orienteer.extract.page_fields import with_server_date
 from orienteer.extract.robot_rules import OUR_NAME
@@ -50,7 +53,10 @@ def read_page(
     raises an UnreadableDocumentError with the reason if that fails.
     """
     if is_document(content_type):
-        page = document_page(content, url, content_type, robots_header, with_text, now, robot, documents)
+        if not content:
+            raise UnreadableDocumentError("it is empty")
+        page = extract_page(b"", url, None, robots_header, with_text=False, now=now, robot=robot)
+        _add_document(page, documents(content, content_type), url, with_text)
     else:
         html = content if is_html(content_type) else b""
         page = extract_page(
@@ -65,3 +71,27 @@ def read_page(
     if with_fields:
         page.fields = with_server_date(page.fields, last_modified)
     return page
+
+
+def _add_document(page: Page, document: Document, url: str, with_text: bool) -> None:
+    """Fill the empty page of a document; its references become links, as for HTML."""
+    found = resolved(document.references, url, "utf-8")
+    links = list(dict.fromkeys(found.links.values()))
+    missing = {
+        TOO_MANY_LINKS: found.is_cut or document.missing == CUT,
+        URL_TOO_LONG: bool(found.too_long),
+        UNREADABLE: bool(document.missing) and document.missing != CUT,
+        NOFOLLOW: page.nofollow and bool(links),
+    }
+    page.unknown_links = tuple(why for why, is_so in missing.items() if is_so)
+    page.too_long = found.too_long
+    page.title, page.language = document.title, primary_language(document.language)
+    if page.nofollow:
+        page.nofollow_links = tuple(links)
+    else:
+        page.links = links
+    if with_text:
+        followed = set(page.links) - {url}
+        page.text, page.headings = document.text, list(document.headings)
+        anchors = ((found.links.get(reference), words) for reference, words in document.anchors)
+        page.anchors = [(link, words) for link, words in anchors if link is not None and link in followed]

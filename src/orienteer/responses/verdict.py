@@ -21,8 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from orienteer.extract.documents.as_page import DocumentReading
-from orienteer.extract.documents.document import UnreadableDocumentError
+from orienteer.extract.documents.document import DocumentReading, UnreadableDocumentError
 from orienteer.extract.documents.kinds import is_document
 from orienteer.extract.documents.limited import read_document
 from orienteer.extract.page import Page

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
-from orienteer.extract.icons import icon_urls
+from orienteer.extract.assets import icon_urls
 from orienteer.web.served_archive import ServedArchive
 
 _MAX_BYTES = 256 << 10

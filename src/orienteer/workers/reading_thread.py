@@ -18,8 +18,7 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
-from orienteer.extract.documents.as_page import DocumentReading
-from orienteer.extract.documents.document import Document, UnreadableDocumentError
+from orienteer.extract.documents.document import Document, DocumentReading, UnreadableDocumentError
 from orienteer.extract.documents.kinds import is_document
 from orienteer.extract.documents.limited import read_document
 from orienteer.responses.response import Response

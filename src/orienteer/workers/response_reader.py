@@ -10,11 +10,10 @@ from dataclasses import replace
 
 from orienteer.extract import near_duplicates
 from orienteer.extract.assets import asset_urls
-from orienteer.extract.documents.as_page import DocumentReading
+from orienteer.extract.documents.document import DocumentReading
 from orienteer.extract.documents.limited import read_document
 from orienteer.extract.page import Page
 from orienteer.extract.robot_rules import rules_of_header
-from orienteer.extract.session_content import digest_without_session
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.headers import validators
 from orienteer.responses.redaction import rendered_secrets, without_secrets
@@ -93,7 +92,7 @@ def _read(
     if verdict.page is not None:
         content = response.content if response.rendered is None else response.rendered.document or response.content
         result.digest = near_duplicates.digest(content)
-        result.sessionless_digest = digest_without_session(response.request.url, content)
+        result.sessionless_digest = near_duplicates.digest_without_session(response.request.url, content)
         if reading.signatures:
             result.signature = near_duplicates.signature(verdict.page.text)
     may_archive = verdict.page is None or not verdict.page.noarchive

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from orienteer.extract.documents.as_page import DocumentReading
+from orienteer.extract.documents.document import DocumentReading
 from orienteer.fetch.fetcher import Fetcher
 from orienteer.kernel import runs_plain
 from orienteer.pages.outcome import Outcome

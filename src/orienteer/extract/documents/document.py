@@ -7,6 +7,7 @@ the reason: the remainder may have links.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from orienteer.processes.pool import CannotBeDoneError
@@ -41,6 +42,9 @@ class Document(NamedTuple):
     headings: tuple[str, ...] = ()
     language: str = ""
     missing: str = ""
+
+
+DocumentReading = Callable[[bytes, str], Document]  # reads a content of a media type
 
 
 class DocumentDraft:

@@ -7,8 +7,7 @@ import re
 from urllib.parse import unquote
 
 from orienteer.extract.documents.document import Document, DocumentDraft, UnreadableDocumentError
-from orienteer.extract.documents.package import Package, core_properties
-from orienteer.extract.documents.xml_handler import XmlHandler
+from orienteer.extract.documents.package import Package, XmlHandler
 
 _WEB = re.compile(r"\s*(?:https?:)?//", re.IGNORECASE)
 _HEADINGS = frozenset(("h1", "h2", "h3"))
@@ -20,15 +19,12 @@ _HIDDEN = frozenset(("script", "style", "template"))
 
 
 def read(content: bytes) -> Document:
-    package, draft = Package(content), DocumentDraft()
-    container = _Container()
-    package.read_xml("META-INF/container.xml", container)
-    properties = core_properties(package, container.book)
-    draft.title, draft.language = properties.title, properties.language
-    book = _EpubBook()
-    package.read_xml(container.book, book)
-    folder, n_read, why = posixpath.dirname(container.book), 0, "damaged: no chapters"
-    for chapter in book.chapters:
+    package = Package(content)
+    roots = package.elements("META-INF/container.xml", "rootfile")
+    book = next(filter(None, (attributes.get("full-path") for _, attributes in roots)), "")
+    draft = package.draft(book)
+    folder, n_read, why = posixpath.dirname(book), 0, "damaged: no chapters"
+    for chapter in _chapters(package, book):
         try:
             name = posixpath.normpath(posixpath.join(folder, unquote(chapter)))
             package.read_xml(name, _Chapter(draft))
@@ -41,33 +37,16 @@ def read(content: bytes) -> Document:
     return draft.finished()
 
 
-class _Container(XmlHandler):
-    def __init__(self) -> None:
-        super().__init__()
-        self.book = ""
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        if name == "rootfile":
-            self.book = self.book or attributes.get("full-path", "")
-
-
-class _EpubBook(XmlHandler):
-    """The manifest and the reading order of a book."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._files: dict[str, str] = {}
-        self._order: dict[str, None] = {}
-
-    @property
-    def chapters(self) -> list[str]:
-        return list(dict.fromkeys(self._files[number] for number in self._order if number in self._files))
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        if name == "item" and "html" in attributes.get("media-type", ""):
-            self._files[attributes.get("id", "")] = attributes.get("href", "")
-        elif name == "itemref":
-            self._order[attributes.get("idref", "")] = None
+def _chapters(package: Package, book: str) -> list[str]:
+    """Return the files of the manifest of a book in reading order."""
+    files: dict[str, str] = {}
+    order: list[str] = []
+    for name, attributes in package.elements(book, "item", "itemref"):
+        if name == "itemref":
+            order.append(attributes.get("idref", ""))
+        elif "html" in attributes.get("media-type", ""):
+            files[attributes.get("id", "")] = attributes.get("href", "")
+    return list(dict.fromkeys(files[number] for number in order if number in files))
 
 
 class _Chapter(XmlHandler):

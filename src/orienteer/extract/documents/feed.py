@@ -11,7 +11,7 @@ from html import unescape
 from urllib.parse import urljoin
 
 from orienteer.extract.documents.document import Document, DocumentDraft, UnreadableDocumentError
-from orienteer.extract.documents.xml_handler import XmlHandler
+from orienteer.extract.documents.package import XmlHandler
 
 _BLOCK_BYTES = 64 << 10
 _MAX_FIELD_CHARS = 200_000

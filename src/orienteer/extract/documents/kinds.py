@@ -1,7 +1,7 @@
 """The media types of documents, and their detection by content.
 
-The reader of a type is a module of this package with a function `read(content) -> Document`. It is imported only in the
-process that reads documents.
+The reader of a type is a function `read(content) -> Document` in a module of this package, which is imported only in
+the process that reads documents.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ _OOXML = "application/vnd.openxmlformats-officedocument."
 _ODF = "application/vnd.oasis.opendocument."
 
 READERS = {
-    "application/pdf": "pdf",
-    "application/x-pdf": "pdf",
-    f"{_OOXML}wordprocessingml.document": "word",
-    f"{_OOXML}wordprocessingml.template": "word",
-    "application/vnd.ms-word.document.macroenabled.12": "word",
-    f"{_OOXML}presentationml.presentation": "slides",
-    f"{_OOXML}presentationml.slideshow": "slides",
-    "application/vnd.ms-powerpoint.presentation.macroenabled.12": "slides",
-    f"{_OOXML}spreadsheetml.sheet": "sheets",
-    "application/vnd.ms-excel.sheet.macroenabled.12": "sheets",
-    f"{_ODF}text": "opendocument",
-    f"{_ODF}presentation": "opendocument",
-    f"{_ODF}spreadsheet": "opendocument",
-    "application/epub+zip": "epub",
-    "application/rss+xml": "feed",
-    "application/atom+xml": "feed",
+    "application/pdf": "pdf:read",
+    "application/x-pdf": "pdf:read",
+    f"{_OOXML}wordprocessingml.document": "office:read_word",
+    f"{_OOXML}wordprocessingml.template": "office:read_word",
+    "application/vnd.ms-word.document.macroenabled.12": "office:read_word",
+    f"{_OOXML}presentationml.presentation": "office:read_slides",
+    f"{_OOXML}presentationml.slideshow": "office:read_slides",
+    "application/vnd.ms-powerpoint.presentation.macroenabled.12": "office:read_slides",
+    f"{_OOXML}spreadsheetml.sheet": "office:read_sheets",
+    "application/vnd.ms-excel.sheet.macroenabled.12": "office:read_sheets",
+    f"{_ODF}text": "office:read_opendocument",
+    f"{_ODF}presentation": "office:read_opendocument",
+    f"{_ODF}spreadsheet": "office:read_opendocument",
+    "application/epub+zip": "epub:read",
+    "application/rss+xml": "feed:read",
+    "application/atom+xml": "feed:read",
 }
 
 # Types that servers state for unknown files, and for Office documents, which are zip files.

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import importlib
 import json
 import os
+import pkgutil
 import resource
 import signal
 import sys
@@ -131,7 +131,7 @@ def serve(channel: Connection) -> None:
     """Read documents until the process is idle for a while, or the channel is closed."""
     prefer_oom_kill()
     # All readers are imported before the limit on memory is set.
-    readers = {name: importlib.import_module(f"{__package__}.{name}") for name in set(READERS.values())}
+    readers = {media_type: pkgutil.resolve_name(f"{__package__}.{name}") for media_type, name in READERS.items()}
     at_start = _address_space()
     _set_limit(resource.RLIMIT_CORE, 0)
     _set_limit(resource.RLIMIT_FSIZE, _MAX_WRITTEN_BYTES)
@@ -141,7 +141,7 @@ def serve(channel: Connection) -> None:
         media_type, content = channel.recv_bytes().decode(), channel.recv_bytes()
         _allow_cpu_time()
         try:
-            reply = json.dumps(readers[READERS[media_type]].read(content)._asdict())
+            reply = json.dumps(readers[media_type](content)._asdict())
         except UnreadableDocumentError as error:
             reply = json.dumps({"why": _one_line(str(error))})
         except (MemoryError, RecursionError):

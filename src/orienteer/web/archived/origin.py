@@ -2,7 +2,7 @@
 
 Archived pages are untrusted. Three measures isolate them, each sufficient alone:
 
-    no scripts      they are removed from pages (see `extract/static_html`), and forbidden by `sandbox` and `script-src`
+    no scripts      they are removed from pages (see `extract/static_page`), and forbidden by `sandbox` and `script-src`
     no network      the browser may load only addresses of this view; the page that contains the frame allows it to
                     navigate only there, too
     no origin       `sandbox` gives them an opaque origin: no cookies, no storage, no access to other pages
@@ -25,9 +25,9 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from orienteer.errors import OrienteerError
+from orienteer.extract.assets import decoded_style
 from orienteer.extract.charset import decoded
-from orienteer.extract.static_html import static_page
-from orienteer.extract.url_rewriting import UrlRewriter, Use
+from orienteer.extract.static_page import UrlRewriter, Use, static_page
 from orienteer.inspect.captures import ArchivedContent
 from orienteer.responses.response import location_of
 from orienteer.responses.sniffing import is_xml
@@ -166,7 +166,7 @@ def _displayed(view: FrameView, address: ViewAddress, record: _FoundRecord) -> _
         text = static_page(decoded(content, charset), url, rewrite, record.is_rendered, is_xml(kind))
         return _ArchivedReply(status, "text/html; charset=utf-8", text.encode(errors="replace"))
     if kind == "text/css":
-        text = UrlRewriter(url, rewrite).rewrite_css(decoded(content, charset))
+        text = UrlRewriter(url, rewrite).rewrite_css(decoded_style(content, charset))
         return _ArchivedReply(status, "text/css; charset=utf-8", text.encode(errors="replace"))
     if not _TYPE.fullmatch(kind) or (address.kind != ASSET and not can_be_framed(kind)):
         line = "Files of this type cannot be displayed in a frame. Use the link above to save it."

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from turbohtml import parse
 
-from orienteer.extract.static_html import static_page
-from orienteer.extract.url_rewriting import UrlRewriter, Use
+from orienteer.extract.static_page import UrlRewriter, Use, static_page
 from tests.extract.pieces import mutated, random_page
 
 PAGE = "http://h.org/d/page?x=1"
@@ -102,6 +101,18 @@ def test_the_first_base_counts_from_its_position() -> None:
     assert static(html) == '<a href="/v/page/http://h.org/sub/x">'
 
 
+def test_a_page_in_an_attribute_has_a_base_of_its_own() -> None:
+    html = "<iframe srcdoc='<base href=/sub/><img src=x>'></iframe><img src=x>"
+    assert target_of("http://h.org/sub/x", Use.ASSET) in static(html)
+    assert static(html).endswith('<img src="/v/asset/http://h.org/d/x">')
+
+
+def test_late_images_are_rewritten() -> None:
+    html = "<img data-src=x data-srcset='y 2x' data-name=z>"
+    x, y = (target_of(f"http://h.org/d/{name}", Use.ASSET) for name in "xy")
+    assert static(html) == f'<img data-src="{x}" data-srcset="{y} 2x" data-name="z">'
+
+
 def test_refreshes_are_rewritten() -> None:
     assert static("<meta http-equiv=Refresh content=\"3; URL='next'\">") == (
         '<meta http-equiv="refresh" content="3;url=/v/page/http://h.org/d/next">'
@@ -146,7 +157,7 @@ def test_srcsets(srcset: str, wanted: str) -> None:
     ("css", "wanted"),
     [
         ("a{b:url(x.png)}", 'a{b:url("/v/asset/http://h.org/d/x.png")}'),
-        ("a{b:URL( 'x y.png' )}", 'a{b:url("/v/asset/http://h.org/d/x%20y.png")}'),
+        ("a{b:URL( 'x y.png' )}", 'a{b:URL( "/v/asset/http://h.org/d/x%20y.png" )}'),
         ('@import "y.css" screen;', '@import "/v/asset/http://h.org/d/y.css" screen;'),
         ("@import url(y.css);", '@import url("/v/asset/http://h.org/d/y.css");'),
         (r"a{b:url(x\29 y\.png)}", 'a{b:url("/v/asset/http://h.org/d/x)y.png")}'),
@@ -154,11 +165,13 @@ def test_srcsets(srcset: str, wanted: str) -> None:
         ("a{b:url(javascript:x)}", 'a{b:url("")}'),
         ("@namespace url(http://www.w3.org/1999/xhtml);", "@namespace url(http://www.w3.org/1999/xhtml);"),
         ("a{b:image-set('x.png' 1x type('image/png'),url(y.png) 2x)}",
-         'a{b:image-set(url("/v/asset/http://h.org/d/x.png") 1x type(\'image/png\'),'
+         'a{b:image-set("/v/asset/http://h.org/d/x.png" 1x type(\'image/png\'),'
          'url("/v/asset/http://h.org/d/y.png") 2x)}'),
         ("@font-face{src:url(f.woff2)format('woff2')}",
          "@font-face{src:url(\"/v/asset/http://h.org/d/f.woff2\")format('woff2')}"),
-        ("a{b:url('x", "a{b:url('x"),
+        ("a{b:url('x", 'a{b:url("/v/asset/http://h.org/d/x"'),
+        ("a{b:url('x' y())}", 'a{b:url("/v/asset/http://h.org/d/x" y())}'),
+        ("a{b:url('x\n)}", "a{b:url('x\n)}"),
     ],
 )  # fmt: skip
 def test_style_sheets(css: str, wanted: str) -> None:
@@ -177,6 +190,11 @@ def test_hostile_style_sheets_take_no_time() -> None:
     for piece in ("image-set(", "url('", 'url("\\', "@namespace ", "@import '", "url(", "image-set((", "type("):
         UrlRewriter(PAGE, target_of).rewrite_css(piece * 20_000)
         UrlRewriter(PAGE, target_of).rewrite_srcset(piece * 20_000)
+
+
+def test_hostile_xml_takes_no_time() -> None:
+    for piece in ("<", "a", "a/", "<a ", "<a/", " /"):
+        static("<a" + piece * 100_000, is_xml=True)
 
 
 _HOLD_URLS = ("href", "xlink:href", "src", "poster", "background", "data", "longdesc", "cite")
