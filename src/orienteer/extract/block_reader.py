@@ -30,20 +30,21 @@ _WITH_BLOCKS = MarkupFilter(
     nodes=(*BLOCK_NODES, *INLINE),
     nodes_if_id=("span",),
 )
+_BLOCKS_AND_FIELDS = _WITH_BLOCKS.with_fields()
 
 
-def read_with_blocks(html: bytes, robot: str = OUR_NAME) -> BlockReader:
+def read_with_blocks(html: bytes, robot: str = OUR_NAME, with_fields: bool = False) -> BlockReader:
     """Read a page in UTF-8 with its blocks, and the rules for a robot of this name."""
-    reader = BlockReader(robot)
-    dispatch(_WITH_BLOCKS.apply(html, reader.signs), reader)
+    reader = BlockReader(robot, with_fields)
+    dispatch((_BLOCKS_AND_FIELDS if with_fields else _WITH_BLOCKS).apply(html, reader.signs), reader)
     return reader
 
 
 class BlockReader(PageReader):
     """A `PageReader` that also collects `blocks`."""
 
-    def __init__(self, robot: str) -> None:
-        super().__init__(True, robot)
+    def __init__(self, robot: str, with_fields: bool) -> None:
+        super().__init__(True, robot, with_fields)
         self.blocks: list[Block] = []
         self._notes: Iterator[int] = iter(())
         self._elements = [page_element()]

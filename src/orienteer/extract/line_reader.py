@@ -19,24 +19,25 @@ from orienteer.extract.whitespace import collapsed
 from orienteer.kernel import kernel
 
 _WITH_LINES = MarkupFilter(READ_WITH_TEXT, BLOCKS, with_text=True, nodes=LINE_NODES, with_table=True)
+_LINES_AND_FIELDS = _WITH_LINES.with_fields()
 
 _CHANGE = "\0"
 _SPACE, _LINE_END = b" \n"
 (_A,) = numbers("a")
 
 
-def read_with_lines(html: bytes, robot: str = OUR_NAME) -> LineReader:
+def read_with_lines(html: bytes, robot: str = OUR_NAME, with_fields: bool = False) -> LineReader:
     """Read a page in UTF-8 with the places of its lines, and the rules for a robot of this name."""
-    reader = LineReader(html, robot)
-    dispatch(_WITH_LINES.apply(html, reader.signs), reader)
+    reader = LineReader(html, robot, with_fields)
+    dispatch((_LINES_AND_FIELDS if with_fields else _WITH_LINES).apply(html, reader.signs), reader)
     return reader
 
 
 class LineReader(PageReader):
     """A `PageReader` that also collects the `places` of lines."""
 
-    def __init__(self, html: bytes, robot: str) -> None:
-        super().__init__(True, robot)
+    def __init__(self, html: bytes, robot: str, with_fields: bool) -> None:
+        super().__init__(True, robot, with_fields)
         self._html = html
 
     def begin(self, filtered: FilteredPage) -> None:

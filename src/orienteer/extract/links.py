@@ -8,7 +8,9 @@ for pages whose links are all known.
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 from url import URL, URLError
@@ -38,6 +40,8 @@ _CODECS = {
     "windows-874": "cp874",
     "x-mac-cyrillic": "mac_cyrillic",
 }
+_FIRST_OF_PATHS = frozenset(string.ascii_letters + string.digits + "./_-%~")
+_MAX_CACHED_CHARS = 500
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
@@ -55,8 +59,11 @@ def resolved(references: Iterable[str], base: str, charset: str) -> Resolved:
     links: dict[str, str] = {}
     distinct = set()
     too_long: dict[str, None] = {}
+    folder = _folder(base)
     for n_read, reference in enumerate(references, 1):
-        link = canonical_url(_as_sent(reference, charset), base)
+        sent = _as_sent(reference, charset)
+        is_in_folder = folder and sent[:1] in _FIRST_OF_PATHS and len(sent) <= _MAX_CACHED_CHARS
+        link = _link_in(folder, sent) if is_in_folder else canonical_url(sent, base)
         if link is not None:
             links[reference] = link
             distinct.add(link)
@@ -65,6 +72,18 @@ def resolved(references: Iterable[str], base: str, charset: str) -> Resolved:
         elif (substitute := too_long_url(reference, base)) is not None:
             too_long[substitute] = None
     return Resolved(links, tuple(too_long), is_cut=False)
+
+
+def _folder(base: str) -> str:
+    """Return the folder of a base, which is all that matters for references that begin with a path; "" if unknown."""
+    path = base.partition("?")[0]
+    return path[: path.rindex("/") + 1] if path.startswith(("http://", "https://")) and path.count("/") > 2 else ""
+
+
+@lru_cache(maxsize=8192)
+def _link_in(folder: str, reference: str) -> str | None:
+    """Resolve a reference; the pages of a folder have many in common, such as those of menus."""
+    return canonical_url(reference, folder)
 
 
 def base_url(stated: str | None, url: str) -> str:

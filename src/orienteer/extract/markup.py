@@ -16,6 +16,7 @@ Notes can be added to the page: the enclosing elements of its tags and texts (`m
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,16 +109,15 @@ class MarkupFilter:
     """Filters pages in UTF-8."""
 
     def __init__(
-        self, names: Iterable[str], blocks: Iterable[str], with_text: bool, with_linked_data: bool = False,
+        self, names: Iterable[str], blocks: Iterable[str], with_text: bool,
         starts: Iterable[str] = (), nodes: Iterable[str] = (), nodes_if_id: Iterable[str] = (),
         with_table: bool = False,
     ) -> None:  # fmt: skip
         """Retain the tags of elements with these `names`, and replace those of `blocks` by a mark.
 
-        Without text, only start tags, the title, and end tags of `noscript` are retained; with linked data also scripts
-        of JSON-LD up to a limit. The start tags of `starts` are always retained, as are those of `nodes`, which get
-        numbers, and of `nodes_if_id`, which get numbers if they have an `id`. With a table, nodes get numbers and
-        nothing else changes.
+        Without text, only start tags, the title, and end tags of `noscript` are retained. The start tags of `starts`
+        are always retained, as are those of `nodes`, which get numbers, and of `nodes_if_id`, which get numbers if they
+        have an `id`. With a table, nodes get numbers and nothing else changes.
         """
         self._actions = np.zeros((2, N_NAMES), np.uint8)
         for name in blocks if with_text else ():
@@ -126,8 +126,6 @@ class MarkupFilter:
             self._actions[:, NUMBERS[name]] = _KEEP
         for name in ("title", "iframe", *(("textarea", "xmp", "plaintext") if with_text else ())):
             self._actions[:, NUMBERS[name]] = _KEEP_WITH_TEXT
-        if with_linked_data:
-            self._actions[:, _SCRIPT] = _KEEP_WITH_TEXT
         for name in () if with_table else (*starts, *nodes, *nodes_if_id):
             self._actions[_START, NUMBERS[name]] = max(_KEEP, self._actions[_START, NUMBERS[name]])
         self._nodes = np.zeros(N_NAMES, np.uint8)
@@ -138,6 +136,14 @@ class MarkupFilter:
         self._with_text = with_text
         self._has_nodes = bool(self._nodes.any())
         self._with_table = with_table
+
+    def with_fields(self) -> MarkupFilter:
+        """Return a filter that also retains what the fields of a page are read from: JSON-LD up to a limit, `time`."""
+        other = copy(self)
+        other._actions = self._actions.copy()
+        other._actions[_START, NUMBERS["time"]] = _KEEP
+        other._actions[:, _SCRIPT] = _KEEP_WITH_TEXT
+        return other
 
     def apply(self, html: bytes, signs: NDArray[np.int64] | None = None) -> FilteredPage:
         """Filter a page. `signs` is filled with counts that indicate a page made by scripts (see `script_signs`)."""

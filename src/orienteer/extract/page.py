@@ -24,7 +24,7 @@ from orienteer.extract.links import (
     resolved,
 )
 from orienteer.extract.main_text import line_scores, main_text
-from orienteer.extract.page_fields import NO_FIELDS, PageFields, fields_of
+from orienteer.extract.page_fields import NO_FIELDS, PageFields
 from orienteer.extract.reader import PageReader, read
 from orienteer.extract.refresh import Refresh, stated_refresh
 from orienteer.extract.robot_rules import OUR_NAME, RobotRules, rules_of, rules_of_header
@@ -122,8 +122,7 @@ def extract_page(
     ('A', 'See the\\nnext.', [('http://example.org/a/b', 'the next')])
     """
     used_charset = charset_of(html, charset)
-    content = as_utf8(html, used_charset)
-    reader = _read(content, with_text, robot, with_blocks, with_scores)
+    reader = _read(as_utf8(html, used_charset), with_text, robot, with_fields, with_blocks, with_scores)
     rules = _rules(reader, robots_header, now, robot)
     base = base_url(reader.base, url)
     found = resolved(reader.references, base, used_charset)
@@ -169,7 +168,7 @@ def extract_page(
         noarchive=rules.noarchive,
         feeds=tuple(resolved(reader.feeds, base, used_charset).links.values()) if reader.feeds else (),
         alternates=_alternates(reader, base, used_charset, url) if reader.alternates else (),
-        fields=fields_of(content, base) if with_fields else NO_FIELDS,
+        fields=NO_FIELDS if reader.fields is None else reader.fields.fields(base),
         blocks=blocks,
         base=base,
         has_code=has_code(reader.signs),
@@ -187,10 +186,14 @@ def _line_scores(reader: PageReader, blocks: list[Block], text: str, url: str) -
     return line_scores(text, places, reader.title, url)
 
 
-def _read(html: bytes, with_text: bool, robot: str, with_blocks: bool, with_scores: bool) -> PageReader:
+def _read(
+    html: bytes, with_text: bool, robot: str, with_fields: bool, with_blocks: bool, with_scores: bool
+) -> PageReader:
     if with_blocks:
-        return read_with_blocks(html, robot)
-    return read_with_lines(html, robot) if with_scores else read(html, with_text, robot)
+        return read_with_blocks(html, robot, with_fields)
+    if with_scores:
+        return read_with_lines(html, robot, with_fields)
+    return read(html, with_text, robot, with_fields)
 
 
 def _is_suspect(reader: PageReader, found: Resolved, unfollowed: Resolved, url: str) -> bool:

@@ -1,6 +1,6 @@
-"""Read the metadata of a page: description, author, dates, OpenGraph, JSON-LD, other languages.
+"""The metadata of a page: description, author, dates, OpenGraph, JSON-LD, other languages.
 
-The page is tokenized in a separate pass (as in `reader`): the crawl does not need the fields, only indexes and exports.
+`reader` collects what the page states. The crawl does not need the fields, only indexes and exports.
 
 Of several sources the most explicit one counts: JSON-LD, then `meta` elements, then `time` elements with a known class.
 Other `time` elements may belong to a comment, so the first of them counts for articles only. The Last-Modified header
@@ -11,17 +11,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from orienteer.extract import parser
 from orienteer.extract.dates import iso_date
-from orienteer.extract.linked_data import MAX_SCRIPTS, LinkedData, linked_data
-from orienteer.extract.markup import MarkupFilter
+from orienteer.extract.linked_data import MAX_SCRIPTS, linked_data
 from orienteer.url import canonical_url
 
 MAX_FIELD_CHARS = 1_000
 MAX_NAME_CHARS = 200  # of an author, a site, a kind
 MAX_LANGUAGES = 200
-
-_MARKUP_FILTER = MarkupFilter(("base", "link", "meta", "time"), (), with_text=False, with_linked_data=True)
 
 # Names of `meta` elements, as `name`, `property` or `itemprop`, in order of preference.
 _PUBLISHED = (
@@ -67,15 +63,6 @@ class PageFields:
 NO_FIELDS = PageFields()
 
 
-def fields_of(html: bytes, base: str) -> PageFields:
-    """Read the fields of a page in UTF-8, whose references are resolved against `base`."""
-    filtered = _MARKUP_FILTER.apply(html).page
-    found = _FoundFields()
-    parser.dispatch(filtered, found)
-    found.end_script()
-    return _fields(found, linked_data(found.scripts), base)
-
-
 def with_server_date(fields: PageFields, last_modified: str) -> PageFields:
     """Return the fields with the date of a Last-Modified header, unless the page states one."""
     if fields.changed or not last_modified:
@@ -84,96 +71,71 @@ def with_server_date(fields: PageFields, last_modified: str) -> PageFields:
     return replace(fields, changed=changed) if changed >= fields.published else fields
 
 
-class _FoundFields:
-    """The handler of the tokenizer."""
+class FoundFields:
+    """Collects what the elements of a page state."""
 
     def __init__(self) -> None:
-        self.metas: dict[str, str] = {}  # by name; several authors are joined
-        self.languages: dict[tuple[str, str], None] = {}
-        self.scripts: list[str] = []
-        self.published = self.changed = self.first_time = ""
-        self._pieces: list[str] = []
-        self._is_script = False
-        self.handle_data = self._pieces.append
+        self._metas: dict[str, str] = {}  # by name; several authors are joined
+        self._languages: dict[tuple[str, str], None] = {}
+        self._scripts: list[str] = []  # of JSON-LD
+        self._published = self._changed = self._first_time = ""
 
-    handle_comment = handle_decl = handle_pi = bool
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str]]) -> None:
-        if tag == "meta":
-            self._start_meta(dict(attributes))
-        elif tag == "link":
-            self._start_link(dict(attributes))
-        elif tag == "time":
-            self._start_time(dict(attributes))
-        elif tag == "script":
-            self.end_script()
-            self._is_script = True
-        self._pieces.clear()  # the title, and the like
-
-    handle_startendtag = handle_starttag
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "script":
-            self.end_script()
-
-    def end_script(self) -> None:
-        if self._is_script and len(self.scripts) < MAX_SCRIPTS:
-            self.scripts.append("".join(self._pieces))
-        self._is_script = False
-        self._pieces.clear()
-
-    def _start_meta(self, attributes: dict[str, str]) -> None:
+    def add_meta(self, attributes: dict[str, str]) -> None:
         content = attributes.get("content", "")
         if not content:
             return
         for attribute in ("property", "name", "itemprop", "http-equiv"):
             name = attributes.get(attribute, "").strip().lower()
             if name in _META_NAMES:
-                before = self.metas.get(name)
+                before = self._metas.get(name)
                 if before is None:
-                    self.metas[name] = content[: 4 * MAX_FIELD_CHARS]
+                    self._metas[name] = content[: 4 * MAX_FIELD_CHARS]
                 elif name == "citation_author" and len(before) < MAX_NAME_CHARS:
-                    self.metas[name] = f"{before}, {content[:MAX_NAME_CHARS]}"
+                    self._metas[name] = f"{before}, {content[:MAX_NAME_CHARS]}"
                 return
 
-    def _start_link(self, attributes: dict[str, str]) -> None:
+    def add_link(self, attributes: dict[str, str]) -> None:
         language, reference = attributes.get("hreflang", "").strip(), attributes.get("href", "")
         is_language = bool(language and reference) and "alternate" in attributes.get("rel", "").lower().split()
-        if is_language and len(self.languages) < MAX_LANGUAGES:
-            self.languages[language[:35], reference] = None
+        if is_language and len(self._languages) < MAX_LANGUAGES:
+            self._languages[language[:35], reference] = None
 
-    def _start_time(self, attributes: dict[str, str]) -> None:
+    def add_time(self, attributes: dict[str, str]) -> None:
         if not (when := iso_date(attributes.get("datetime", ""))):
             return
-        self.first_time = self.first_time or when
+        self._first_time = self._first_time or when
         classes = f"{attributes.get('itemprop', '')} {attributes.get('class', '')}".lower()
         if any(word in classes for word in _CHANGED_CLASSES):
-            self.changed = self.changed or when
+            self._changed = self._changed or when
         elif "pubdate" in attributes or any(word in classes for word in _PUBLISHED_CLASSES):
-            self.published = self.published or when
+            self._published = self._published or when
 
+    def add_script(self, script: str) -> None:
+        if len(self._scripts) < MAX_SCRIPTS:
+            self._scripts.append(script)
 
-def _fields(found: _FoundFields, data: LinkedData, base: str) -> PageFields:
-    metas = found.metas
-    kind = _short(metas.get("og:type", ""), MAX_NAME_CHARS)
-    is_article = kind == "article" or any(name.lower().endswith(("article", "posting")) for name in data.types)
-    image = _first(metas, _IMAGE) or data.image
-    languages = ((language, canonical_url(reference, base)) for language, reference in found.languages)
-    author = data.author or next((metas[name] for name in _AUTHOR if _is_name(metas.get(name, ""))), "")
-    return PageFields(
-        description=_short(_first(metas, _DESCRIPTION) or data.description, MAX_FIELD_CHARS),
-        author=_short(author, MAX_NAME_CHARS),
-        published=_date(data.published, *(metas.get(name, "") for name in _PUBLISHED))
-        or found.published
-        or (found.first_time if is_article else ""),
-        changed=_date(data.changed, *(metas.get(name, "") for name in _CHANGED)) or found.changed,
-        title=_short(metas.get("og:title", ""), MAX_FIELD_CHARS),
-        kind=kind,
-        site_name=_short(_first(metas, _SITE) or data.site_name, MAX_NAME_CHARS),
-        image=(canonical_url(image.strip(), base) or "") if image.strip() else "",
-        types=data.types,
-        languages=tuple((language, url) for language, url in languages if url is not None),
-    )
+    def fields(self, base: str) -> PageFields:
+        """Return the fields; references are resolved against `base`."""
+        metas, data = self._metas, linked_data(self._scripts)
+        kind = _short(metas.get("og:type", ""), MAX_NAME_CHARS)
+        is_article = kind == "article" or any(name.lower().endswith(("article", "posting")) for name in data.types)
+        image = _first(metas, _IMAGE) or data.image
+        languages = ((language, canonical_url(reference, base)) for language, reference in self._languages)
+        author = data.author or next((metas[name] for name in _AUTHOR if _is_name(metas.get(name, ""))), "")
+        return PageFields(
+            description=_short(_first(metas, _DESCRIPTION) or data.description, MAX_FIELD_CHARS),
+            author=_short(author, MAX_NAME_CHARS),
+            published=_date(data.published, *(metas.get(name, "") for name in _PUBLISHED))
+            or self._published
+            or (self._first_time if is_article else ""),
+            changed=_date(data.changed, *(metas.get(name, "") for name in _CHANGED)) or self._changed,
+            title=_short(metas.get("og:title", ""), MAX_FIELD_CHARS),
+            kind=kind,
+            site_name=_short(_first(metas, _SITE) or data.site_name, MAX_NAME_CHARS),
+            image=(canonical_url(image.strip(), base) or "") if image.strip() else "",
+            types=data.types,
+            languages=tuple((language, url) for language, url in languages if url is not None),
+        )
 
 
 def _is_name(text: str) -> bool:

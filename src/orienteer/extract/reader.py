@@ -13,6 +13,7 @@ from collections.abc import Callable
 from orienteer.extract import parser
 from orienteer.extract.language import primary_language
 from orienteer.extract.markup import DRAWN_LINK, NOSCRIPT, FilteredPage, MarkupFilter
+from orienteer.extract.page_fields import FoundFields
 from orienteer.extract.refresh import StatedRefresh, stated_refresh
 from orienteer.extract.robot_rules import ALL_ROBOTS, OUR_NAME
 from orienteer.extract.script_signs import new_signs, reads_noscript
@@ -42,6 +43,7 @@ _READ = ("a", "area", "base", "body", "frame", "html", "iframe", "link", "meta",
 READ_WITH_TEXT = (*_READ, "h1", "h2", "h3", "img")
 _LINKS_ONLY = MarkupFilter(_READ, (), with_text=False)
 _WITH_TEXT = MarkupFilter(READ_WITH_TEXT, BLOCKS, with_text=True)
+_LINKS_AND_FIELDS, _TEXT_AND_FIELDS = _LINKS_ONLY.with_fields(), _WITH_TEXT.with_fields()
 
 _PERMALINKS = frozenset("¶#§🔗")  # texts of links of headings to themselves, which are dropped
 _FOLLOWED_RELATIONS = frozenset(("canonical", "next", "prev"))
@@ -52,10 +54,14 @@ _FEED_TYPES = frozenset(("application/rss+xml", "application/atom+xml"))
 _Attributes = list[tuple[str, str]]
 
 
-def read(html: bytes, with_text: bool = True, robot: str = OUR_NAME) -> PageReader:
+def read(html: bytes, with_text: bool = True, robot: str = OUR_NAME, with_fields: bool = False) -> PageReader:
     """Read a page in UTF-8, and the rules for a robot of this name; without text, only its links and its head."""
-    reader = PageReader(with_text, robot)
-    dispatch((_WITH_TEXT if with_text else _LINKS_ONLY).apply(html, reader.signs), reader)
+    reader = PageReader(with_text, robot, with_fields)
+    if with_fields:
+        markup = _TEXT_AND_FIELDS if with_text else _LINKS_AND_FIELDS
+    else:
+        markup = _WITH_TEXT if with_text else _LINKS_ONLY
+    dispatch(markup.apply(html, reader.signs), reader)
     return reader
 
 
@@ -74,7 +80,7 @@ class PageReader:
     its versions in other languages.
     """
 
-    def __init__(self, with_text: bool, robot: str = OUR_NAME) -> None:
+    def __init__(self, with_text: bool, robot: str = OUR_NAME, with_fields: bool = False) -> None:
         self.references: dict[str, None] = {}
         self.nofollow_references: dict[str, None] = {}
         self.unclicked: set[str] = set()
@@ -93,6 +99,7 @@ class PageReader:
         self.base_of_refresh: str | None = None  # the base before the refresh: a later one does not count
         self.robots: dict[str, None] = {}  # rules for robots, as stated
         self.n_left_out = 0  # references beyond the limit
+        self.fields = FoundFields() if with_fields else None
         self.is_understood = True  # whether all tags were understood; else there may be more or fewer links
         self._with_text = with_text
         self._robot = robot
@@ -103,6 +110,7 @@ class PageReader:
         self._heading: int | None = None
         self._title: int | None = None
         self._is_titled = False
+        self._script: int | None = None
         self._hidden: tuple[str, int] | None = None
         self._noscript: list[str] = []  # text
         self._noscript_headings: list[str] = []
@@ -132,6 +140,8 @@ class PageReader:
             self._end_heading()
         elif tag == "title":
             self._end_title()
+        elif tag == "script":
+            self._end_script()
         elif self._hidden is not None and tag == self._hidden[0]:
             self._end_hidden()
         if tag in BLOCKS:
@@ -140,6 +150,7 @@ class PageReader:
     def finish(self) -> None:
         """End open elements after the last token, and build the text."""
         self._end_title()
+        self._end_script()
         if self._hidden is not None:
             self._end_hidden()
         self._end_a()
@@ -261,6 +272,8 @@ class PageReader:
         self._hide("iframe")
 
     def _start_link(self, attributes: dict[str, str]) -> None:
+        if self.fields is not None:
+            self.fields.add_link(attributes)
         relations = attributes.get("rel", "").lower().split()
         if _FOLLOWED_RELATIONS.isdisjoint(relations):
             if "alternate" in relations:
@@ -289,6 +302,8 @@ class PageReader:
     # Everything else
 
     def _start_meta(self, attributes: dict[str, str]) -> None:
+        if self.fields is not None:
+            self.fields.add_meta(attributes)
         content = attributes.get("content", "")
         name = attributes.get("name", "").strip().lower()
         if name == ALL_ROBOTS or name == self._robot:
@@ -325,6 +340,20 @@ class PageReader:
             self._discard_from(self._title)
             self._title = None
 
+    def _start_time(self, attributes: dict[str, str]) -> None:
+        if self.fields is not None:
+            self.fields.add_time(attributes)
+
+    def _start_script(self, attributes: dict[str, str]) -> None:
+        self._end_script()
+        self._script = len(self._pieces)
+
+    def _end_script(self) -> None:
+        if self._script is not None and self.fields is not None:
+            self.fields.add_script(self._text_from(self._script))
+            self._discard_from(self._script)
+            self._script = None
+
     def _start_heading(self, attributes: dict[str, str]) -> None:
         self._end_heading()
         self._pieces.append(BLOCK_MARK)
@@ -355,6 +384,8 @@ STARTS: dict[str, Callable[[PageReader, dict[str, str]], None]] = {
     "img": PageReader._start_img,
     "link": PageReader._start_link,
     "meta": PageReader._start_meta,
+    "script": PageReader._start_script,
+    "time": PageReader._start_time,
     "title": PageReader._start_title,
     DRAWN_LINK: PageReader._start_drawn_link,
     NOSCRIPT: PageReader._start_noscript,
