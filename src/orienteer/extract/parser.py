@@ -4,28 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, Protocol
 
 from turbohtml import Token, Tokenizer, TokenType, parse, tokenize
 from turbohtml.detect import detect
 
-__all__ = ["Token", "TokenHandler", "TokenType", "detected_encoding", "dispatch", "standard_encoding", "tokens"]
+__all__ = ["Token", "TokenType", "detected_encoding", "dispatch", "standard_encoding", "tokens"]
 
 
-class TokenHandler(Protocol):
-    """Receives the tokens of a page. Attributes are as written, repeated ones included."""
-
-    handle_starttag: Any
-    handle_startendtag: Any
-    handle_endtag: Any
-    handle_data: Any
-    handle_comment: Any
-    handle_decl: Any
-    handle_pi: Any
-
-
-def dispatch(html: str, handler: TokenHandler) -> None:
-    """Pass the tokens of a page to the methods of a handler, which takes half the time of `tokens`."""
+def dispatch(html: str, handler: object) -> None:
+    """Pass the tokens of a page to the methods of a handler (`handle_starttag` …): twice as fast as `tokens`."""
     tokenizer = Tokenizer()
     tokenizer.feed(html)
     tokenizer.close()
