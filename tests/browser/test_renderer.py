@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 
 from orienteer.browser import process_group
+from orienteer.browser.connection import BrowserConnection
 from orienteer.browser.executable import NAMES, find_browser
 from orienteer.browser.job import BrowserRequest, RenderResult
 from orienteer.browser.profile import PREFIX, remove_abandoned
 from orienteer.browser.renderer import Renderer
 from orienteer.browser.settings import BrowserSettings
+from orienteer.browser.tab import Tab
 from orienteer.errors import InputError
 from tests.browser.rendering import open_renderer, page_job, render, site
 
@@ -55,6 +57,27 @@ def test_a_crashed_browser_is_replaced_and_pages_are_rendered_again() -> None:
         assert renderer.n_browsers == 2
         assert renderer.cpu_s > 0
     assert process_group.members(killed[0]) == []
+
+
+def test_a_request_that_is_reported_together_with_its_tab(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reply that a tab is open, and the request for its page, are read at once."""
+    read = BrowserConnection._read
+
+    def read_later(connection: BrowserConnection) -> None:
+        time.sleep(0.1)
+        read(connection)
+
+    monkeypatch.setattr(BrowserConnection, "_read", read_later)
+    with open_renderer(tabs=1) as renderer:
+        found = render(renderer, [page_job("history.html")])[0]
+    assert (found.problem, found.url) == ("", "https://site.test/third")
+
+
+def test_an_error_page_of_the_browser_is_not_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Tab, "_main_document", Tab.refuse)
+    with open_renderer(tabs=1) as renderer:
+        found = render(renderer, [page_job("history.html")])[0]
+    assert (found.problem, found.dom, found.url) == ("not loaded", b"", "https://site.test/history.html")
 
 
 def test_a_page_that_takes_too_much_memory_is_identified() -> None:

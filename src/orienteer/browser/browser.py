@@ -66,7 +66,10 @@ class Browser:
     async def render(self, job: RenderJob) -> RenderResult:
         """Render a page; raises BrowserGoneError if the browser dies meanwhile."""
         self.n_pages += 1
-        tab = Tab(self._connection, job, job.user_agent == self._user_agent, self._on_request, self._next_number)
+        own_user_agent = job.user_agent == self._user_agent
+        tab = Tab(
+            self._connection, job, own_user_agent, self._on_request, self._next_number, self._dispatch_unclaimed
+        )  # fmt: skip
         self._tabs.append(tab)
         try:
             rendering = asyncio.ensure_future(tab.render())

@@ -49,7 +49,10 @@ _SNAPSHOT_AFTER = frozenset({"time", "cpu", "left"})  # problems after which a s
 
 
 class Tab:
-    """A page in the browser; `on_request` is called with each of its requests, numbered by `next_number`."""
+    """A page in the browser; `on_request` is called with each of its requests, numbered by `next_number`.
+
+    `on_open` is called when the tab can handle its requests; the first one may have been reported before.
+    """
 
     def __init__(
         self,
@@ -58,14 +61,15 @@ class Tab:
         own_user_agent: bool,
         on_request: Callable[[BrowserRequest], None],
         next_number: Callable[[], int],
+        on_open: Callable[[], None],
     ) -> None:
         self.job = job
         self.context = self.target = self.session = ""
         self.frames: set[str] = set()
         self.cpu_s = 0.0
         self.problem = ""
-        self._connection, self._own_user_agent, self._on_request, self._next_number = (
-            connection, own_user_agent, on_request, next_number,
+        self._connection, self._own_user_agent, self._on_request, self._next_number, self._on_open = (
+            connection, own_user_agent, on_request, next_number, on_open,
         )  # fmt: skip
         loop = asyncio.get_running_loop()
         self._stopped: asyncio.Future[None] = loop.create_future()
@@ -166,6 +170,7 @@ class Tab:
             self._notify("Emulation.setUserAgentOverride", {"userAgent": self.job.user_agent})
         self._notify("Page.enable")
         self._notify("Runtime.runIfWaitingForDebugger")
+        self._on_open()
 
     async def _advance_time(self, seconds: float) -> None:
         """Advance virtual time."""
@@ -341,7 +346,9 @@ class Tab:
         if frame["id"] != self.target:
             self._own_origin.add_document(frame["id"], frame["url"])
             return
-        if not self._loaded.done():
+        if "unreachableUrl" in frame:  # an error page of the browser
+            self.stop("not loaded")
+        elif not self._loaded.done():
             self._loaded.set_result(None)
         else:
             self.problem = self.problem or "left"
