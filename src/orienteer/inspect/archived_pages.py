@@ -55,6 +55,7 @@ _STATES = {
     VerdictKind.FAILED: PageState.FAILED,
 }  # fmt: skip
 ADDED_LINKS, MERGED, OLD_FORMAT = "links added by page hooks", "merged under other settings", "of an old format"
+SESSIONS = "sessions that may make a difference"
 
 
 class Records:
@@ -171,7 +172,9 @@ class RowCheck:
 
     def last_problems(self) -> list[tuple[int, str]]:
         """Return the problems, (page, problem), that depend on other rows, once all rows were compared."""
-        problems = self.sessions.problems()
+        problems: list[tuple[int, str]] = []
+        for page in self.sessions.unconfirmed():
+            self.mark_unchecked(SESSIONS, page)
         for merged in self._merged:
             row = self._database.page(merged.target)
             names = {merged.page, merged.target}

@@ -1,0 +1,222 @@
+"""Changes of crawl.db that hide what the archive has: `verify` rejects the folder, or its bounds do without the page.
+
+Each test crawls a small site, and changes the database so that it claims to have covered everything.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from orienteer.fake_web.server import FakeWeb
+from orienteer.fake_web.site import MadeSite, Site
+from orienteer.inspect.verify import Verification, verify
+from orienteer.ledger.revisiting import DAY_S
+from orienteer.live.session import refresh
+from tests.live.apps import SmallSite, application, needs_browser
+from tests.live.live_crawls import Tables, crawled
+
+A = "http://a.test"
+N_NEW = 40
+SETTINGS: Tables = {"crawl": {"workers": 1}, "refresh": {"start": "seeds", "revisit_chance": 0.0}}
+
+
+def page(title: str, *links: str) -> str:
+    return f"<title>{title}</title>This is {title}. " + " ".join(f"<a href='{link}'>{link}</a>" for link in links)
+
+
+def change(folder: Path, *statements: tuple[str, tuple[Any, ...]]) -> None:
+    """Change the database; nothing but its pages says what was reached."""
+    (folder / "report.json").unlink(missing_ok=True)
+    with closing(sqlite3.connect(folder / "crawl.db", isolation_level=None)) as database:
+        for sql, values in statements:
+            database.execute(sql, values)
+        database.execute("DELETE FROM meta WHERE key = 'figures'")
+
+
+def row(folder: Path, sql: str) -> tuple[Any, ...]:
+    with closing(sqlite3.connect(folder / "crawl.db")) as database:
+        found: tuple[Any, ...] = database.execute(sql).fetchone()
+    return found
+
+
+def expect_rejected_or_below(found: Verification, truth: float) -> None:
+    assert found.certificate.lower > truth + 0.2, "the change had an effect"
+    assert found.problems or found.checked.lower <= truth + 1e-7
+
+
+# A page that was refreshed, and the page as it was before
+
+PAGE = "time, archive_file, archive_offset, archive_bytes, digest, size_bytes, links, outside, title"
+RECORD = ", ".join(PAGE.split(", ")[1:4])
+
+
+class Grown:
+    """A site whose home page has many more links at its refresh; `before` is the folder from before that."""
+
+    def __init__(self, base: Path, render: str, home_of: Any, commits: int = 1) -> None:
+        files = {"/": home_of(3)} | {f"/p{k}": page(f"page {k}") for k in range(N_NEW)}
+        settings: Tables = SETTINGS | {"render": {"mode": render}}
+        self.folder, self.before = base / "now", base / "before"
+        site = SmallSite(files)
+        with FakeWeb(site) as web:
+            crawled(web, f"{A}/", self.folder, scope="host", settings=settings)
+            shutil.copytree(self.folder, self.before)
+            site.files["/"] = home_of(N_NEW)
+            for day in range(1, commits + 1):
+                refresh(
+                    self.folder, now=time.time() + 10 * day * DAY_S, budget=5, settings={"render": {"mode": render}}
+                )
+        found = verify(self.folder)
+        assert found.problems == ()
+        self.lower = found.checked.lower
+        assert self.lower < 0.3
+
+
+def home(n: int) -> str:
+    return page("home", *(f"/p{k}" for k in range(n)))
+
+
+def test_a_record_is_not_hidden_by_a_row_of_rendered(tmp_path: Path) -> None:
+    grown = Grown(tmp_path, "never", home)
+    old, new = (
+        row(grown.before, f"SELECT {PAGE} FROM page WHERE id = 0"),
+        row(grown.folder, f"SELECT {RECORD} FROM page WHERE id = 0"),
+    )
+    (unfetched,) = row(grown.folder, "SELECT max(id) FROM url")
+    columns = "page, why, time, url, dom_file, dom_offset, dom_bytes, n_words_sent, n_words, n_links_sent, n_links, "
+    change(
+        grown.folder,
+        (f"UPDATE page SET {PAGE.replace(',', ' = ?,')} = ? WHERE id = 0", old),
+        ("UPDATE visit SET kind = 3, archive_file = NULL, archive_offset = NULL, archive_bytes = NULL", ()),
+        (f"INSERT INTO rendered ({columns} n_parts, cpu_s, trouble) VALUES "
+         "(?, 'asked', 1e9, 'x', ?, ?, ?, 0, 0, 0, 0, 0, 0, '')", (unfetched, *new)),
+    )  # fmt: skip
+    found = verify(grown.folder)
+    expect_rejected_or_below(found, grown.lower)
+    assert "http://a.test/: the archive has a newer response than the database" in found.problems
+
+
+@pytest.mark.parametrize("commits", [1, 2])
+def test_a_database_that_is_older_than_the_archive(commits: int, tmp_path: Path) -> None:
+    """One refresh may have been killed before it was acknowledged; the second one acknowledges the first."""
+    grown = Grown(tmp_path, "never", home, commits)
+    for name in ("crawl.db", "crawl.db-wal", "crawl.db-shm"):
+        (grown.folder / name).unlink(missing_ok=True)
+        if (grown.before / name).exists():
+            shutil.copy(grown.before / name, grown.folder / name)
+    change(grown.folder)
+    found = verify(grown.folder)
+    expect_rejected_or_below(found, grown.lower)
+    assert found.checked.unchecked == {"a later response, not acknowledged": 1}
+    assert found.holds == (commits == 1)
+    assert all("crawl.db is older than the archive" in line for line in found.problems)
+
+
+@pytest.mark.slow
+def test_an_older_rendered_document_is_not_that_of_the_page(tmp_path: Path) -> None:
+    needs_browser()
+    script = "document.body.innerHTML = [...Array({}).keys()].map(k => `<a href=/p${{k}}>${{k}}</a> words`).join(' ')"
+    grown = Grown(tmp_path, "always", lambda n: application(script.format(n)))
+    document = "dom_file, dom_offset, dom_bytes"
+    old = row(grown.before, "SELECT links, outside, digest, title FROM page WHERE id = 0")
+    change(
+        grown.folder,
+        ("UPDATE page SET links = ?, outside = ?, digest = ?, title = ? WHERE id = 0", old),
+        (f"UPDATE rendered SET ({document}) = (?, ?, ?), time = time + 1e6 WHERE page = 0",
+         row(grown.before, f"SELECT {document} FROM rendered WHERE page = 0")),
+    )  # fmt: skip
+    found = verify(grown.folder)
+    expect_rejected_or_below(found, grown.lower)
+    assert any("the archive has a rendered document of it that the database omits" in line for line in found.problems)
+
+
+# Sessions
+
+SESSION = "/p?sid=" + 31 * "a"
+
+
+def session_site(shared: str, other: str) -> Site:
+    links = [f"{SESSION}{k}" for k in (1, 2, 3)]
+    pages = {f"{A}/": page("home", *links, "/x"), f"{A}{links[2]}": other, f"{A}/x": page("x", f"{SESSION}4")}
+    pages |= {f"{A}{link}": shared for link in links[:2]}
+    return MadeSite(pages | {f"{A}/p{k}": page(f"page {k}") for k in range(N_NEW)})
+
+
+def test_a_page_is_no_other_session_of_a_page_with_another_content(tmp_path: Path) -> None:
+    folder = tmp_path / "c"
+    with FakeWeb(session_site(page("a shop"), page("another", *(f"/p{k}" for k in range(N_NEW))))) as web:
+        crawled(web, f"{A}/", folder, budget=5, scope="host", settings=SETTINGS)
+    honest = verify(folder)
+    assert honest.problems == ()
+    assert honest.checked.unchecked == {}
+    (other,) = row(folder, f"SELECT id FROM url WHERE url = '{A}{SESSION}3'")
+    first, is_same = row(folder, "SELECT page, is_same FROM session")
+    assert is_same
+    blob = np.array([first], "<u4").tobytes()
+    change(folder, ("UPDATE page SET redirect_to = ?, links = ?, outside = x'' WHERE id = ?", (first, blob, other)))
+    found = verify(folder)
+    expect_rejected_or_below(found, honest.checked.lower)
+    assert found.checked.unchecked == {"sessions that may make a difference": 1}
+
+
+def test_sessions_that_are_not_archived_are_not_confirmed(tmp_path: Path) -> None:
+    shared = f"<meta name=robots content=noarchive>{page('a shop')}"
+    with FakeWeb(session_site(shared, shared)) as web:
+        crawled(web, f"{A}/", tmp_path / "c", scope="host", settings=SETTINGS)
+    found = verify(tmp_path / "c")
+    assert found.problems == ()
+    assert found.checked.unchecked == {"fetched": 3, "sessions that may make a difference": 1}
+
+
+# Tables that are none
+
+
+@pytest.fixture(scope="module")
+def plain_crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("plain") / "c"
+    with FakeWeb(SmallSite({"/": home(9)} | {f"/p{k}": page(f"page {k}", "/") for k in range(9)})) as web:
+        crawled(web, f"{A}/", folder, budget=3, scope="host", settings=SETTINGS)
+    return folder
+
+
+def test_a_view_is_no_table(plain_crawl: Path, tmp_path: Path) -> None:
+    """It could give other links to each query."""
+    folder = shutil.copytree(plain_crawl, tmp_path / "c")
+    change(
+        folder,
+        ("ALTER TABLE page RENAME TO stored_page", ()),
+        ("CREATE VIEW page AS SELECT * FROM stored_page", ()),
+    )
+    assert "page is a view of SQLite, and no table of a crawl" in verify(folder).problems
+
+
+def test_a_page_has_one_row(plain_crawl: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(plain_crawl, tmp_path / "c")
+    (sql,) = row(folder, "SELECT sql FROM sqlite_master WHERE name = 'page'")
+    change(
+        folder,
+        ("ALTER TABLE page RENAME TO stored_page", ()),
+        (str(sql).replace("NOT NULL UNIQUE", "NOT NULL"), ()),
+        ("INSERT INTO page SELECT * FROM stored_page", ()),
+        ("DROP TABLE stored_page", ()),
+    )
+    assert "the table page may have several rows where there must be one" in verify(folder).problems
+
+
+def test_an_index_that_contradicts_its_table(plain_crawl: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(plain_crawl, tmp_path / "c")
+    change(
+        folder,
+        ("PRAGMA writable_schema = ON", ()),
+        ("UPDATE sqlite_master SET sql = replace(sql, '(relevance)', '(id)') WHERE name = 'page_relevance'", ()),
+        ("UPDATE sqlite_master SET sql = replace(sql, 'relevance IS', 'id IS') WHERE name = 'page_relevance'", ()),
+    )
+    assert any(line.startswith("SQLite finds it damaged: ") for line in verify(folder).problems)
