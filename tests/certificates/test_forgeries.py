@@ -198,6 +198,20 @@ def test_settings_that_make_a_coverage_higher_are_in_the_headline(
     assert f"{clause[0].upper()}{clause[1:]}." in headline(facts_of_folder(folder))
 
 
+def test_a_seed_that_is_trusted_more_is_in_the_headline(tmp_path: Path) -> None:
+    """All the trust is on a page without links; next to nothing follows from the other seed."""
+    with FakeWeb(site()) as web:
+        crawled(web, [f"{A}/p0/0", f"{A}/"], tmp_path / "c", budget=2, scope="host")
+    assert "the surfer starts at" not in str(verify(tmp_path / "c"))
+    settings = tmp_path / "c" / "crawl.toml"
+    settings.write_text(settings.read_text().replace("trust = []", "trust = [999.0, 1.0]"))
+    clause = "the surfer starts at http://a.test/p0/0 with a chance of 99.9 %"
+    assert clause in str(verify(tmp_path / "c"))
+    (tmp_path / "c" / "report.json").unlink()
+    change(tmp_path / "c", "DELETE FROM meta WHERE key = 'figures'")
+    assert f"{clause[0].upper()}{clause[1:]}." in headline(facts_of_folder(tmp_path / "c"))
+
+
 def test_a_scope_without_pages_that_were_fetched(folder: Path) -> None:
     deny(folder, "/p1$")
     assert any("it was fetched, although it is outside the scope" in line for line in verify(folder).problems)

@@ -9,19 +9,25 @@ import shutil
 import sqlite3
 import time
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from orienteer.certificates.certificate_text import describe, headline
+from orienteer.certificates.gathering import facts_of_folder
+from orienteer.fake_web.fake_response import FakeResponse
+from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite, Site
+from orienteer.fake_web.site import MadeSite, RequestHeaders, Site
+from orienteer.graph.synthetic import synthetic_web
 from orienteer.inspect.verify import Verification, verify
 from orienteer.ledger.revisiting import DAY_S
 from orienteer.live.session import refresh
 from tests.live.apps import SmallSite, application, needs_browser
-from tests.live.live_crawls import Tables, crawled
+from tests.live.live_crawls import StoredCrawl, Tables, crawled, hub
 
 A = "http://a.test"
 N_NEW = 40
@@ -220,3 +226,61 @@ def test_an_index_that_contradicts_its_table(plain_crawl: Path, tmp_path: Path) 
         ("UPDATE sqlite_master SET sql = replace(sql, 'relevance IS', 'id IS') WHERE name = 'page_relevance'", ()),
     )
     assert any(line.startswith("SQLite finds it damaged: ") for line in verify(folder).problems)
+
+
+# Measured coverage
+
+
+class Skipping(Site):
+    """A site on which all pages but these are given the same response."""
+
+    def __init__(self, site: Site, real: set[str], response: FakeResponse) -> None:
+        self.site, self.real, self.other = site, real, response
+
+    def response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
+        is_real = f"http://{host}{target}" in self.real
+        return self.site.response(host, target, headers) if is_real else self.other
+
+
+def says_measured(folder: Path, how: str) -> None:
+    """Whether a survey has reached its goal is a matter of chance; the headline is about one that has."""
+    assert f"; {how}: " in str(verify(folder))
+    facts = facts_of_folder(folder)
+    assert facts.measured is not None
+    reached = replace(facts, measured=replace(facts.measured, is_reached=True))
+    assert f" {how.capitalize()}: at least " in headline(reached)
+    assert f" confidence{how.removeprefix('measured')}, supposing" in dict(describe(reached).covered)["Measured"]
+
+
+@pytest.mark.parametrize(
+    ("response", "of_reachable"),
+    [(FakeResponse(b"\x89PNG", content_type="image/png"), False), (FakeResponse(reset=True), True)],
+)
+def test_what_is_measured_with_pages_that_are_not_archived(
+    response: FakeResponse, of_reachable: bool, tmp_path: Path
+) -> None:
+    """Nothing of the forged part of the crawl is archived: pictures are not, and neither is what failed."""
+    folder, site = tmp_path / "c", GraphSite(synthetic_web(6_000, rng=5))
+    measured: Tables = {"crawl": {"proof": False, "budget": 300}}
+    with FakeWeb(site) as web:
+        crawled(web, hub(site), folder, until=0.9, settings=measured)
+    honest = verify(folder)
+    says_measured(folder, "measured")
+    with FakeWeb(Skipping(site, StoredCrawl(folder).fetched_urls(), response)) as web:
+        retry = {"max_attempts": 1, "give_up_after": 100_000, "back_off_s": 0.01, "max_back_off_s": 0.05}
+        more: Tables = {"crawl": {"proof": False, "budget": 6_000, "of_reachable": of_reachable}, "retry": retry}
+        crawled(web, hub(site), folder, until=0.9, settings=more)
+    found = verify(folder)
+    assert found.problems == ()
+    assert found.checked.lower <= honest.checked.lower + 1e-7
+    says_measured(folder, "measured, according to the folder")
+
+
+def test_what_a_refresh_measures_is_from_its_own_seeds(tmp_path: Path) -> None:
+    folder, site = tmp_path / "c", GraphSite(synthetic_web(1_000, rng=5))
+    measured: Tables = {"crawl": {"proof": False}, "refresh": {"revisit_chance": 0.0}}
+    with FakeWeb(site) as web:
+        crawled(web, hub(site), folder, until=0.8, settings=measured)
+        says_measured(folder, "measured")
+        refresh(folder, now=time.time() + 10 * DAY_S, until=0.8)
+    says_measured(folder, "measured from the seeds of the last refresh, according to the folder")

@@ -127,6 +127,11 @@ class FolderStatus:
         return self.library if self.epochs else self.certificate
 
     @property
+    def epoch_number(self) -> int:
+        """The number of the present epoch: 0 is the first crawl."""
+        return self.epochs[-1].number if self.epochs else 0
+
+    @property
     def certificate(self) -> Certificate | None:
         """The last stored certificate of the present epoch."""
         values = (self.figures or {}).get("certificate")
@@ -172,8 +177,7 @@ class FolderStatus:
 
     def _covers_all_events(self, figures: Mapping[str, Any]) -> bool:
         # A refresh that was killed before its first page has the same position as the crawl before, so epochs count.
-        epoch = self.epochs[-1].number if self.epochs else 0
-        return _position(figures) == self.position and figures.get("epoch", 0) == epoch
+        return _position(figures) == self.position and figures.get("epoch", 0) == self.epoch_number
 
     @property
     def library(self) -> Certificate | None:

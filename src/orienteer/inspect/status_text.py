@@ -12,7 +12,7 @@ from orienteer.graph.defaults import DAMPING
 from orienteer.graph.proved import UPPER_ASSUMES, Certificate, percent
 from orienteer.graph.survey.measured import confidence_text
 from orienteer.inspect.folder_status import FolderStatus
-from orienteer.inspect.survey_progress import SurveyProgress
+from orienteer.inspect.survey_progress import SurveyProgress, measured_from
 from orienteer.ledger.plan import CrawlSettings
 from orienteer.pages.stop_reason import StopReason
 from orienteer.store.rendering_tables import AssetFigures, RenderedTally
@@ -44,13 +44,21 @@ def exclusions(allow: Sequence[str], deny: Sequence[str]) -> list[str]:
     return [limit for limit in limits if limit]
 
 
-def narrowed(kind: str, allow: Sequence[str], deny: Sequence[str], damping: float) -> list[str]:
-    """Return the settings that make a coverage higher than the defaults would for the same pages, each as a clause."""
+def narrowed(
+    kind: str, allow: Sequence[str], deny: Sequence[str], damping: float, trust: Mapping[str, float]
+) -> list[str]:  # fmt: skip
+    """Return the settings that make a coverage higher than the defaults would for the same pages, each as a clause.
+
+    `trust` is the share of each seed.
+    """
     limits = ["only URLs in the folders of the seeds"] if kind == "prefix" else []
     limits += exclusions(allow, deny)
     clauses = [f"the scope has {' and '.join(limits)}"] if limits else []
     if damping < DAMPING:
         clauses.append(f"the surfer starts again after each page with a chance of {100 * (1 - damping):.10g} %")
+    if len(set(trust.values())) > 1:
+        seed = max(trust, key=trust.__getitem__)
+        clauses.append(f"the surfer starts at {plain(seed, 100)} with a chance of {100 * trust[seed]:.4g} %")
     return clauses
 
 
@@ -194,7 +202,9 @@ def describe_result(status: FolderStatus) -> str:
 def describe_measured(status: FolderStatus) -> str:
     """Describe the survey of the present epoch; empty where there is none."""
     survey = status.survey
-    return "" if survey is None or survey.measured is None else survey.describe() + _age(status)
+    if survey is None or survey.measured is None:
+        return ""
+    return survey.describe(measured_from(status.epoch_number)) + _age(status)
 
 
 def describe_epoch_coverage(status: FolderStatus) -> str:

@@ -40,15 +40,28 @@ class SurveyProgress:
         """The coverage that is claimed with the confidence; None before the goal is reached."""
         return self.until if self.is_reached else None
 
-    def describe(self) -> str:
+    def describe(self, how: str = "measured") -> str:
         """Describe what is measured: `measured: 98.3 %, at least 98 % with 99.9 % confidence (412 walks, ...)`."""
         measured = self.measured
         if measured is None:
             return "not measured yet"
         goal = goal_share(self.until) + " of what is reachable" * self.of_reachable
         if self.is_reached:
-            return f"measured: {describe_measured(measured, goal)}"
-        return f"measured: {describe_measured(measured)}; evidence for {goal}: {evidence_text(self.evidence)}"
+            return f"{how}: {describe_measured(measured, goal)}"
+        return f"{how}: {describe_measured(measured)}; evidence for {goal}: {evidence_text(self.evidence)}"
+
+
+def measured_from(epoch: int) -> str:
+    """Say from which seeds the coverage of an epoch is measured."""
+    return "measured from the seeds of the last refresh" if epoch else "measured"
+
+
+def how_measured(n_unchecked: int, of_reachable: bool, epoch: int) -> str:
+    """Say from which seeds a coverage is measured, and whether the archive confirms all that it depends on.
+
+    It does not confirm which pages are blocked, and not the seeds and the visits of an epoch after the first.
+    """
+    return measured_from(epoch) + ", according to the folder" * bool(n_unchecked or of_reachable or epoch)
 
 
 def describe_measured(measured: Measured, claimed: str = "") -> str:

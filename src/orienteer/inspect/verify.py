@@ -31,7 +31,7 @@ from orienteer.inspect.archive_check import CheckedBounds, check_archive, checke
 from orienteer.inspect.folder_status import FolderStatus, folder_status
 from orienteer.inspect.library_certificate import library_certificate
 from orienteer.inspect.status_text import interval, narrowed
-from orienteer.inspect.survey_progress import SurveyProgress
+from orienteer.inspect.survey_progress import SurveyProgress, how_measured
 from orienteer.ledger.event_replay import EventReplay
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.setup import CrawlSetup
@@ -96,10 +96,12 @@ class Verification:
     def __str__(self) -> str:
         """Return what was verified, in one line."""
         plan, proved = self.status.plan, self.checked.describe(self.certificate)
-        for clause in narrowed(plan.scope.kind, plan.scope.allow, plan.scope.deny, plan.crawl.damping):
+        trust = dict(zip(plan.crawl.seeds, plan.crawl.seed_trust().tolist(), strict=True))
+        for clause in narrowed(plan.scope.kind, plan.scope.allow, plan.scope.deny, plan.crawl.damping, trust):
             proved += f"; {clause}"
         if self.survey is not None and self.survey.measured is not None:
-            proved += f"; {self.survey.describe()}"
+            how = how_measured(self.checked.n_unchecked, self.survey.of_reachable, self.status.epoch_number)
+            proved += f"; {self.survey.describe(how)}"
         what = "the certificate" if self.survey is None else "the certificate and the survey"
         verb = "is" if self.survey is None else "are"
         if not self.is_claimed:
