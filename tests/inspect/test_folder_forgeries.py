@@ -18,7 +18,7 @@ import pytest
 
 from orienteer.certificates.certificate_text import describe, headline
 from orienteer.certificates.gathering import facts_of_folder
-from orienteer.fake_web.fake_response import FakeResponse
+from orienteer.fake_web.fake_response import FakeResponse, redirect_to
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite, RequestHeaders, Site
@@ -26,6 +26,7 @@ from orienteer.graph.synthetic import synthetic_web
 from orienteer.inspect.verify import Verification, verify
 from orienteer.ledger.revisiting import DAY_S
 from orienteer.live.session import refresh
+from orienteer.store.visits import VisitKind
 from tests.live.apps import SmallSite, application, needs_browser
 from tests.live.live_crawls import StoredCrawl, Tables, crawled, hub
 
@@ -108,6 +109,61 @@ def test_a_record_is_not_hidden_by_a_row_of_rendered(tmp_path: Path) -> None:
     found = verify(grown.folder)
     expect_rejected_or_below(found, grown.lower)
     assert "http://a.test/: the archive has a newer response than the database" in found.problems
+
+
+def test_a_changed_page_is_no_copy_of_a_page_without_a_record(tmp_path: Path) -> None:
+    """A page that has become a copy of another one counts as missing, and its old links stay."""
+    grown = Grown(tmp_path, "never", home)
+    old = row(grown.before, f"SELECT {PAGE} FROM page WHERE id = 0")
+    unfetched, position, digest = row(
+        grown.folder, "SELECT (SELECT max(id) FROM url), max(position) + 1, max(digest) FILTER (WHERE id = 0) FROM page"
+    )
+    values = "?, ?, 4, 'robots.txt', 0, time, NULL, NULL, NULL, ?, 0, '', '', '', 0, 1, NULL, NULL, NULL, '', '', NULL"
+    change(
+        grown.folder,
+        (f"UPDATE page SET {PAGE.replace(',', ' = ?,')} = ? WHERE id = 0", old),
+        (f"UPDATE visit SET kind = {VisitKind.MISSING:d} WHERE page = 0", ()),
+        (f"INSERT INTO page SELECT {values}, x'', x'' FROM page WHERE id = 1", (position, unfetched, digest)),
+    )
+    found = verify(grown.folder)
+    expect_rejected_or_below(found, grown.lower)
+    assert found.checked.unchecked == {"a copy of another page for now": 1}
+
+
+class Moving(SmallSite):
+    """A site whose home page moves to another address."""
+
+    has_moved = False
+
+    def page_response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
+        has_moved = self.has_moved and target == "/"
+        return redirect_to("/new", 301) if has_moved else super().page_response(host, target, headers)
+
+
+def test_a_page_that_redirects_is_not_unreachable(tmp_path: Path) -> None:
+    """A redirect out of the scope leaves the stored page as it is; this one is inside."""
+    folder = tmp_path / "now"
+    files = {"/": page("home", "/p0"), "/new": home(N_NEW)} | {f"/p{k}": page(f"page {k}") for k in range(N_NEW)}
+    site = Moving(files)
+    with FakeWeb(site) as web:
+        crawled(web, f"{A}/", folder, scope="host", settings=SETTINGS)
+        shutil.copytree(folder, tmp_path / "before")
+        site.has_moved = True
+        refresh(folder, now=time.time() + 10 * DAY_S, budget=5)
+    honest = verify(folder)
+    assert honest.problems == ()
+    columns = f"{PAGE}, state, outcome, status, redirect_to"
+    old = row(tmp_path / "before", f"SELECT {columns} FROM page WHERE id = 0")
+    places = "archive_file, archive_offset, archive_bytes"
+    change(
+        folder,
+        (f"UPDATE visit SET kind = {VisitKind.UNREACHABLE:d}, state = 4, redirect_to = NULL, "
+         f"({places}) = (SELECT {places} FROM page WHERE id = 0) WHERE page = 0", ()),
+        (f"UPDATE page SET {columns.replace(',', ' = ?,')} = ? WHERE id = 0", old),
+    )  # fmt: skip
+    found = verify(folder)
+    expect_rejected_or_below(found, honest.checked.lower)
+    assert found.checked.unchecked == {"a redirect for now": 1}
 
 
 @pytest.mark.parametrize("commits", [1, 2])

@@ -25,7 +25,8 @@ from orienteer.url import session_of
 from orienteer.wording import plain
 from orienteer.workers.fetch_result import FetchResult
 
-RENDERED_AGAIN, COPY, LATER = "rendered again", "a copy of another page for now", "a later response, not acknowledged"
+RENDERED_AGAIN, COPY, REDIRECTED = "rendered again", "a copy of another page for now", "a redirect for now"
+LATER = "a later response, not acknowledged"
 _OF_PAGES = (VerdictKind.FETCHED, VerdictKind.REDIRECT, VerdictKind.FAILED)
 _OK = 200
 
@@ -123,9 +124,11 @@ class UnclaimedRecords:
         verdict, kind = record.verdict.kind, visit.kind
         if kind == VisitKind.UNCHANGED and self._is_as_before(row, url, record):
             return ""
-        if kind == VisitKind.MISSING and self._is_missing(visit, row, record):
+        if kind == VisitKind.MISSING and self._is_missing(visit, record):
             return ""
         if kind == VisitKind.UNREACHABLE and verdict not in (VerdictKind.FETCHED, VerdictKind.FAILED):
+            if verdict is VerdictKind.REDIRECT:  # out of the scope, or into a loop of redirects at that time
+                self._rows.mark_unchecked(REDIRECTED, row.id)
             return ""
         return "the archive has a newer response, which contradicts its visit in the database"
 
@@ -145,17 +148,15 @@ class UnclaimedRecords:
             return target is not None and row.redirect_to in self._rows.names_of(target)
         return row.state == (PageState.FAILED if verdict is VerdictKind.FAILED else PageState.BLOCKED)
 
-    def _is_missing(self, visit: Visit, row: PageRow, record: FetchResult) -> bool:
+    def _is_missing(self, visit: Visit, record: FetchResult) -> bool:
         verdict = record.verdict.kind
         if verdict is VerdictKind.FAILED:
             return visit.state == PageState.FAILED
         if verdict is VerdictKind.REDIRECT:
             is_temporary = record.status in TEMPORARY_REDIRECTS
             return is_temporary and (visit.state == PageState.BLOCKED or visit.redirect_to is not None)
-        if verdict is VerdictKind.FETCHED and (
-            record.digest is None or self._database.page_with_digest(record.digest, row.id) is None
-        ):
-            self._rows.mark_unchecked(COPY, row.id)  # the page that it was a copy of may have changed since
+        if verdict is VerdictKind.FETCHED:
+            self._rows.mark_unchecked(COPY, visit.page)  # or it has changed: that depends on the pages at that time
         return verdict is VerdictKind.FETCHED
 
     def _add_older(self, page: int, url: str, location: Position) -> None:
