@@ -137,7 +137,7 @@ class Browser:
         """Attach a page to its tab; a window that a page opened is closed before it runs."""
         for tab in self._tabs:
             if tab.context == info.get("browserContextId") and tab.context and not tab.session:
-                tab.session = session
+                tab.attach(session, info["targetId"])
                 return
             if tab.context == info.get("browserContextId") and tab.context:
                 tab.add_window(info.get("url", ""))
