@@ -85,7 +85,7 @@ def headline(facts: Facts) -> str:
         sure = f"with {confidence_text(measured.confidence)} confidence, supposing that {SAME_ANSWERS}"
         sentences.append(f"{how}: at least {goal}, {sure}.")
     crawl = facts.crawl
-    clauses = narrowed(crawl.scope, crawl.allow, crawl.deny, crawl.damping)
+    clauses = narrowed(crawl.scope, crawl.allow, crawl.deny, crawl.damping, facts.pages.anchors)
     sentences += [f"{clause[0].upper()}{clause[1:]}." for clause in clauses]
     return " ".join(sentences)
 

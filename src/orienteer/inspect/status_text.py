@@ -44,14 +44,25 @@ def exclusions(allow: Sequence[str], deny: Sequence[str]) -> list[str]:
     return [limit for limit in limits if limit]
 
 
-def narrowed(kind: str, allow: Sequence[str], deny: Sequence[str], damping: float) -> list[str]:
-    """Return the settings that make a coverage higher than the defaults would for the same pages, each as a clause."""
+def narrowed(
+    kind: str, allow: Sequence[str], deny: Sequence[str], damping: float, anchors: Sequence[str] = ()
+) -> list[str]:
+    """Return what makes a coverage higher than it would be for the same pages otherwise, each as a clause: settings
+    other than the defaults, and route fields that are assumed to be `anchors`."""
     limits = ["only URLs in the folders of the seeds"] if kind == "prefix" else []
     limits += exclusions(allow, deny)
     clauses = [f"the scope has {' and '.join(limits)}"] if limits else []
     if damping < DAMPING:
         clauses.append(f"the surfer starts again after each page with a chance of {100 * (1 - damping):.10g} %")
+    if anchors:
+        clauses.append(_assumed(anchors))
     return clauses
+
+
+def _assumed(anchors: Sequence[str]) -> str:
+    named = ", ".join(plain(detail, 100) for detail in anchors[:_REASONS_NAMED])
+    more = ", ..." if len(anchors) > _REASONS_NAMED else ""
+    return f"assumed, by samples: routes that differ only in these fields are one page: {named}{more}"
 
 
 def _patterns(patterns: Sequence[str]) -> str:
@@ -235,9 +246,7 @@ def describe_rendered(rendered: RenderedTally) -> str:
     if rendered.n_incomplete:
         clauses.append(f"{counted(rendered.n_incomplete, 'page')} not rendered completely")
     if rendered.anchors:
-        named = ", ".join(plain(detail, 100) for detail in rendered.anchors[:_REASONS_NAMED])
-        more = ", ..." if len(rendered.anchors) > _REASONS_NAMED else ""
-        clauses.append(f"assumed, by samples: routes that differ only in these fields are one page: {named}{more}")
+        clauses.append(_assumed(rendered.anchors))
     return "; ".join(clauses)
 
 

@@ -96,7 +96,8 @@ class Verification:
     def __str__(self) -> str:
         """Return what was verified, in one line."""
         plan, proved = self.status.plan, self.checked.describe(self.certificate)
-        for clause in narrowed(plan.scope.kind, plan.scope.allow, plan.scope.deny, plan.crawl.damping):
+        scope, anchors = plan.scope, self.status.rendered.anchors
+        for clause in narrowed(scope.kind, scope.allow, scope.deny, plan.crawl.damping, anchors):
             proved += f"; {clause}"
         if self.survey is not None and self.survey.measured is not None:
             proved += f"; {self.survey.describe()}"
