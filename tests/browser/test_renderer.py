@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ from orienteer.browser.renderer import Renderer
 from orienteer.browser.settings import BrowserSettings
 from orienteer.browser.tab import Tab
 from orienteer.errors import InputError
-from tests.browser.rendering import open_renderer, page_job, render, site
+from tests.browser.rendering import open_renderer, page_job, render, render_page, site
 
 _ROOT = Path(__file__).parents[2]
 _OWNER = """
@@ -57,27 +58,6 @@ def test_a_crashed_browser_is_replaced_and_pages_are_rendered_again() -> None:
         assert renderer.n_browsers == 2
         assert renderer.cpu_s > 0
     assert process_group.members(killed[0]) == []
-
-
-def test_a_request_that_is_reported_together_with_its_tab(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reply that a tab is open, and the request for its page, are read at once."""
-    read = BrowserConnection._read
-
-    def read_later(connection: BrowserConnection) -> None:
-        time.sleep(0.1)
-        read(connection)
-
-    monkeypatch.setattr(BrowserConnection, "_read", read_later)
-    with open_renderer(tabs=1) as renderer:
-        found = render(renderer, [page_job("history.html")])[0]
-    assert (found.problem, found.url) == ("", "https://site.test/third")
-
-
-def test_an_error_page_of_the_browser_is_not_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Tab, "_main_document", Tab.refuse)
-    with open_renderer(tabs=1) as renderer:
-        found = render(renderer, [page_job("history.html")])[0]
-    assert (found.problem, found.dom, found.url) == ("not loaded", b"", "https://site.test/history.html")
 
 
 def test_a_page_that_takes_too_much_memory_is_identified() -> None:
@@ -168,3 +148,29 @@ def test_a_program_that_is_no_browser_gives_jobs_back(tmp_path: Path) -> None:
     found = render(renderer, [page_job("click.html", i) for i in range(2)])
     renderer.close()
     assert {rendered.problem for rendered in found.values()} == {"crashed"}
+
+
+def test_the_first_request_may_come_before_the_reply_that_the_page_was_created(monkeypatch: pytest.MonkeyPatch) -> None:
+    on_message, held, paused = BrowserConnection._on_message, [], set()
+
+    def received(self: BrowserConnection, message: dict[str, Any]) -> None:
+        if message.get("method") == "Fetch.requestPaused":
+            paused.add(message["params"]["frameId"])
+        held.append(message)
+        for waiting in held.copy():
+            target = waiting.get("result", {}).get("targetId")
+            if target is None or target in paused:
+                held.remove(waiting)
+                on_message(self, waiting)
+
+    monkeypatch.setattr(BrowserConnection, "_on_message", received)
+    with open_renderer() as renderer:
+        rendered = render_page(renderer, "history.html")
+    assert (rendered.problem, rendered.url) == ("", "https://site.test/third")
+
+
+def test_an_error_page_of_the_browser_is_no_rendered_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Tab, "_main_document", lambda self, request: self.refuse(request))
+    with open_renderer() as renderer:
+        rendered = render_page(renderer, "history.html")
+    assert (rendered.problem, rendered.url, rendered.dom) == ("not loaded", "https://site.test/history.html", b"")

@@ -208,3 +208,8 @@ def test_the_command(measured: Path, folder: Path) -> None:
     output = json.loads(orienteer("verify", folder, "--json", code=3).stdout)
     assert output["holds"] is False
     assert output["problems"]
+
+
+def test_a_url_is_not_capitalized(measured: Path, folder: Path) -> None:
+    changed(folder, "UPDATE page SET time = time + 86400 WHERE position = 0")
+    assert orienteer("verify", folder, code=3).stdout.startswith("http://")

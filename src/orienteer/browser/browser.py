@@ -66,10 +66,7 @@ class Browser:
     async def render(self, job: RenderJob) -> RenderResult:
         """Render a page; raises BrowserGoneError if the browser dies meanwhile."""
         self.n_pages += 1
-        own_user_agent = job.user_agent == self._user_agent
-        tab = Tab(
-            self._connection, job, own_user_agent, self._on_request, self._next_number, self._dispatch_unclaimed
-        )  # fmt: skip
+        tab = Tab(self._connection, job, job.user_agent == self._user_agent, self._on_request, self._next_number)
         self._tabs.append(tab)
         try:
             rendering = asyncio.ensure_future(tab.render())
@@ -140,7 +137,8 @@ class Browser:
         """Attach a page to its tab; a window that a page opened is closed before it runs."""
         for tab in self._tabs:
             if tab.context == info.get("browserContextId") and tab.context and not tab.session:
-                tab.session = session
+                tab.attach(session, info["targetId"])
+                self._dispatch_unclaimed()
                 return
             if tab.context == info.get("browserContextId") and tab.context:
                 tab.add_window(info.get("url", ""))

@@ -49,10 +49,7 @@ _SNAPSHOT_AFTER = frozenset({"time", "cpu", "left"})  # problems after which a s
 
 
 class Tab:
-    """A page in the browser; `on_request` is called with each of its requests, numbered by `next_number`.
-
-    `on_open` is called when the tab can handle its requests; the first one may have been reported before.
-    """
+    """A page in the browser; `on_request` is called with each of its requests, numbered by `next_number`."""
 
     def __init__(
         self,
@@ -61,15 +58,14 @@ class Tab:
         own_user_agent: bool,
         on_request: Callable[[BrowserRequest], None],
         next_number: Callable[[], int],
-        on_open: Callable[[], None],
     ) -> None:
         self.job = job
         self.context = self.target = self.session = ""
         self.frames: set[str] = set()
         self.cpu_s = 0.0
         self.problem = ""
-        self._connection, self._own_user_agent, self._on_request, self._next_number, self._on_open = (
-            connection, own_user_agent, on_request, next_number, on_open,
+        self._connection, self._own_user_agent, self._on_request, self._next_number = (
+            connection, own_user_agent, on_request, next_number,
         )  # fmt: skip
         loop = asyncio.get_running_loop()
         self._stopped: asyncio.Future[None] = loop.create_future()
@@ -158,11 +154,17 @@ class Tab:
             cookies = {"cookies": [self._own_origin.cookie], "browserContextId": self.context}
             with contextlib.suppress(CommandError):  # without it no request carries credentials
                 await connection.call("Storage.setCookies", cookies)
-        # The target waits for the debugger before its first request. Opening about:blank first would take 1/6 longer.
-        created = await connection.call("Target.createTarget", {"url": self.job.url, "browserContextId": self.context})
-        self.target = created["targetId"]
-        self.frames.add(self.target)
-        self._own_origin.add_page(self.target)
+        # Opening about:blank first would take 1/6 longer.
+        await connection.call("Target.createTarget", {"url": self.job.url, "browserContextId": self.context})
+
+    def attach(self, session: str, target: str) -> None:
+        """Prepare the new target, which waits for the debugger.
+
+        Its first request may be reported before the reply to createTarget.
+        """
+        self.session, self.target = session, target
+        self.frames.add(target)
+        self._own_origin.add_page(target)
         self._notify("Inspector.enable")
         self._notify("Performance.enable")
         self._notify("Emulation.setVirtualTimePolicy", {"policy": "pause"})
@@ -170,7 +172,6 @@ class Tab:
             self._notify("Emulation.setUserAgentOverride", {"userAgent": self.job.user_agent})
         self._notify("Page.enable")
         self._notify("Runtime.runIfWaitingForDebugger")
-        self._on_open()
 
     async def _advance_time(self, seconds: float) -> None:
         """Advance virtual time."""
@@ -346,8 +347,8 @@ class Tab:
         if frame["id"] != self.target:
             self._own_origin.add_document(frame["id"], frame["url"])
             return
-        if "unreachableUrl" in frame:  # an error page of the browser
-            self.stop("not loaded")
+        if "unreachableUrl" in frame:
+            self.stop("not loaded")  # the frame shows an error page of the browser
         elif not self._loaded.done():
             self._loaded.set_result(None)
         else:

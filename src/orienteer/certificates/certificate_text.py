@@ -87,7 +87,7 @@ def headline(facts: Facts) -> str:
         sentences.append(f"{how}: at least {goal}, {sure}.")
     crawl = facts.crawl
     trust = dict(zip(crawl.seeds, crawl.trust, strict=False))
-    clauses = narrowed(crawl.scope, crawl.allow, crawl.deny, crawl.damping, trust)
+    clauses = narrowed(crawl.scope, crawl.allow, crawl.deny, crawl.damping, trust, facts.pages.anchors)
     sentences += [f"{clause[0].upper()}{clause[1:]}." for clause in clauses]
     return " ".join(sentences)
 

@@ -114,7 +114,8 @@ class MeasuredFacts:
 @dataclass(frozen=True)
 class PageCounts:
     """`n_known` URLs inside the scope were seen (in certificates of version 0.2: those outside, too). `outcomes` are
-    counted by state, `unknown_links` are pages not all of whose links are known, by the reason."""
+    counted by state, `unknown_links` are pages not all of whose links are known, by the reason. `anchors` are the
+    fields of routes by which pages are assumed, after samples, not to differ."""
 
     n_known: int
     n_hosts: int
@@ -126,6 +127,7 @@ class PageCounts:
     n_unarchived: int
     outcomes: dict[str, dict[str, int]]
     unknown_links: dict[str, int]
+    anchors: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ def facts_of_folder(path: Path, read_stored: bool = False, progress: Progress = 
             proved=proved_facts(verification.certificate),
             checked=checked_facts(verification.checked),
             measured=measured_facts(verification.survey),
-            pages=page_counts(database, position, status.n_urls, status.n_hosts),
+            pages=page_counts(database, position, status.n_urls, status.n_hosts, status.rendered.anchors),
             archive=files,
             made_at=float(int(time.time())),
             orienteer=__version__,
@@ -146,7 +146,9 @@ def measured_facts(survey: SurveyProgress | None) -> MeasuredFacts | None:
     )
 
 
-def page_counts(database: DatabaseView, position: int, n_known: int, n_hosts: int) -> PageCounts:
+def page_counts(
+    database: DatabaseView, position: int, n_known: int, n_hosts: int, anchors: tuple[str, ...]
+) -> PageCounts:
     groups = database.groups_until(position)
 
     def n_pages(state: PageState) -> int:
@@ -164,6 +166,7 @@ def page_counts(database: DatabaseView, position: int, n_known: int, n_hosts: in
         n_unarchived=sum(group.n_unarchived for group in groups if _is_read(group)),
         outcomes={state.name.lower(): _outcomes(groups, state) for state in DONE},
         unknown_links=database.unknown_until(position),
+        anchors=anchors,
     )
 
 

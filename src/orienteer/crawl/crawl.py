@@ -522,7 +522,7 @@ class Crawl:
         elif self.survey is not None and self.survey.is_reached:
             is_goal = self.survey.start.of_reachable == self.goal.of_reachable
             self.stopped_because = StopReason.MEASURED if is_goal else StopReason.REACHABLE
-        elif self.goal.budget is not None and self.n_requested >= self.goal.budget:
-            self.stopped_because = StopReason.BUDGET
         elif is_empty:
             self.stopped_because = StopReason.FRONTIER_EMPTY
+        elif self.goal.budget is not None and self.n_requested >= self.goal.budget:
+            self.stopped_because = StopReason.BUDGET

@@ -45,6 +45,7 @@ from orienteer.store.archive import Position
 from orienteer.store.folder_view import FolderView
 from orienteer.store.page_row import PageRow
 from orienteer.store.url_numbers import seen_urls
+from orienteer.url import host_of
 from orienteer.wording import plain
 from orienteer.workers.fetch_result import FetchResult, ReadSettings
 from orienteer.workers.response_reader import read_response
@@ -124,6 +125,7 @@ class RowCheck:
         self.sessions = ArchivedSessions(folder.database)
         self.unchecked: dict[str, list[int]] = {}
         self._merged: list[Merged] = []
+        self._anchors = set(folder.database.anchors())
         self._seed_pages = set(range(len(plan.crawl.seeds)))
         self._scope = Scope(plan.scope, plan.crawl.seeds)  # as it was at the row that is compared
         self.final_scope = Scope(plan.scope, plan.crawl.seeds)
@@ -162,6 +164,9 @@ class RowCheck:
         except CrawlFolderError as error:
             return str(error)
         self.sessions.add(url, archived.sessionless_digest)
+        for field in archived.anchors:
+            if f"{host_of(url)}: {field}" not in self._anchors:
+                return f"its record assumes that routes with other values of {field} are one page, not so the database"
         if row.id >= len(self._plan.crawl.seeds) and not self.past_scope.contains([url])[0]:
             return "it was fetched, although it is outside the scope of the settings"
         if is_unreadable and archived.outcome == Outcome.UNREADABLE:

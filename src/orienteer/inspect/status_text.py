@@ -45,11 +45,13 @@ def exclusions(allow: Sequence[str], deny: Sequence[str]) -> list[str]:
 
 
 def narrowed(
-    kind: str, allow: Sequence[str], deny: Sequence[str], damping: float, trust: Mapping[str, float]
+    kind: str, allow: Sequence[str], deny: Sequence[str], damping: float, trust: Mapping[str, float],
+    anchors: Sequence[str] = (),
 ) -> list[str]:  # fmt: skip
-    """Return the settings that make a coverage higher than the defaults would for the same pages, each as a clause.
+    """Return what makes a coverage higher than it would be for the same pages otherwise, each as a clause.
 
-    `trust` is the share of each seed.
+    These are settings other than the defaults, and route fields that are assumed to be `anchors`. `trust` is the share
+    of each seed.
     """
     limits = ["only URLs in the folders of the seeds"] if kind == "prefix" else []
     limits += exclusions(allow, deny)
@@ -59,7 +61,15 @@ def narrowed(
     if len(set(trust.values())) > 1:
         seed = max(trust, key=trust.__getitem__)
         clauses.append(f"the surfer starts at {plain(seed, 100)} with a chance of {100 * trust[seed]:.4g} %")
+    if anchors:
+        clauses.append(_assumed(anchors))
     return clauses
+
+
+def _assumed(anchors: Sequence[str]) -> str:
+    named = ", ".join(plain(detail, 100) for detail in anchors[:_REASONS_NAMED])
+    more = ", ..." if len(anchors) > _REASONS_NAMED else ""
+    return f"assumed, by samples: routes that differ only in these fields are one page: {named}{more}"
 
 
 def _patterns(patterns: Sequence[str]) -> str:
@@ -245,9 +255,7 @@ def describe_rendered(rendered: RenderedTally) -> str:
     if rendered.n_incomplete:
         clauses.append(f"{counted(rendered.n_incomplete, 'page')} not rendered completely")
     if rendered.anchors:
-        named = ", ".join(plain(detail, 100) for detail in rendered.anchors[:_REASONS_NAMED])
-        more = ", ..." if len(rendered.anchors) > _REASONS_NAMED else ""
-        clauses.append(f"assumed, by samples: routes that differ only in these fields are one page: {named}{more}")
+        clauses.append(_assumed(rendered.anchors))
     return "; ".join(clauses)
 
 
