@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from orienteer.cli import display
 from orienteer.cli.running import say
 from orienteer.cli.wording import add_fact, counted, duration, facts_grid, plain, tally
-from orienteer.wording import SAME_ANSWERS
+from orienteer.wording import SAME_RESPONSES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +47,7 @@ def print_report(report: SurveyReport, n: int) -> None:
     rows = facts_grid()
     add_fact(rows, "archive", f"{counted(report.n_pages, 'page')} of {plain(report.source)}")
     add_fact(rows, "measured", str(measured).partition(": ")[2])
-    add_fact(rows, "assumed", SAME_ANSWERS)
+    add_fact(rows, "assumed", SAME_RESPONSES)
     add_fact(rows, "proved", str(report.proved))
     add_fact(rows, "walks", f"{measured.n_walks:,}, which needed {counted(measured.n_probes, 'page')} outside")
     add_fact(rows, "stopped", _ending(report))

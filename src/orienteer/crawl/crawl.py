@@ -1,9 +1,9 @@
 """One crawl as a state machine, without I/O and without its own clock. Read this first.
 
-The states of a page are in `pages/states.py`. A simulation and the network drive it in the same way:
+The states of a page are in `pages/states.py`. A simulation and a live crawl drive it in the same way:
 
     page = crawl.next(now)                     # the best page whose host may be requested now, or None
-    crawl.fetched(page, links, now)            # or .redirected, .failed, .skipped, .blocked, .retry, .put_off
+    crawl.fetched(page, links, now)            # or .redirected, .failed, .skipped, .blocked, .retry, .defer_retry
     crawl.stopped_because                      # a StopReason, or None: continue
 
 A failed or skipped page counts as fetched without links, since its content is known. A blocked page does not count;
@@ -100,7 +100,7 @@ class Crawl:
         return PageState(int(self._state[page])) if page < len(self._state) else PageState.KNOWN
 
     def next(self, now: float = 0.0, only_quick: bool = False) -> int | None:
-        """Take the page to fetch now; None when the crawl has stopped, or no host (no quick one) is ready yet."""
+        """Take the page to fetch now; None if the crawl has stopped, or no host is ready; `only_quick`: no quick one."""
         if self.is_closed:
             return None
         taken = self.frontier.take_entry(now, only_quick)
@@ -113,7 +113,7 @@ class Crawl:
 
     @property
     def is_closed(self) -> bool:
-        """Whether `next` returns None, whatever the hosts: the crawl has stopped, or the budget is all in flight."""
+        """Whether `next` returns None for any hosts: the crawl has stopped, or all of the budget is in flight."""
         return self.stopped_because is not None or self._budget_is_spent()
 
     def take(self, page: int) -> None:

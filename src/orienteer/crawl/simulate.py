@@ -62,7 +62,7 @@ def simulate(
     for all pages make a crawl that starts everywhere.
     With `until`, a policy that proves coverage stops by its own guarantee (or `by_certificate`), any other by the
     certificate. With a `confidence` the coverage is measured as well, by random walks whose pages are part of the
-    order, and it stops by what comes first. `politeness` with `workers` and `latency_s` (seconds, or a function of page
+    order, and the crawl stops at the first of the two. `politeness` with `workers` and `latency_s` (seconds, or a function of page
     and rng) simulates time. A focused policy gets the `relevance` (in [0, 1], one number a page, or NaN for none) and
     the `text` of the pages it has fetched. `rng` is a NumPy generator or a seed for one; without, the numbers are the
     same every time.

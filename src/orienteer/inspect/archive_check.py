@@ -1,4 +1,4 @@
-"""Whether a crawl folder agrees with its archive, and which bounds the archive alone supports."""
+"""Check that a crawl folder agrees with its archive, and compute the bounds that the archive alone supports."""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@ acknowledged (see `store/capture_table`). Each record is checked when it is read
 is a StaleCapturesError. URLs match in this order:
 
     exact           the URL as given
-    canonical       the same without fragment and visit marks
-    loose           http for https, a slash more or less at the end; no redirects, which might loop
+    canonical       the same without fragment and tracking parameters
+    loose           http for https, with or without a slash at the end; no redirects, which might loop
 """
 
 from __future__ import annotations

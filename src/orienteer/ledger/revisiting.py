@@ -1,6 +1,6 @@
 """When to revisit a page, and how to judge the result. Pure: rows in, results out.
 
-*When.* A page had changed in X of n revisits within a span of time S. The chance that it is still the same after a mean
+*When is a page due?* A page had changed in X of n revisits within a span of time S. The chance that it is still the same after a mean
 interval S / n is estimated as q = (n - X + 1/2) / (n + 1), the posterior mean under Jeffreys' prior; with changes at a
 constant rate (a Poisson process, as in Cho & Garcia-Molina, Estimating frequency of change, 2003) the chance of a
 change within the time t since the last visit is
@@ -17,9 +17,9 @@ decides. If that is the same, the page is unchanged, and the stored rendering st
 its title, text or links have: its markup may differ at every visit. Links may differ although the content is the same,
 since the scope has changed, say: then the row is replaced, but the page is unchanged.
 
-*What.* A page that is missing now stays in the store, with its links, until it was missing `gone_after` times and for
-`gone_after_days`. It is missing when the response is that there is no page (404, another type), when it has a temporary
-redirect (302, 303, 307), and when it has become a copy of another page: failing servers do all three. Two addresses of
+*When is it gone?* A missing page stays in the store, with its links, until it was missing `gone_after` times and for
+`gone_after_days`. It is missing if the response says that there is no page (404, another type), if it has a temporary
+redirect (302, 303, 307), and if it has become a copy of another page: failing servers do all three. Two addresses of
 one page that change together are no sign of a failure. A failed request (the host is down, robots.txt forbids it, 5xx,
 403) says nothing about the page, however long that lasts.
 """
