@@ -16,7 +16,8 @@ There are three kinds of failures:
     of a page     5xx, a broken response, a timeout: perhaps only this page is broken. The page waits, and the crawl
                   continues with other pages of the host. They count by distinct page: three tries of one page are one
                   failure. From the third page in a row on, the crawl backs off from the host, too. After
-                  `give_up_after` distinct pages in a row without any response it abandons the host. A success (a page, a redirect, a 404) ends the streak.
+                  `give_up_after` distinct pages in a row without any response it abandons the host. A success (a page,
+                  a redirect, a 404) ends the streak.
 
 A host that responds is alive, even with 5xx. It may fail on four times as many pages in a row, which by default takes
 four minutes as well, or on as many as it has had successes, up to a hundred. So failed requests do not exceed the

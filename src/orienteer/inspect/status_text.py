@@ -81,7 +81,7 @@ def headline(
         before = f" before a coverage of {target} was {how}" if target else ""
         return f"stopped at your limit of {counted(goal.budget, 'page')}{before}{covered}"
     if ending is Ending.EVERYTHING:
-        return f"everything in reach is fetched{covered}" + _abandoned(why, n_abandoned)
+        return f"everything reachable is fetched{covered}" + _abandoned(why, n_abandoned)
     outcome = "goal reached" if ending is Ending.GOAL else "goal not reached"
     return f"{outcome}: {_reason(why, goal, target, how, survey)}" + _abandoned(why, n_abandoned)
 
@@ -105,7 +105,7 @@ def _reason(why: str, goal: Goal, target: str, how: str, survey: SurveyProgress 
 def _abandoned(why: str, n_pages: int) -> str:
     if not n_pages or why != StopReason.FRONTIER_EMPTY:
         return ""
-    return f"; {counted(n_pages, 'page was', 'pages were')} given up because their hosts could not be reached"
+    return f"; {counted(n_pages, 'page was', 'pages were')} abandoned because their hosts could not be reached"
 
 
 def _confidence(survey: SurveyProgress | None) -> str:
@@ -222,7 +222,7 @@ def describe_suspect(n_pages: int) -> str:
     if not n_pages:
         return ""
     pages = counted(n_pages, "page")
-    return f"{pages} perhaps made by scripts, and not rendered in a browser: links there count as not known"
+    return f"{pages} perhaps made by scripts, and not rendered in a browser: their links count as unknown"
 
 
 def describe_rendered(rendered: RenderedTally) -> str:

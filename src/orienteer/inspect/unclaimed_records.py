@@ -85,7 +85,7 @@ class UnclaimedRecords:
             return ""
         if any(asset.archived == location for asset in self._database.assets_at(url)):
             return ""  # an import recognizes assets only at its end
-        return "it is in the archive, and the database has no row of it"
+        return "it is in the archive, and the database has no row for it"
 
     def _document_problem(self, record: RecordDescription, row: PageRow) -> str:
         """Check a rendered document that is not that of the row."""

@@ -1,15 +1,15 @@
 """When to revisit a page, and how to judge the result. Pure: rows in, results out.
 
-*When is a page due?* A page had changed in X of n revisits within a span of time S. The chance that it is still the same after a mean
-interval S / n is estimated as q = (n - X + 1/2) / (n + 1), the posterior mean under Jeffreys' prior; with changes at a
-constant rate (a Poisson process, as in Cho & Garcia-Molina, Estimating frequency of change, 2003) the chance of a
-change within the time t since the last visit is
+*When is a page due?* A page had changed in X of n revisits within a span of time S. The chance that it is still the
+same after a mean interval S / n is estimated as q = (n - X + 1/2) / (n + 1), the posterior mean under Jeffreys' prior.
+If changes have a constant rate (a Poisson process, as in Cho & Garcia-Molina, Estimating frequency of change, 2003),
+the chance of a change within the time t since the last visit is
 
     1 - q^(t n / S)
 
 A page is due when that is at least `revisit_chance`. One that never changed in a span S is due after half of S or so
 with the default of 0.2, so the intervals grow with the history; one that changed every time is due at once. A page that
-was requested only once is due: nothing is known of its changes.
+was requested only once is due, since its changes are not known.
 
 *Has it changed?* The bytes of the response are compared with those of the one before, and the rendered page with the
 one rendered before. Where only one of the two visits rendered the page, or a rendering is incomplete, the response
