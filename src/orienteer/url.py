@@ -122,7 +122,7 @@ def without_route_fields(route: str, fields: Collection[str]) -> str:
 
 
 def too_long_url(text: str, base: str) -> str | None:
-    """Return a substitute for a URL that is too long: its beginning, and a digest. None where it is not too long."""
+    """Return a substitute for a URL that is too long: its beginning, and a digest. None if it is not too long."""
     try:
         url = str(_parsed(base).join(text[:_MAX_TEXT_CHARS])).partition("#")[0]
     except (URLError, UnicodeError):
@@ -175,7 +175,7 @@ def _parsed(base: str) -> URL:
 
 
 def host_of(url: str) -> str:
-    """Return the host of a URL, `name` or `name:port` where the port is not the scheme's; "" where there is none."""
+    """Return the host of a URL, `name` or `name:port` where the port is not the scheme's; "" if there is none."""
     try:
         parsed = URL.parse(url)
     except (URLError, UnicodeError):

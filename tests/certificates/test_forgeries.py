@@ -289,7 +289,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-LEFT_OUT = "the archive has a rendered document of it that the database omits"
+LEFT_OUT = "the archive has a rendered document that the database omits"
 OF_THE_OTHER = "(SELECT other.dom_offset, other.dom_bytes FROM rendered other WHERE other.page != rendered.page)"
 RENDERINGS = {
     "DELETE FROM rendered WHERE page = 0": LEFT_OUT,

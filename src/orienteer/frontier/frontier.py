@@ -362,7 +362,7 @@ class Frontier:
         return int(self._slot_of[host])
 
     def _grow_hosts(self, n_hosts: int) -> None:
-        """Make room for so many hosts; each new one gets its own slot."""
+        """Make room for `n_hosts` hosts; each new one gets its own slot."""
         n_known = int(self._counts[heaps.HOSTS])
         if n_hosts > n_known:
             self._slot_of = grown(self._slot_of, n_hosts)

@@ -70,7 +70,7 @@ class ArchiveCheck:
 
     @property
     def note(self) -> str:
-        """Which records were not read, in one line; "" where all were."""
+        """Which records were not read, in one line; "" if all were."""
         if not self.n_remote:
             return ""
         return f"{counted(self.n_remote, 'page')} in object storage not read again; --read-remote does so"

@@ -149,7 +149,7 @@ class RowCheck:
                 self.past_scope.widen(target)
 
     def problem(self, row: PageRow, url: str) -> str:
-        """Return how the row contradicts its record; "" where it does not."""
+        """Return how the row contradicts its record; "" if it does not."""
         assert row.archived is not None
         is_unreadable = row.state == PageState.BLOCKED and row.outcome == Outcome.UNREADABLE
         try:

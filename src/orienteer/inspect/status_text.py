@@ -143,7 +143,7 @@ def describe_impossible(until: float, proved: Certificate, reasons: str = "") ->
 
 
 def describe_impossible_goal(status: FolderStatus) -> str:
-    """Say that the goal of the present or the last run cannot be reached; empty where it can."""
+    """Say that the goal of the present or the last run cannot be reached; empty if it can."""
     figures, proved = status.figures or {}, status.certificate
     until = figures.get("until")
     is_impossible = figures.get("goal_is_impossible") and isinstance(until, float) and proved is not None
@@ -151,14 +151,14 @@ def describe_impossible_goal(status: FolderStatus) -> str:
 
 
 def describe_reachable(proved: Certificate) -> str:
-    """Describe the coverage of what is reachable; empty where that is everything."""
+    """Describe the coverage of what is reachable; empty if that is everything."""
     if not (proved.blocked or proved.unknown):
         return ""
     return f"at least {percent(proved.of_reachable)} of what is reachable is covered"
 
 
 def describe_coverage(status: FolderStatus) -> str:
-    """Describe the certificate over all epochs; empty where there is none."""
+    """Describe the certificate over all epochs; empty if there is none."""
     if status.proved is None:
         return ""
     if status.epochs:
@@ -192,7 +192,7 @@ def describe_result(status: FolderStatus) -> str:
 
 
 def describe_measured(status: FolderStatus) -> str:
-    """Describe the survey of the present epoch; empty where there is none."""
+    """Describe the survey of the present epoch; empty if there is none."""
     survey = status.survey
     return "" if survey is None or survey.measured is None else survey.describe() + _age(status)
 
@@ -218,7 +218,7 @@ def describe_epoch(proved: Certificate) -> str:
 
 
 def describe_suspect(n_pages: int) -> str:
-    """Describe the number of pages that scripts may make; empty where there are none."""
+    """Describe the number of pages that scripts may make; empty if there are none."""
     if not n_pages:
         return ""
     pages = counted(n_pages, "page")
@@ -226,7 +226,7 @@ def describe_suspect(n_pages: int) -> str:
 
 
 def describe_rendered(rendered: RenderedTally) -> str:
-    """Describe what rendering found, and what it cost; empty where no page was rendered."""
+    """Describe what rendering found, and what it cost; empty if no page was rendered."""
     if not rendered.n_pages:
         return ""
     gained = f"{counted(rendered.n_links, 'more link')}, {counted(rendered.n_words, 'more word')}"
@@ -242,7 +242,7 @@ def describe_rendered(rendered: RenderedTally) -> str:
 
 
 def describe_unarchived(n_pages: int) -> str:
-    """Describe the number of pages that are not in the archive; empty where there are none."""
+    """Describe the number of pages that are not in the archive; empty if there are none."""
     if not n_pages:
         return ""
     return (

@@ -65,7 +65,7 @@ def describe_measured(measured: Measured, claimed: str = "") -> str:
 
 
 def survey_of_figures(figures: Mapping[str, Any] | None) -> SurveyProgress | None:
-    """Return the survey in the figures of a crawl; None where there is none, or they are invalid."""
+    """Return the survey in the figures of a crawl; None if there is none, or they are invalid."""
     try:
         assert figures is not None
         evidence, until, proved = figures["evidence"], figures["until"], figures["certificate"]

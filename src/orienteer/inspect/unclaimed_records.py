@@ -95,7 +95,7 @@ class UnclaimedRecords:
         is_newer = rendered is not None and rendered.dom is not None and rendered.time >= record.time - SAME_TIME_S
         if is_newer or record.time < row.time - SAME_TIME_S:
             return ""
-        return "the archive has a rendered document of it that the database omits"
+        return "the archive has a rendered document that the database omits"
 
     def _visit_problem(self, visit: Visit, row: PageRow, url: str, record: FetchResult) -> str:
         """Check that a newer response than that of the row agrees with its visit."""

@@ -12,7 +12,7 @@ from orienteer.wording import counted, plain
 @dataclass(frozen=True)
 class WorkerNow:
     """A worker: its machine and process, requests in hand, responses so far and per second, and how busy it is: 1 is a
-    whole core. `busy` is None where that is not known."""
+    whole core. `busy` is None if that is not known."""
 
     where: str
     process: int

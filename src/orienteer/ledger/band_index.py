@@ -43,7 +43,7 @@ class BandIndex:
     """The pages of each band; of a band with many, the `PER_BAND` with the lowest ids."""
 
     def __init__(self, n_pages: int = 0) -> None:
-        """Reserve room for so many pages."""
+        """Reserve room for `n_pages` pages."""
         self._secret = np.uint64(secrets.randbits(64))
         self._words: NDArray[np.uint32] = np.zeros(0, np.uint32)
         self._pages: NDArray[np.uint32] = np.zeros(1024, np.uint32)  # by number

@@ -52,8 +52,8 @@ class RefreshSettings:
     """Where an epoch starts, how far it goes, and when a page is due or gone.
 
     `start`: "selected" chooses up to `n_seeds` new seeds by `method`, those that reach the most value within `hops`
-    links; the epoch starts there, and goes at most so far from them and from the pages that are due. "seeds" starts
-    from the crawl's own, with their trust, and goes as deep as the crawl does. The others: see above.
+    links; the epoch starts there, and goes at most `hops` links from them and from the pages that are due. "seeds"
+    starts from the crawl's own seeds, with their trust, and goes as deep as the crawl does. The others: see above.
     """
 
     start: str = "selected"
@@ -83,7 +83,7 @@ class RefreshSettings:
 def change_chance(
     n_checks: NDArray[np.int64], n_changes: NDArray[np.int64], span_s: NDArray[np.float64], since_s: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the chance that a page has changed since its last visit, `since_s` ago; 1 where nothing is known.
+    """Return the chance that a page has changed since its last visit, `since_s` ago; 1 if nothing is known.
 
     >>> ten_days, one_day = np.array([864_000.0]), np.array([86_400.0])
     >>> change_chance(np.array([10]), np.array([0]), ten_days, one_day).round(3).tolist()
@@ -110,7 +110,7 @@ def due_pages(seen: SeenPages, now: float, revisit_chance: float) -> NDArray[np.
 class ContentDigests(NamedTuple):
     """The digests that identify the content of a page: of the response, and of the rendered page.
 
-    `sent` is None where there was none, or it is not stored. `rendered` is None where the page was not rendered, or the
+    `sent` is None if there was none, or it is not stored. `rendered` is None if the page was not rendered, or the
     rendering is incomplete or not stored; `is_rendered` says whether it was.
     """
 

@@ -76,7 +76,7 @@ class HostRequests:
         return None
 
     def robots_request(self, host: int, page_url: str, now: float) -> HostRequest | None:
-        """Return the request for robots.txt; None where the rules are known."""
+        """Return the request for robots.txt; None if the rules are known."""
         if not self._with_robots:
             return None
         state = self._state(host)
