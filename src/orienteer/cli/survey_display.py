@@ -58,8 +58,8 @@ def print_report(report: SurveyReport, n: int) -> None:
     _print_gaps("Hosts with the most missing time", "host", report.hosts[:n], report.urls)
     _print_gaps("Folders with the most missing time", "folder", report.folders[:n], report.urls)
     if n and report.hosts:
-        each = "Each interval holds with this confidence by itself, not all of them together."
-        out.print(f"{each} To add the missing pages, crawl from the ones listed.", style="dim")
+        each = "The confidence is that of each interval alone, not of all of them together."
+        out.print(f"{each} To add the missing pages, crawl from the listed ones.", style="dim")
 
 
 def _print_gaps(title: str, place: str, gaps: Sequence[Gap], urls: dict[int, str]) -> None:
