@@ -1,9 +1,9 @@
-"""Draws at-a-glance.png, the first picture of the README: `python docs/at_a_glance.py GRAPH`, such as hollins-2004.npz,
-which is a typical one: of the real webs at hand, it is in the middle by what is saved.
+"""Draw at-a-glance.png, the first picture of the README: `python docs/at_a_glance.py GRAPH`, such as hollins-2004.npz,
+which is a typical one: by the share of fetches that are saved, it is the median of the real webs that were tried.
 
-Trusted are the 160 pages of the highest PageRank. The band is what the certificate proves after so many pages, the
-dotted line inside it the truth, which only a simulation knows. The diamond is where random walks have measured the
-goal: the median of several runs.
+The 160 pages of the highest PageRank are trusted. The band shows what the certificate proves after each number of
+pages; the dotted line inside it is the truth, which only a simulation knows. The diamond is where random walks have
+measured the goal: the median of several runs.
 """
 
 from __future__ import annotations

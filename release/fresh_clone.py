@@ -1,4 +1,4 @@
-"""Do the tests pass on a fresh clone? `python -m release.fresh_clone`
+"""Run the tests on fresh clones: `python -m release.fresh_clone`
 
 A run clones the last commit into a new private folder with a home of its own, so there is no bytecode, no cache and no
 compiled kernel, and calls `make test` there, in a random order whose seed is printed. The runs differ in their Python,
