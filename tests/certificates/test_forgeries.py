@@ -131,8 +131,8 @@ def to_sessions(folder: Path) -> None:
 
 
 FORGERIES: dict[str, tuple[Callable[[Path], None], str]] = {
-    "links moved out of the scope": (to_outside, "links of it that are inside the scope are outside in the database"),
-    "other names": (to_names, "it is no other name of http://a.test/: their archived contents differ"),
+    "links moved out of the scope": (to_outside, "some of its links are inside the scope, but outside in the database"),
+    "other names": (to_names, "it is not another name of http://a.test/: their archived contents differ"),
     "skipped pages": (to_skipped, "unwanted type in the database, ok in the archive; it counts as skipped"),
     "skipped pages without records": (to_skipped_without_records, "the archive has a newer response than the database"),
     "invented sessions": (to_sessions, "the database has a link to http://a.test/p?phpsessid=0, which is not on"),
@@ -303,7 +303,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-LEFT_OUT = "the archive has a rendered document of it that the database omits"
+LEFT_OUT = "the archive has a rendered document that the database omits"
 OF_THE_OTHER = "(SELECT other.dom_offset, other.dom_bytes FROM rendered other WHERE other.page != rendered.page)"
 RENDERINGS = {
     "DELETE FROM rendered WHERE page = 0": LEFT_OUT,

@@ -101,7 +101,7 @@ def test_enough_is_known_in_fewer_pages_than_breadth_first_needs(demo: DemoRun) 
 
 def test_the_refresh_finds_what_changed(demo: DemoRun) -> None:
     words = " ".join(demo.printed.split())
-    assert re.search(r"\d+ pages are new, \d+ say something else, \d+ are gone", words)
+    assert re.search(r"\d+ pages are new, \d+ have changed, \d+ are gone", words)
     assert re.search(r"[\d,]+ checked: [\d,]+ new, [\d,]+ changed, [\d,]+ unchanged", words)
 
 

@@ -305,7 +305,7 @@ def says_measured(folder: Path, how: str) -> None:
     assert facts.measured is not None
     reached = replace(facts, measured=replace(facts.measured, is_reached=True))
     assert f" {how.capitalize()}: at least " in headline(reached)
-    assert f" confidence{how.removeprefix('measured')}, supposing" in dict(describe(reached).covered)["Measured"]
+    assert f" confidence{how.removeprefix('measured')}, assuming" in dict(describe(reached).covered)["Measured"]
 
 
 @pytest.mark.parametrize(

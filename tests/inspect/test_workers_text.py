@@ -37,7 +37,7 @@ def figures_with(*workers: tuple[str, int, float, float | None]) -> dict[str, ob
 def test_describe_workers() -> None:
     several = workers_of(figures_with(("a", 1, 100.2, 0.9), ("b", 2, 50.0, 0.5), ("b", 3, 0.0, None)))
     assert describe_workers(several, 0) == "3 processes on 2 machines, 150 responses/s, 70 % busy"
-    assert describe_workers(several[:1], 2) == "1 process, 100 responses/s, 90 % busy; 2 died and were replaced"
+    assert describe_workers(several[:1], 2) == "1 process, 100 responses/s, 90 % busy; 2 crashed and were replaced"
     assert several[0].name == "a, process 1"
 
 

@@ -59,8 +59,9 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class MomentFacts:
-    """The moment of the certificate: after `position` events, and so many rounds of walks of the last survey. Times are
-    Unix time, of the first and the last response."""
+    """The moment of the certificate: after `position` events, and `n_rounds` rounds of walks of the last survey.
+
+    Times are Unix time, of the first and the last response."""
 
     position: int
     n_rounds: int
@@ -132,7 +133,7 @@ class PageCounts:
 
 @dataclass(frozen=True)
 class CertifiedFile:
-    """A WARC file up to its acknowledged end. `sha256` is "" where it could not be read; `known_by` is how it is known,
+    """A WARC file up to its acknowledged end. `sha256` is "" if it could not be read; `known_by` is how it is known,
     or why not."""
 
     name: str

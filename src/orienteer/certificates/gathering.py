@@ -36,7 +36,7 @@ from orienteer.pages.states import PageState
 from orienteer.progress import Progress, silent
 from orienteer.store.database_view import DatabaseView, StateGroup
 from orienteer.store.folder_view import FolderView
-from orienteer.wording import SAME_ANSWERS
+from orienteer.wording import SAME_RESPONSES
 
 
 def facts_of_folder(path: Path, read_stored: bool = False, progress: Progress = silent) -> Facts:
@@ -140,7 +140,7 @@ def measured_facts(survey: SurveyProgress | None) -> MeasuredFacts | None:
         of_reachable=survey.of_reachable,
         estimate=verification.estimate,
         confidence=verification.confidence,
-        supposes=SAME_ANSWERS,
+        supposes=SAME_RESPONSES,
         n_walks=verification.n_walks,
         n_probes=verification.n_probes,
     )

@@ -238,7 +238,7 @@ def _report_rows(report: Report) -> Table:
     verdict, mark, why = report.headline.partition(":")
     rows.add_row("result", Text.assemble((verdict, report.ending.colour), mark + why))
     if report.failed_seeds:
-        add_fact(rows, "seeds lost", describe_lost(report.failed_seeds))
+        add_fact(rows, "failed seeds", describe_lost(report.failed_seeds))
     if report.library is None:
         add_fact(rows, "coverage", _proved(figures) + describe_certificate(figures.certificate))
         add_fact(rows, "", _of_reachable(figures))

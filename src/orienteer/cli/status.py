@@ -82,7 +82,7 @@ def describe_settings(found: FolderStatus) -> list[tuple[str, str]]:
         ("policy", f"{plain(crawl.policy)}, damping {crawl.damping:g}"),
         ("topic", "as in topic.toml" if crawl.topic else ""),
         ("scope", "; ".join(limit for limit in limits if limit)),
-        ("access", ", ".join(plain(origin, 200) for origin in crawl.access)),
+        ("credentials", ", ".join(plain(origin, 200) for origin in crawl.access)),
     ]
 
 

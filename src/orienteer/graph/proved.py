@@ -9,7 +9,7 @@ import numpy as np
 
 from orienteer.notebook import facts_html
 
-UPPER_ASSUMES = "no page that was not fetched is another name of a fetched one"
+UPPER_ASSUMES = "no unfetched URL is another name of a fetched page"
 
 _NOTHING = 1e-12  # of the mass
 

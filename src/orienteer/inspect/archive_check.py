@@ -1,4 +1,4 @@
-"""Whether a crawl folder agrees with its archive, and which bounds the archive alone supports."""
+"""Check that a crawl folder agrees with its archive, and compute the bounds that the archive alone supports."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class ArchiveCheck:
 
     @property
     def note(self) -> str:
-        """Which records were not read, in one line; "" where all were."""
+        """Which records were not read, in one line; "" if all were."""
         if not self.n_remote:
             return ""
         return f"{counted(self.n_remote, 'page')} in object storage not read again; --read-remote does so"

@@ -27,7 +27,7 @@ _STYLE = "text/css"
 
 
 class ArchivedAsset(NamedTuple):
-    """An asset with the time and the HTTP status of its archived response; None and 0 where there is none.
+    """An asset with the time and the HTTP status of its archived response; None and 0 if there is none.
 
     `reason` is why the asset is not archived, "" if it is.
     """
@@ -44,7 +44,7 @@ def is_archived(status: int) -> bool:
 
 
 def missing_reason(database: DatabaseView, url: str, status: int) -> str:
-    """Return why an asset is not archived; `status` is that of the archived response, 0 where there is none.
+    """Return why an asset is not archived; `status` is that of the archived response, 0 if there is none.
 
     >>> missing_reason(None, "http://example.org/a.css", 404)
     'http 404'

@@ -24,7 +24,7 @@ class ArchivedSessions:
             contents |= set() if sessionless is None else {sessionless}
 
     def first(self, url: str) -> int | None:
-        """Return the page that a URL with a session counts for by the database; None where it is a page itself."""
+        """Return the page that a URL with a session counts for by the database; None if it is a page itself."""
         session = session_of(url)
         row = None if session is None else self._database.session(session.stripped)
         return row.page if row is not None and row.is_same else None

@@ -326,7 +326,7 @@ def _certificate(values: Mapping[str, Any]) -> Certificate | None:
 
 
 def _position(figures: Mapping[str, Any]) -> int:
-    """Return the position of figures; -1 where it is missing."""
+    """Return the position of figures; -1 if it is missing."""
     position = figures.get("position")
     return position if isinstance(position, int) else -1
 

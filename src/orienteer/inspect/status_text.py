@@ -99,7 +99,7 @@ def headline(
         before = f" before a coverage of {target} was {how}" if target else ""
         return f"stopped at your limit of {counted(goal.budget, 'page')}{before}{covered}"
     if ending is Ending.EVERYTHING:
-        return f"everything in reach is fetched{covered}" + _abandoned(why, n_abandoned)
+        return f"everything reachable is fetched{covered}" + _abandoned(why, n_abandoned)
     outcome = "goal reached" if ending is Ending.GOAL else "goal not reached"
     return f"{outcome}: {_reason(why, goal, target, how, survey)}" + _abandoned(why, n_abandoned)
 
@@ -123,7 +123,7 @@ def _reason(why: str, goal: Goal, target: str, how: str, survey: SurveyProgress 
 def _abandoned(why: str, n_pages: int) -> str:
     if not n_pages or why != StopReason.FRONTIER_EMPTY:
         return ""
-    return f"; {counted(n_pages, 'page was', 'pages were')} given up because their hosts could not be reached"
+    return f"; {counted(n_pages, 'page was', 'pages were')} abandoned because their hosts could not be reached"
 
 
 def _confidence(survey: SurveyProgress | None) -> str:
@@ -161,7 +161,7 @@ def describe_impossible(until: float, proved: Certificate, reasons: str = "") ->
 
 
 def describe_impossible_goal(status: FolderStatus) -> str:
-    """Say that the goal of the present or the last run cannot be reached; empty where it can."""
+    """Say that the goal of the present or the last run cannot be reached; empty if it can."""
     figures, proved = status.figures or {}, status.certificate
     until = figures.get("until")
     is_impossible = figures.get("goal_is_impossible") and isinstance(until, float) and proved is not None
@@ -169,14 +169,14 @@ def describe_impossible_goal(status: FolderStatus) -> str:
 
 
 def describe_reachable(proved: Certificate) -> str:
-    """Describe the coverage of what is reachable; empty where that is everything."""
+    """Describe the coverage of what is reachable; empty if that is everything."""
     if not (proved.blocked or proved.unknown):
         return ""
     return f"at least {percent(proved.of_reachable)} of what is reachable is covered"
 
 
 def describe_coverage(status: FolderStatus) -> str:
-    """Describe the certificate over all epochs; empty where there is none."""
+    """Describe the certificate over all epochs; empty if there is none."""
     if status.proved is None:
         return ""
     if status.epochs:
@@ -210,7 +210,7 @@ def describe_result(status: FolderStatus) -> str:
 
 
 def describe_measured(status: FolderStatus) -> str:
-    """Describe the survey of the present epoch; empty where there is none."""
+    """Describe the survey of the present epoch; empty if there is none."""
     survey = status.survey
     if survey is None or survey.measured is None:
         return ""
@@ -238,15 +238,15 @@ def describe_epoch(proved: Certificate) -> str:
 
 
 def describe_suspect(n_pages: int) -> str:
-    """Describe the number of pages that scripts may make; empty where there are none."""
+    """Describe the number of pages that scripts may make; empty if there are none."""
     if not n_pages:
         return ""
     pages = counted(n_pages, "page")
-    return f"{pages} perhaps made by scripts, and not rendered in a browser: links there count as not known"
+    return f"{pages} perhaps made by scripts, and not rendered in a browser: their links count as unknown"
 
 
 def describe_rendered(rendered: RenderedTally) -> str:
-    """Describe what rendering found, and what it cost; empty where no page was rendered."""
+    """Describe what rendering found, and what it cost; empty if no page was rendered."""
     if not rendered.n_pages:
         return ""
     gained = f"{counted(rendered.n_links, 'more link')}, {counted(rendered.n_words, 'more word')}"
@@ -260,7 +260,7 @@ def describe_rendered(rendered: RenderedTally) -> str:
 
 
 def describe_unarchived(n_pages: int) -> str:
-    """Describe the number of pages that are not in the archive; empty where there are none."""
+    """Describe the number of pages that are not in the archive; empty if there are none."""
     if not n_pages:
         return ""
     return (

@@ -12,7 +12,7 @@ from typing import Any
 
 from orienteer.crawl.crawl import FIRST
 from orienteer.graph.survey.measured import Measured, confidence_text
-from orienteer.wording import SAME_ANSWERS, counted, goal_share
+from orienteer.wording import SAME_RESPONSES, counted, goal_share
 
 _MOST_WALKS = 1e12  # a priority below FIRST / this is that of a policy
 
@@ -67,18 +67,18 @@ def how_measured(n_unchecked: int, of_reachable: bool, epoch: int) -> str:
 def describe_measured(measured: Measured, claimed: str = "") -> str:
     """Describe an estimate; where walks have reached their target, also the claim, its confidence and its assumption.
 
-    `98.3 %, at least 98 % with 99 % confidence (412 walks, 603 probes), supposing that a page's answer ...`
+    `98.3 %, at least 98 % with 99 % confidence (412 walks, 603 probes), assuming that the response ...`
     """
     about, walks = f"{100 * measured.estimate:.1f} %", counted(measured.n_walks, "walk")
     walks_text = f"({walks}, {counted(measured.n_probes, 'probe')})"
     if not claimed:
         return f"about {about} {walks_text}"
     sure = f"at least {claimed} with {confidence_text(measured.confidence)} confidence"
-    return f"{about}, {sure} {walks_text}, supposing that {SAME_ANSWERS}"
+    return f"{about}, {sure} {walks_text}, assuming that {SAME_RESPONSES}"
 
 
 def survey_of_figures(figures: Mapping[str, Any] | None) -> SurveyProgress | None:
-    """Return the survey in the figures of a crawl; None where there is none, or they are invalid."""
+    """Return the survey in the figures of a crawl; None if there is none, or they are invalid."""
     try:
         assert figures is not None
         evidence, until, proved = figures["evidence"], figures["until"], figures["certificate"]

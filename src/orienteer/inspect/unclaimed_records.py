@@ -98,7 +98,7 @@ class UnclaimedRecords:
             return ""
         if any(asset.archived == location for asset in self._database.assets_at(url)):
             return ""  # an import recognizes assets only at its end
-        return "it is in the archive, and the database has no row of it"
+        return "it is in the archive, and the database has no row for it"
 
     def _document_problem(self, record: RecordDescription, location: Position, row: PageRow) -> str:
         """Check that a rendered document is that of the row, or older."""
@@ -112,7 +112,7 @@ class UnclaimedRecords:
             or (own is not None and self._is_as_new(own, record))
         ):
             return ""
-        return "the archive has a rendered document of it that the database omits"
+        return "the archive has a rendered document that the database omits"
 
     def _is_as_new(self, own: Position, record: RecordDescription) -> bool:
         """Whether the record at `own` is a rendered document, and not older than `record`."""

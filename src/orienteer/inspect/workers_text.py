@@ -12,7 +12,7 @@ from orienteer.wording import counted, plain
 @dataclass(frozen=True)
 class WorkerNow:
     """A worker: its machine and process, requests in hand, responses so far and per second, and how busy it is: 1 is a
-    whole core. `busy` is None where that is not known."""
+    whole core. `busy` is None if that is not known."""
 
     where: str
     process: int
@@ -42,7 +42,7 @@ def workers_of(figures: Mapping[str, Any]) -> tuple[WorkerNow, ...]:
 
 
 def describe_workers(workers: Sequence[WorkerNow], n_crashed: int) -> str:
-    """`3 processes, 240 responses/s, 92 % busy; 1 died`; empty where one process does everything."""
+    """`3 processes, 240 responses/s, 92 % busy; 1 crashed`; empty where one process does everything."""
     if not n_crashed and all(worker.process == 0 for worker in workers):
         return ""
     machines = len({worker.where for worker in workers})
@@ -53,5 +53,5 @@ def describe_workers(workers: Sequence[WorkerNow], n_crashed: int) -> str:
         f"{sum(worker.answers_per_s for worker in workers):,.0f} responses/s",
         f"{100 * sum(busy) / len(busy):.0f} % busy" if busy else "",
     ]
-    died = f"; {n_crashed:,} died and {'was' if n_crashed == 1 else 'were'} replaced" if n_crashed else ""
-    return ", ".join(clause for clause in clauses if clause) + died
+    crashed = f"; {n_crashed:,} crashed and {'was' if n_crashed == 1 else 'were'} replaced" if n_crashed else ""
+    return ", ".join(clause for clause in clauses if clause) + crashed

@@ -87,7 +87,7 @@ class LiveCrawl:
         self.impossible_goal = ImpossibleGoal(ledger)
         self.n_in_flight = 0  # when requests were last started
         self.in_flight = InFlight()  # without assets
-        self._host_request_of: dict[int, HostRequest | Step] = {}  # by the page whose turn and slot it uses
+        self._host_request_of: dict[int, HostRequest | Step] = {}  # by the page whose slot it uses
         self._held: dict[int, list[int]] = {}  # by host: pages that wait for the end of its host request
 
     def run(self, tick: Callable[[], None] = lambda: None) -> StopReason:
