@@ -90,7 +90,8 @@ def test_it_stops_when_the_coverage_is_measured_and_that_is_true(tmp_path: Path)
         asked = {f"http://{host}{target}" for _, host, target in web.requests}
     assert stats["reason"] == "closespider_coverage"
     assert stats["orienteer/measured/evidence"] == 1
-    assert stats["orienteer/measured/lower"] == until > stats["orienteer/coverage_lower"]
+    # Requests that were in flight when the goal was reached may still prove more than was measured.
+    assert stats["orienteer/measured/lower"] == max(until, stats["orienteer/coverage_lower"])
     assert stats["orienteer/measured/walks"] > 10
     assert stats["orienteer/measured/confidence"] == 0.999
     rank = ori.pagerank(site.graph, [site.page_of(start)], tolerance=1e-10)
