@@ -120,7 +120,8 @@ def test_commands_that_work_on_a_folder(command: str, number: int, code: int, fo
     os.mkfifo(pipe)
     hook.mkdir()
     (hook / "sitecustomize.py").write_text(SLOW_DISK)
-    environment = {**os.environ, "PYTHONPATH": str(hook), "SLOW_DISK": str(pipe)}
+    paths = os.pathsep.join(filter(None, [str(hook), os.environ.get("PYTHONPATH", "")]))
+    environment = {**os.environ, "PYTHONPATH": paths, "SLOW_DISK": str(pipe)}
     with subprocess.Popen(
         [*COMMAND, *command.split()], cwd=folder.parent, env=environment, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True,
