@@ -217,7 +217,7 @@ def test_what_answers_neither_by_https_nor_by_http_is_one_line(tmp_path: Path) -
         closed_port.bind(("127.0.0.1", 0))
         place = f"127.0.0.1:{closed_port.getsockname()[1]}"
         printed = refused("crawl", place, "--allow-private", "-o", tmp_path / "c")
-    assert f"{place}/: https was tried ({place} refused the connection), then http ({place} refused" in printed
+    assert f"{place}/: https, then http was tried ({place} refused the connection)" in printed
     assert not (tmp_path / "c").exists()
 
 

@@ -9,11 +9,14 @@ import os
 import signal
 import subprocess
 import threading
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
+from orienteer.cli import interruption, main
 from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite, RequestHeaders
@@ -92,6 +95,17 @@ def test_commands_that_read_a_file(command: str, number: int, code: int, tmp_pat
         process.send_signal(number)
         done = ended(process)
     assert done == (code, "", "orienteer: interrupted\n")
+
+
+def test_while_the_command_is_imported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(only: str | None) -> NoReturn:
+        raise interruption.Interrupted
+
+    monkeypatch.setattr(main, "command_line", interrupted)
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    with pytest.raises(SystemExit) as exited:
+        main._run(None, "orienteer")
+    assert (exited.value.code, capsys.readouterr().err) == (130, "orienteer: interrupted\n")
 
 
 # The command waits at a pipe when it opens the database, as on a slow disk. It waits in short steps: a signal that
