@@ -114,7 +114,7 @@ def test_pages_are_counted_by_state(clock: Clock) -> None:
     figures = watch(live).update()
     assert (figures.n_fetched, figures.n_failed, figures.n_blocked, figures.n_done) == (3, 1, 1, 4)
     assert (figures.n_known, figures.n_frontier, figures.n_hosts) == (777, 2, 9)
-    assert (figures.n_in_flight, figures.n_hosts_resting, figures.n_hosts_abandoned) == (3, 2, 1)
+    assert (figures.n_in_flight, figures.n_hosts_backing_off, figures.n_hosts_abandoned) == (3, 2, 1)
     assert list(figures.outcomes) == ["http 404", "ok"], "the most frequent first"
     assert figures.n_bytes == 12_345
     assert figures.fetching == (Fetching("http://a.test/", 6.5),)

@@ -100,14 +100,14 @@ class CheckedFacts:
 
 @dataclass(frozen=True)
 class MeasuredFacts:
-    """The result of the survey; with `is_reached` it claims `until` with this confidence, given what it `supposes`."""
+    """The result of the survey; with `is_reached` it claims `until` with this confidence, given what it `assumes`."""
 
     until: float
     is_reached: bool
     of_reachable: bool
     estimate: float
     confidence: float
-    supposes: str
+    assumes: str
     n_walks: int
     n_probes: int
 

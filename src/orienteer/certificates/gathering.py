@@ -140,7 +140,7 @@ def measured_facts(survey: SurveyProgress | None) -> MeasuredFacts | None:
         of_reachable=survey.of_reachable,
         estimate=verification.estimate,
         confidence=verification.confidence,
-        supposes=SAME_RESPONSES,
+        assumes=SAME_RESPONSES,
         n_walks=verification.n_walks,
         n_probes=verification.n_probes,
     )

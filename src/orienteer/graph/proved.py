@@ -36,7 +36,7 @@ class Certificate:
         return min(self.lower / reachable, 1.0) if reachable > _NOTHING else 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        more = {"of_reachable": self.of_reachable, "text": str(self), "upper_supposes": UPPER_ASSUMES}
+        more = {"of_reachable": self.of_reachable, "text": str(self), "upper_assumes": UPPER_ASSUMES}
         return asdict(self) | more
 
     def __repr__(self) -> str:

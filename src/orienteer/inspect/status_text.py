@@ -145,7 +145,7 @@ def describe_stopped(status: FolderStatus) -> str:
         ending or Ending.MISSED, str(report.get("stopped_because")), goal, proved, status.survey,
         n_abandoned if isinstance(n_abandoned, int) else 0,
     )  # fmt: skip
-    problem = report.get("problem") or report.get("trouble")  # "trouble" in reports of earlier versions
+    problem = report.get("problem")
     return line + (f" ({plain(str(problem), 300)})" if problem else "")
 
 

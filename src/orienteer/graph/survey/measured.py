@@ -33,7 +33,7 @@ class Measured:
         return (self.upper - self.lower) / 2
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"text": str(self), "supposes": SAME_RESPONSES}
+        return asdict(self) | {"text": str(self), "assumes": SAME_RESPONSES}
 
     def __str__(self) -> str:
         of_what = " of what is reachable" if self.of_reachable else ""
