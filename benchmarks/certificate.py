@@ -5,7 +5,7 @@ nofollow pages, copies with other links, near-duplicates, sessions, URLs that ar
 closed by robots.txt or with too many links, and scopes that become wider in the middle. They are crawled through the
 intake of a real crawl, each closed and opened again in between, and what is proved is held against the dense truth
 every few pages. *above* is how
-often the lower bound was above the truth: it must never be. The upper bound supposes that no page that was not fetched
+often the lower bound was above the truth: it must never be. The upper bound assumes that no page that was not fetched
 is another name of a fetched one, and these sites are full of such pages: *below* is how often it was below the truth.
 """
 

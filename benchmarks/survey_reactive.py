@@ -1,18 +1,19 @@
-"""How often claims are wrong where a server tries to recognise the pages that walks need, and what decoys cost.
+"""How often claims are wrong if a server tries to recognise the pages that walks need, and what decoys cost.
 
-A survey assumes that a page's answer does not depend on when, in which order or for whom it is fetched. Here that does
-not hold. The server knows the program, the start pages and all its answers so far, so it knows which page the policy
-`certified` values most. Pages requested *out of turn* are others than that one. It answers *all* of these falsely, with
-the links that lead to fetched pages only; or all *once walks seem to count*, from a coverage of 85 % of the target on;
-or *half* of them, or a *quarter*, at random. It does not know the seed, so it cannot know which walks count.
+A survey assumes that the response for a page does not depend on when, in which order or for whom it is fetched. Here it
+does. The server knows the program, the start pages and all its responses so far, so it knows which page the policy
+`certified` values most. Any other page is requested *out of order*. The server sends false responses, with the links to
+fetched pages only: to *all* requests out of order; to all *once walks seem to count*, from a coverage of 85 % of the
+target on; or to *half* of them, or a *quarter*, at random. It does not know the seed, so it cannot know which walks
+count.
 
-*Wrong* are claims where the truth was below the target. The truth is the web as it was seen: fetched pages have the
-links that they were answered with, all others those that an ordinary visitor gets. *False* is the share of all answers
-that were false. Decoys are the walks that do not count; surveys of version 0.2 had none. Trusted are the 160 pages of
-the highest PageRank, in the generated webs 5. They have 1,600 pages, and what is outside leads further outside there.
-The confidence is 99.9 %.
+Claims are *wrong* if the truth was below the target. The truth is the web as it was seen: fetched pages have the links
+in the responses, all others those that an ordinary visitor gets. *False* is the share of all responses that were false.
+Decoys are the walks that do not count; surveys of version 0.2 had none. The 160 pages of the highest PageRank are
+trusted, in the generated webs 5. Those have 1,600 pages, and their pages outside lead further outside. The confidence
+is 99.9 %.
 
-*Price*: medians of fetches until an honest web is measured, and CPU time, both kinds taking turns.
+*Price*: medians of fetches until an honest web is measured, and CPU time; runs with and without decoys alternate.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ REAL = Path(__file__).parents[2] / "shared" / "data" / "graphs"
 GENERATED = "generated"
 WEBS = {GENERATED: 0.9, "docs-web-dev": 0.9, "wb-cs-stanford-2001": 0.9, "schools-wikipedia-articles": 0.9}
 PRICED = (*list(WEBS)[1:], "hollins-2004", "webkb-dev", "polblogs-2004", "ukwa-hosts-1996", "cnr-2000-nat")
-SERVERS = {  # the share of pages out of turn that are answered falsely, and from which share of the target on
+SERVERS = {  # the share of pages out of order that are answered falsely, and from which share of the target on
     "honest": (0.0, 0.0),
     "all": (1.0, 0.0),
     "all, once walks seem to count": (1.0, 0.85),

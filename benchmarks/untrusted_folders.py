@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.measure import machine, table
-from tests.faults.strangers import try_folders
+from tests.faults.untrusted_folders import try_folders
 
 N_FOLDERS = 1_000
 

@@ -1,9 +1,9 @@
-"""Draws at-a-glance.png, the first picture of the README: `python docs/at_a_glance.py GRAPH`, such as hollins-2004.npz,
-which is a typical one: of the real webs at hand, it is in the middle by what is saved.
+"""Draw at-a-glance.png, the first picture of the README: `python docs/at_a_glance.py GRAPH`, such as hollins-2004.npz,
+which is a typical one: by the share of fetches that are saved, it is the median of the real webs that were tried.
 
-Trusted are the 160 pages of the highest PageRank. The band is what the certificate proves after so many pages, the
-dotted line inside it the truth, which only a simulation knows. The diamond is where random walks have measured the
-goal: the median of several runs.
+The 160 pages of the highest PageRank are trusted. The band shows what the certificate proves after each number of
+pages; the dotted line inside it is the truth, which only a simulation knows. The diamond is where random walks have
+measured the goal: the median of several runs.
 """
 
 from __future__ import annotations
@@ -68,25 +68,27 @@ def main() -> None:
     )
 
 
-class Course(NamedTuple):
-    """What is proved after so many pages."""
+class CoverageCurve(NamedTuple):
+    """The proved bounds after these numbers of pages."""
 
     positions: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
 
 
-def _draw(axes: Axes, web: ori.LinkGraph, trusted: np.ndarray, rank: np.ndarray, policy: str, colour: str) -> Course:
-    """What is proved, what is true, and where the goal is proved."""
+def _draw(
+    axes: Axes, web: ori.LinkGraph, trusted: np.ndarray, rank: np.ndarray, policy: str, colour: str
+) -> CoverageCurve:
+    """Draw the proved and the true coverage, and the point where the goal is proved; return the proved bounds."""
     trace = ori.simulate(web, policy, trusted, until=GOAL, by_certificate=True)
     positions = np.unique(np.geomspace(1, trace.n_fetched, 200).astype(int))
     bounds = trace.certificates(positions)
     truth = np.cumsum(rank[trace.order])[positions - 1]
-    course = Course(positions, np.array([one.lower for one in bounds]), np.array([one.upper for one in bounds]))
-    axes.plot(positions, course.lower, color=colour, linewidth=2.2, zorder=4)
+    curve = CoverageCurve(positions, np.array([one.lower for one in bounds]), np.array([one.upper for one in bounds]))
+    axes.plot(positions, curve.lower, color=colour, linewidth=2.2, zorder=4)
     axes.plot(positions, truth, ":", color=colour, linewidth=1.8, zorder=4)
     axes.plot(trace.n_fetched, GOAL, "o", color=colour, markersize=9, zorder=6)
-    return course
+    return curve
 
 
 def _say(axes: Axes, text: str, at: tuple[float, float], offset: tuple[float, float], colour: str, *, ha: str = "left",

@@ -49,5 +49,5 @@ smartquotes = False  # or --json becomes –json
 
 
 def setup(app: Sphinx) -> None:
-    """The reference is written from the code before anything is read."""
+    """Write the reference from the code, before Sphinx reads any page."""
     app.connect("builder-inited", lambda app: write_reference(Path(app.srcdir) / "reference"))

@@ -1,7 +1,7 @@
-"""Takes pictures of every page, wide and narrow, light and dark, on the demo town: `python docs/pictures.py FOLDER`.
+"""Take pictures of every page, wide and narrow, light and dark, on the demo town: `python docs/pictures.py FOLDER`.
 
-The town is served and crawled on this machine; nothing leaves it. With `--docs` only those are taken that the
-documentation shows, and they take the place of the old ones. A new page is one line in PAGES.
+The town is served and crawled on this machine; nothing leaves it. With `--docs` only the pictures in the
+documentation are taken, and replace the old ones. A new page is one line in PAGES.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ N_COLOURS = 256  # of a picture: a page has few, and so the file is small
 
 
 class Picture(NamedTuple):
-    """A page; of which crawl: `finished`, or one that is `bare`, without index, estimate and comparison; or of the
-    `library` that has both. `shows` is a selector that exists once it is complete."""
+    """A page of a crawl: the `finished` one, the `bare` one without index, estimate and comparison, or of the
+    `library` with both. `shows` is a selector that exists once the page is complete."""
 
     target: str
     crawl: str = "finished"
@@ -136,7 +136,7 @@ def _picture(browser: Browser, address: str, picture: Picture, kind: str) -> byt
 
 
 def _small(png: bytes) -> bytes:
-    """The same with fewer colours."""
+    """Return the same picture with fewer colours."""
     found = io.BytesIO()
     few = (
         Image.open(io.BytesIO(png))
@@ -148,7 +148,7 @@ def _small(png: bytes) -> bytes:
 
 
 def _town(folder: Path) -> Path:
-    """Crawled slowly enough for a smooth curve, seen from outside, indexed, and compared."""
+    """Crawl slowly enough for a smooth curve; then estimate, index and compare."""
     with FakeWeb(CommunitySite(), PORT) as web:
         settings = {"politeness": {"delay_s": 0.08}, "fetch": {"connect_to": web.address}}
         live_crawl(url_at_port(HOME, PORT), folder, until=0.98, scope="site", settings=settings)
@@ -163,7 +163,7 @@ def _town(folder: Path) -> Path:
 
 
 def _bare(folder: Path) -> Path:
-    """Stopped by its budget, and nothing more."""
+    """Crawl up to a budget, without index, estimate and comparison."""
     with FakeWeb(CommunitySite(), PORT) as web:
         settings = {"politeness": {"delay_s": 0.0}, "fetch": {"connect_to": web.address}}
         live_crawl(url_at_port(HOME, PORT), folder, budget=60, scope="site", settings=settings)
@@ -172,7 +172,7 @@ def _bare(folder: Path) -> Path:
 
 @contextmanager
 def _served(app: FastAPI) -> Iterator[str]:
-    """The address of the pages of an application."""
+    """Serve an application, and yield the address of its pages."""
     server = PageServer(app)
     with listening("127.0.0.1", 0) as listener, next_listener(listener) as archive_listener:
         thread = threading.Thread(target=server.serve_on, args=(listener, archive_listener), daemon=True)

@@ -136,7 +136,7 @@ def _time_findings(runs: Mapping[str, TimedRun]) -> list[Finding]:
     times = [one.whole_s for one in (fpr, at_100, windowed)]
     how = "" if windowed.is_complete else " (extrapolated)"
     ratio = times[2] / times[0]
-    ours = f"{clock(times[0])} beside {clock(times[2])}{how}: {ratio:.1f} times"
+    ours = f"{clock(times[0])} against {clock(times[2])}{how}: {ratio:.1f} times"
     power, bend = fpr.growth(), windowed.growth()
     linear = f"with the power {power:.2f} of the pages"
     bent = f"with the power {bend:.2f} of the pages, and {windowed.growth(0.5):.2f} in the second half of the crawl"

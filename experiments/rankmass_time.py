@@ -84,12 +84,12 @@ def _halving(runs: Mapping[str, TimedRun], whole: Mapping[str, float]) -> Findin
 
 def _levels_fastest(whole: Mapping[str, float]) -> Finding:
     ratio = whole["20 % windowed"] / whole["L-Neighbor"]
-    ours = f"{clock(whole['L-Neighbor'])} beside {clock(whole['20 % windowed'])}: {ratio:.1f} times"
+    ours = f"{clock(whole['L-Neighbor'])} against {clock(whole['20 % windowed'])}: {ratio:.1f} times"
     return Finding("l-neighbor-fastest", graded(2.5 <= ratio <= 4, ratio > 1), ratio, ours)
 
 
 def _slowest(runs: Mapping[str, TimedRun], whole: Mapping[str, float]) -> Finding:
     ratio = whole["RankMass"] / whole["5 % windowed"]
     how = "" if runs["RankMass"].is_complete else " (extrapolated)"
-    ours = f"{clock(whole['RankMass'])}{how} beside {clock(whole['5 % windowed'])}: {ratio:.1f} times"
+    ours = f"{clock(whole['RankMass'])}{how} against {clock(whole['5 % windowed'])}: {ratio:.1f} times"
     return Finding("rankmass-slowest", graded(ratio >= 8, ratio > 1), ratio, ours)

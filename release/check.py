@@ -1,4 +1,4 @@
-"""Is this checkout fit to be released? `make release-check`, or `python -m release.check`.
+"""Check that this checkout can be released: `make release-check`, or `python -m release.check`.
 
 1. The version and its date are the same wherever they are written.
 2. A wheel and an sdist are built, and hold what they should: nothing is missing, nothing is there by accident.
@@ -40,7 +40,7 @@ BY_THE_BUILD = {"PKG-INFO", ".gitignore"}
 
 
 class Row(NamedTuple):
-    """A line of the closing table."""
+    """A row of the final table."""
 
     what: str
     found: str
@@ -51,7 +51,7 @@ class Row(NamedTuple):
 
 
 def version_problems(texts: dict[str, str]) -> list[str]:
-    """Where the version or its date is not what the others say. `texts` are files by their paths."""
+    """Return the files whose version or date differs from the others; `texts` are files by their paths."""
     found = re.search(r'^__version__ = "(.+)"$', texts["src/orienteer/__init__.py"], re.MULTILINE)
     if found is None:
         return ["src/orienteer/__init__.py has no __version__"]
@@ -72,7 +72,7 @@ def version_problems(texts: dict[str, str]) -> list[str]:
 
 
 def wheel_problems(names: set[str], tracked: set[str]) -> list[str]:
-    """What a wheel lacks, and what it should not have. It holds the files of src/ that git knows, and its own notes."""
+    """Return the missing and superfluous files of a wheel, which has the tracked files of src/ and its metadata."""
     expected = {name.removeprefix("src/") for name in tracked if name.startswith("src/")}
     notes = {name for name in names if re.match(r"orienteer-[^/]+\.dist-info/", name)}
     licences = {name.partition("/licenses/")[2] for name in notes} - {""}
@@ -85,7 +85,7 @@ def wheel_problems(names: set[str], tracked: set[str]) -> list[str]:
 
 
 def sdist_problems(names: set[str], tracked: set[str]) -> list[str]:
-    """The same for an sdist: what it takes to build the wheel and to read the documents, and no tests."""
+    """Return the same for an sdist, which has all files to build the wheel and to read the documents, and no tests."""
     expected = {name for name in tracked if name.startswith(IN_SDIST) or name in TOP_LEVEL_FILES} | TOP_LEVEL_FILES
     return [
         *(f"not in the sdist: {name}" for name in sorted(expected - names)),
@@ -94,7 +94,7 @@ def sdist_problems(names: set[str], tracked: set[str]) -> list[str]:
 
 
 def metadata_problems(metadata: Message, version: str) -> list[str]:
-    """What the index would show of the package."""
+    """Return the errors in the metadata that a package index displays."""
     expected = {
         "Name": "orienteer",
         "Version": version,
@@ -109,7 +109,7 @@ def metadata_problems(metadata: Message, version: str) -> list[str]:
 
 
 def build(tools: Path) -> tuple[Path, Path]:
-    """The wheel and the sdist. The wheel is made from the sdist, so that the sdist is known to be complete."""
+    """Build the sdist, and the wheel from the sdist, which proves that the sdist is complete."""
     run([tools, "-m", "build", "--outdir", WORK / "dist", ROOT])
     (wheel,), (sdist,) = (WORK / "dist").glob("*.whl"), (WORK / "dist").glob("*.tar.gz")
     return wheel, sdist
@@ -142,7 +142,7 @@ def _size(path: Path, names: set[str]) -> str:
 
 
 def pythons() -> dict[tuple[int, int], str]:
-    """An interpreter for each version that is supported: the first one found."""
+    """Return an interpreter for each supported version: the first one found."""
     chosen: dict[tuple[int, int], str] = {}
     for (major, minor, _), path in interpreters():
         chosen.setdefault((major, minor), path)
@@ -150,7 +150,7 @@ def pythons() -> dict[tuple[int, int], str]:
 
 
 def interpreters() -> Iterator[tuple[tuple[int, int, int], str]]:
-    """All interpreters on PATH and in pyenv that are supported and can create environments, with their versions."""
+    """Yield the supported interpreters on PATH and in pyenv that can create environments, with their versions."""
     places = [Path(place) for place in os.environ["PATH"].split(os.pathsep)]
     named = [path for place in places for path in sorted(place.glob("python3.*"))]
     found = [path for path in named if path.suffix[1:].isdecimal()]  # no python3.11-config
@@ -166,7 +166,7 @@ def interpreters() -> Iterator[tuple[tuple[int, int, int], str]]:
 
 
 def installed_row(python: str, label: str, wheel: Path, version: str) -> Row:
-    """What comes of installing the wheel and nothing else, and of using it where the checkout is out of sight."""
+    """Install the wheel alone and use it, without access to the checkout; return the result."""
     environment = WORK / f"python-{label}"
     tried = f"Python {label}"
     try:
@@ -186,11 +186,11 @@ def installed_row(python: str, label: str, wheel: Path, version: str) -> Row:
 
 
 class WrongOutput(Exception):
-    """A command ended well, but said something else than it should."""
+    """A command succeeded, but its output is wrong."""
 
 
 def use(environment: Path, folder: Path, version: str) -> float:
-    """Run what was installed, with an empty home and without any setting of ours; the CPU seconds of the demo."""
+    """Run the installed package with an empty home and without our settings; return the CPU seconds of the demo."""
     orienteer = environment / "bin" / "orienteer"
     settings = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "LANG": "C.UTF-8", "COLUMNS": "100"}
     said = run([orienteer, "--version"], cwd=folder, env=settings).strip()
@@ -212,7 +212,7 @@ def use(environment: Path, folder: Path, version: str) -> float:
 
 
 def installed(python: Path) -> tuple[int, float]:
-    """How many packages are there, and how many MB they take, without what every environment has."""
+    """Return the number of installed packages and their size in MB, without those of every environment."""
     site = Path(run([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]).strip())
     listed = run([python, "-m", "pip", "list", "--format", "freeze"]).splitlines()
     packages = [line for line in listed if line.partition("==")[0] not in STATIC_FOLDERS]
@@ -231,26 +231,26 @@ def _children_cpu_s() -> float:
 
 
 def new_environment(python: str, folder: Path) -> Path:
-    """The interpreter of a new virtual environment."""
+    """Create a virtual environment and return its interpreter."""
     run([python, "-m", "venv", folder])
     return folder / "bin" / "python"
 
 
 def run(command: list[str | Path], cwd: Path = ROOT, env: dict[str, str] | None = None) -> str:
-    """What a command prints; a CalledProcessError with all it said, if it fails."""
+    """Run a command and return its output; a CalledProcessError has the output of one that failed."""
     settings = _plain_terminal() if env is None else env
     return subprocess.run(command, cwd=cwd, env=settings, capture_output=True, text=True, check=True).stdout
 
 
 def _plain_terminal() -> dict[str, str]:
-    """The settings of the user, such as those of pip, without what would let a checkout be imported."""
+    """Return the user's environment without variables by which a checkout could be imported."""
     return {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME")} | {
         "NO_COLOR": "1", "COLUMNS": "200", "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     }  # fmt: skip
 
 
 def table(rows: list[Row]) -> str:
-    """The rows, each with its verdict, and what is wrong below."""
+    """Return the rows with their verdicts, followed by the problems."""
     what, found = (max(len(row[k]) for row in rows) for k in (0, 1))
     lines = [f"{row.what:{what}}   {row.found:{found}}   {'FAILED' if row.problems else 'ok'}" for row in rows]
     wrong = [f"  {row.what}: {problem}" for row in rows for problem in row.problems]

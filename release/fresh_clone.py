@@ -1,4 +1,4 @@
-"""Do the tests pass on a fresh clone? `python -m release.fresh_clone`
+"""Run the tests on fresh clones: `python -m release.fresh_clone`
 
 A run clones the last commit into a new private folder with a home of its own, so there is no bytecode, no cache and no
 compiled kernel, and calls `make test` there, in a random order whose seed is printed. The runs differ in their Python,
@@ -27,7 +27,7 @@ from release.check import ROOT, interpreters
 
 LOGS = ROOT / "build" / "fresh-clone"
 SHARED = ROOT.parent / "shared"
-NOBODY = 65_534
+UNPRIVILEGED_USER = 65_534  # the user id of `nobody` on Linux
 _MIN_RUNS = 3
 _PASSED_ON = ("PATH", "LANG", "TERM", "http_proxy", "https_proxy", "no_proxy")
 _CLOSING = re.compile(r"^=+ (.*\b(?:passed|failed|error)\b.*?) =+$|^(\d+ (?:passed|failed).* in .*)$", re.MULTILINE)
@@ -44,7 +44,7 @@ class Run(NamedTuple):
 
 
 def planned(every: list[Run]) -> list[Run]:
-    """Few of these runs, the most different ones first, in which each pair of values occurs."""
+    """Choose few of these runs, the most different ones first, such that each pair of values occurs."""
     missing = {pair for run in every for pair in _pairs(run)}
     runs: list[Run] = []
     while missing or len(runs) < min(_MIN_RUNS, len(every)):
@@ -59,24 +59,24 @@ def _pairs(run: Run) -> set[tuple[tuple[int, object], ...]]:
 
 
 def possible(python: str | None = None) -> list[Run]:
-    """All runs that this machine and this user allow, those of ordinary users first; with this `python` only."""
+    """Return all runs that this machine and this user allow, those of ordinary users first; with this `python` only."""
     pythons = list(dict(sorted(interpreters())).values()) if python is None else [python]
     is_root = os.geteuid() == 0
     runs = [
         Run(python, as_root, with_shared)
         for as_root, python, with_shared in product((False, is_root), pythons, (SHARED.is_dir(), False))
-        if as_root or not is_root or _is_for_everybody(Path(python))
+        if as_root or not is_root or _is_public(Path(python))
     ]
     return list(dict.fromkeys(runs))
 
 
-def _is_for_everybody(python: Path) -> bool:
+def _is_public(python: Path) -> bool:
     return all(folder.stat().st_mode & 0o001 for folder in python.resolve().parents)
 
 
 def carry_out(run: Run, seed: int, log: Path) -> int:
-    """The exit code of `make test` in a new clone; what it prints goes to the log."""
-    user = NOBODY if os.geteuid() == 0 and not run.as_root else None
+    """Run `make test` in a new clone, with its output in the log; return the exit code."""
+    user = UNPRIVILEGED_USER if os.geteuid() == 0 and not run.as_root else None
     with tempfile.TemporaryDirectory(prefix="orienteer-fresh-", ignore_cleanup_errors=True) as scratch:
         home, clone = Path(scratch) / "home", Path(scratch) / "work" / "clone"
         temporary = home / "tmp"

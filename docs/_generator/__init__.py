@@ -1,4 +1,4 @@
-"""Generates the reference pages of the documentation from the code.
+"""Generate the reference pages of the documentation from the code.
 
 One file is one page, with a function `page` that gives its Markdown.
 """
@@ -23,7 +23,7 @@ PAGES = {
 
 
 def write_reference(folder: Path) -> None:
-    """Write all pages; a file that would stay as it is is left alone, so that Sphinx need not read it again."""
+    """Write all pages; unchanged files are not written, so that Sphinx need not read them again."""
     folder.mkdir(exist_ok=True)
     for name, page in {**PAGES, "index": _index}.items():
         path, text = folder / f"{name}.md", page()

@@ -1,4 +1,4 @@
-"""Every command with its arguments and options, as its help has them."""
+"""The reference of the commands, with the arguments and options of their help."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def page() -> str:
 
 
 def all_commands() -> Iterator[tuple[str, Any]]:
-    """Every command that does something, with what one types for it; groups are left out."""
+    """Yield all commands with their full names, without groups."""
     yield from _below("orienteer", typer.main.get_command(main.command_line()))
 
 
@@ -54,7 +54,7 @@ def _below(path: str, command: Any) -> Iterator[tuple[str, Any]]:
 
 
 def options_of(command: Any) -> list[Any]:
-    """The options of a command; --help, which all have, is not among them."""
+    """Return the options of a command, without --help, which all have."""
     return [one for one in command.params if one.param_type_name == "option" and one.name != "help"]
 
 
@@ -82,7 +82,7 @@ def _name(one: Any, kinds: dict[str, Any]) -> str:
 
 
 def _kind(hint: Any) -> str:
-    """`Path | None` and `list[Path]` are both a PATH."""
+    """Return the kind of a parameter by its type: `Path | None` and `list[Path]` are both PATH."""
     inside = [kind for kind in typing.get_args(hint) if kind is not type(None)]
     return _kind(inside[0]) if inside else _WORDS[hint]
 

@@ -1,4 +1,4 @@
-"""The files of a crawl folder, from the docstring of the module that defines them."""
+"""The reference of the files of a crawl folder, from the docstring of the module that defines them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Docstrings and values as Markdown."""
+"""Convert docstrings and values to Markdown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _BOLD = re.compile(r"\[(/?)bold\]")
 
 
 def prose(text: str | None) -> str:
-    """A docstring as Markdown: paragraphs flow, what is indented or a doctest becomes a block of its own."""
+    """Return a docstring as Markdown: paragraphs wrap, indented lines and doctests become code blocks."""
     blocks = re.split(r"\n\s*\n", inspect.cleandoc(text or ""))
     return "\n\n".join(_block(block) for block in blocks if block.strip())
 
@@ -34,7 +34,7 @@ def _plain(text: str) -> str:
 
 
 def paragraphs(text: str) -> str:
-    """The help of a command, which is in paragraphs already; its example in code."""
+    """Return the help of a command, which consists of paragraphs; its example becomes code."""
     text = re.sub(r"(Example|Then): \[bold\](.*?)\[/bold\]", r"\1: `\2`", text)
     return "\n\n".join(_plain(part) for part in _BOLD.sub("", text).split("\n\n"))
 
@@ -45,7 +45,7 @@ def cell(text: str) -> str:
 
 
 def value(default: Any) -> str:
-    """A default value, as one would write it in TOML."""
+    """Return a default value as in TOML."""
     if default is None or default in ("", (), []):
         return ""
     if isinstance(default, bool):
@@ -56,6 +56,6 @@ def value(default: Any) -> str:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
+    """Return a Markdown table."""
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join("| " + " | ".join(re.sub(r"(?<!\\)\|", r"\|", part) for part in line) + " |" for line in lines)

@@ -1,4 +1,4 @@
-"""Everything that is chosen by name: policies, seed methods, topics, estimators, formats. Without plug-ins."""
+"""The reference of policies, seed methods, topics, estimators and formats, without plug-ins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public names of the package, with signatures and docstrings."""
+"""The reference of the public Python names, with signatures and docstrings."""
 
 from __future__ import annotations
 

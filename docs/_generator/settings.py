@@ -1,4 +1,4 @@
-"""Every setting of crawl.toml, from the classes that hold them."""
+"""The reference of the settings of crawl.toml, from their dataclasses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def page() -> str:
 
 
 def tables() -> dict[str, Any]:
-    """The class of each table."""
+    """Return the class of each table."""
     return typing.get_type_hints(CrawlPlan)
 
 

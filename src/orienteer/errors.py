@@ -9,7 +9,7 @@
     ├── ExportError           an export that cannot be written: a full disk, no access, something in its place
     ├── LibraryError          an operation on a library that is not possible now: a job is running, or too many are
     │   └── NotInLibraryError     there is no crawl or job of that name
-    ├── ProcessError          no worker process can be started, or all of them died
+    ├── ProcessError          no worker process can be started, or all of them crashed
     └── MissingExtraError     an optional package is not installed
 
     DamagedArchiveWarning     a Python warning: damaged records of an archive were skipped
@@ -69,7 +69,7 @@ class NotInLibraryError(LibraryError):
 
 
 class ProcessError(OrienteerError):
-    """No worker process can be started, or all of them died."""
+    """No worker process can be started, or all of them crashed."""
 
 
 class MissingExtraError(OrienteerError):

@@ -31,7 +31,7 @@ def use_folder(path: Path) -> None:
 
 @cache
 def folder() -> Path | None:
-    """Return the folder of cached kernels; None where there can be none."""
+    """Return the folder of cached kernels; None if there can be none."""
     if _given is not None:
         return _given
     for place in _places():

@@ -1,20 +1,19 @@
 """Canonical URLs, their hosts, sites and sessions.
 
-A page has one URL here: absolute, http or https, serialised by the WHATWG standard (so the default port, `..` and
-upper case in the host are gone), without fragment and credentials, and without visit marks. `canonical_url` makes it;
+A page has one URL here: absolute, http or https, serialised by the WHATWG standard (without the default port, without
+`..`, the host in lower case), without fragment, credentials and tracking parameters. `canonical_url` makes it;
 everything else is derived from it.
 
-    host    what politeness applies to: the DNS name, with `:port` where it is not the scheme's own
+    host    the unit of politeness: the DNS name, with `:port` unless it is the default port of the scheme
     site    the registrable domain of a host: `b.example.co.uk` belongs to `example.co.uk`
 
-A visit mark is a tracking parameter that identifies a visit, not a page: utm_*, gclid,
-dclid, gbraid, wbraid, fbclid, msclkid, yclid, twclid, igshid, mc_cid, mc_eid, _ga, _gl, _hsenc, _hsmi, mkt_tok. They
-are dropped, whatever the case of their names; the other parameters keep their order and spelling, and a query left
-empty goes with its `?`.
+Tracking parameters identify a visit, not a page: utm_*, gclid, dclid, gbraid, wbraid, fbclid, msclkid, yclid, twclid,
+igshid, mc_cid, mc_eid, _ga, _gl, _hsenc, _hsmi, mkt_tok. They are dropped, in upper or lower case; the other parameters
+keep their order and spelling, and an empty query loses its `?`.
 
-A session in a URL may be a visit mark, too, or the name of a thing, which the URL does not show. `session_of` finds
-those that look like one: phpsessid, jsessionid, aspsessionid*, cfid, cftoken, and `;jsessionid=...` in the path; sid,
-session_id, sessionid, session only where the value looks random: 16 or more letters and digits, at least one a digit.
+A session in a URL may also identify a visit, or it may name a resource; the URL does not show which. `session_of` finds
+parameters that look like one: phpsessid, jsessionid, aspsessionid*, cfid, cftoken, and `;jsessionid=...` in the path;
+sid, session_id, sessionid, session only if the value looks random: 16 or more letters and digits, at least one a digit.
 The crawl decides whether it matters (ledger/sessions).
 """
 
@@ -52,7 +51,7 @@ _NOT_IN_FRAGMENT = re.compile(r"[^!-;=?-_a-z~]")  # spaces, quotes, <, >, and al
 
 
 def canonical_url(text: str, base: str | None = None) -> str | None:
-    """Return the canonical URL of `text`, resolved against `base`; None where a crawler could not fetch it.
+    """Return the canonical URL of `text`, resolved against `base`; None if a crawler cannot fetch it.
 
     >>> canonical_url("../Ä?q#top", "HTTPS://me@Example.org:443/a/b/c")
     'https://example.org/a/%C3%84?q'
@@ -122,7 +121,7 @@ def without_route_fields(route: str, fields: Collection[str]) -> str:
 
 
 def too_long_url(text: str, base: str) -> str | None:
-    """Return a substitute for a URL that is too long: its beginning, and a digest. None where it is not too long."""
+    """Return a substitute for a URL that is too long: its beginning, and a digest. None if it is not too long."""
     try:
         url = str(_parsed(base).join(text[:_MAX_TEXT_CHARS])).partition("#")[0]
     except (URLError, UnicodeError):
@@ -175,7 +174,7 @@ def _parsed(base: str) -> URL:
 
 
 def host_of(url: str) -> str:
-    """Return the host of a URL, `name` or `name:port` where the port is not the scheme's; "" where there is none."""
+    """Return the host of a URL, `name`, or `name:port` unless it is the default port; "" if there is none."""
     try:
         parsed = URL.parse(url)
     except (URLError, UnicodeError):
@@ -186,7 +185,7 @@ def host_of(url: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def site_of(host: str) -> str:
-    """Return the registrable domain of a host; an address, a single label or a public suffix is its own site.
+    """Return the registrable domain of a host; an IP address, a single label or a public suffix is its own site.
 
     >>> site_of("www.bbc.co.uk"), site_of("user.github.io"), site_of("127.0.0.1:8000"), site_of("localhost")
     ('bbc.co.uk', 'user.github.io', '127.0.0.1', 'localhost')

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 # The assumption of every statement with a confidence (docs/theory/survey.md); certificates store this text.
-SAME_ANSWERS = "a page's answer does not depend on when, in which order or for whom it is fetched"
+SAME_RESPONSES = "the response for a page does not depend on when, in which order or for whom it is fetched"
 
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
 _MAX_URL_CHARS = 3000

@@ -112,7 +112,7 @@ WRONG: dict[str, tuple[Callable[[AgentCrawl], ToolResult], str]] = {
     "stale": (lambda crawl: tools.read(crawl, f"{A}/1", cursor="10-abcdabcd"), "begin again without a cursor"),
     "unknown": (lambda crawl: tools.read(crawl, "b.test"), "the crawl has never seen this URL"),
     "no url": (lambda crawl: tools.links(crawl, "http://[", n=1), "is not a valid URL"),
-    "gone": (lambda crawl: tools.read(crawl, f"{A}/gone"), "there is no text of it: failed"),
+    "gone": (lambda crawl: tools.read(crawl, f"{A}/gone"), "it has no text: failed"),
     "direction": (lambda crawl: tools.links(crawl, f"{A}/", "up"), "it must be in, out or both"),
     "first": (lambda crawl: tools.links(crawl, f"{A}/", first=-1), "first is -1"),
 }

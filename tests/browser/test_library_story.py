@@ -36,7 +36,7 @@ pytestmark = pytest.mark.slow
 
 
 class Cellar(Site):
-    """An endless tree of pages on any host; each links to a page of another host."""
+    """An endless tree of pages on any host; all link to one page of another host."""
 
     def response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
         if target == "/robots.txt":
@@ -44,7 +44,7 @@ class Cellar(Site):
         shelf = target.strip("/") or "1"
         links = "".join(f'<li><a href="/{shelf}.{n}">Shelf {shelf}.{n}</a></li>' for n in range(1, 5))
         port = (headers.get("Host") or host).partition(":")[2]
-        links += f'<li><a href="http://localhost:{port}/other-{shelf}">Another cellar</a></li>'
+        links += f'<li><a href="http://localhost:{port}/other">Another cellar</a></li>'
         text = f"Barrels of cider lie on shelf {shelf} of the cellar."
         return FakeResponse(
             f"<!DOCTYPE html><title>Shelf {shelf}</title><h1>Shelf {shelf}</h1><p>{text}</p><ul>{links}</ul>"
@@ -184,7 +184,7 @@ def refresh(page: Page) -> None:
 
 
 def estimate(page: Page, web: FakeWeb) -> None:
-    """It runs to its end: pages of the neighborhood are fetched."""
+    """It runs to its end: pages of the neighborhood are fetched, the most linked one among them, on the other host."""
     page.goto("/crawls/cellar/manage")
     expect(page.locator("#manage-state .job")).to_have_count(0)
     n_before = len(web.requests)
@@ -194,6 +194,7 @@ def estimate(page: Page, web: FakeWeb) -> None:
     expect(row).to_contain_text("Done")
     asked = [host for _, host, target in web.requests[n_before:] if target != "/robots.txt"]
     assert len(asked) == 3
+    assert f"localhost:{web.port}" in asked
 
 
 def share(page: Page, library: Path, file: Path) -> None:

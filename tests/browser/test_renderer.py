@@ -9,17 +9,20 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from orienteer.browser import process_group
+from orienteer.browser.connection import BrowserConnection
 from orienteer.browser.executable import NAMES, find_browser
 from orienteer.browser.job import BrowserRequest, RenderResult
 from orienteer.browser.profile import PREFIX, remove_abandoned
 from orienteer.browser.renderer import Renderer
 from orienteer.browser.settings import BrowserSettings
+from orienteer.browser.tab import Tab
 from orienteer.errors import InputError
-from tests.browser.rendering import open_renderer, page_job, render, site
+from tests.browser.rendering import open_renderer, page_job, render, render_page, site
 
 _ROOT = Path(__file__).parents[2]
 _OWNER = """
@@ -145,3 +148,29 @@ def test_a_program_that_is_no_browser_gives_jobs_back(tmp_path: Path) -> None:
     found = render(renderer, [page_job("click.html", i) for i in range(2)])
     renderer.close()
     assert {rendered.problem for rendered in found.values()} == {"crashed"}
+
+
+def test_the_first_request_may_come_before_the_reply_that_the_page_was_created(monkeypatch: pytest.MonkeyPatch) -> None:
+    on_message, held, paused = BrowserConnection._on_message, [], set()
+
+    def received(self: BrowserConnection, message: dict[str, Any]) -> None:
+        if message.get("method") == "Fetch.requestPaused":
+            paused.add(message["params"]["frameId"])
+        held.append(message)
+        for waiting in held.copy():
+            target = waiting.get("result", {}).get("targetId")
+            if target is None or target in paused:
+                held.remove(waiting)
+                on_message(self, waiting)
+
+    monkeypatch.setattr(BrowserConnection, "_on_message", received)
+    with open_renderer() as renderer:
+        rendered = render_page(renderer, "history.html")
+    assert (rendered.problem, rendered.url) == ("", "https://site.test/third")
+
+
+def test_an_error_page_of_the_browser_is_no_rendered_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Tab, "_main_document", lambda self, request: self.refuse(request))
+    with open_renderer() as renderer:
+        rendered = render_page(renderer, "history.html")
+    assert (rendered.problem, rendered.url, rendered.dom) == ("not loaded", "https://site.test/history.html", b"")

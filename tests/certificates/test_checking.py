@@ -22,7 +22,7 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.live.upload import upload
 from orienteer.store.folder import CrawlFolder
-from orienteer.wording import SAME_ANSWERS
+from orienteer.wording import SAME_RESPONSES
 from tests.certificates.conftest import Certified
 from tests.cli.run import orienteer, refused
 from tests.live.live_crawls import crawled
@@ -189,7 +189,7 @@ def test_the_confidence_is_not_said_without_what_it_assumes(certified: Certified
     assert certified.facts.measured is not None
     measured = replace(certified.facts.measured, is_reached=True)
     said = headline(replace(certified.facts, measured=measured))
-    assert f"confidence, supposing that {SAME_ANSWERS}." in said
+    assert f"confidence, assuming that {SAME_RESPONSES}." in said
 
 
 @needs_store

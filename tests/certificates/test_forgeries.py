@@ -131,8 +131,8 @@ def to_sessions(folder: Path) -> None:
 
 
 FORGERIES: dict[str, tuple[Callable[[Path], None], str]] = {
-    "links moved out of the scope": (to_outside, "links of it that are inside the scope are outside in the database"),
-    "other names": (to_names, "it is no other name of http://a.test/: their archived contents differ"),
+    "links moved out of the scope": (to_outside, "some of its links are inside the scope, but outside in the database"),
+    "other names": (to_names, "it is not another name of http://a.test/: their archived contents differ"),
     "skipped pages": (to_skipped, "unwanted type in the database, ok in the archive; it counts as skipped"),
     "skipped pages without records": (to_skipped_without_records, "the archive has a newer response than the database"),
     "invented sessions": (to_sessions, "the database has a link to http://a.test/p?phpsessid=0, which is not on"),
@@ -196,6 +196,20 @@ def test_settings_that_make_a_coverage_higher_are_in_the_headline(
     assert not check_certificate(small.certificate, folder).holds
     assert clause in str(verify(folder))
     assert f"{clause[0].upper()}{clause[1:]}." in headline(facts_of_folder(folder))
+
+
+def test_a_seed_that_is_trusted_more_is_in_the_headline(tmp_path: Path) -> None:
+    """All the trust is on a page without links; next to nothing follows from the other seed."""
+    with FakeWeb(site()) as web:
+        crawled(web, [f"{A}/p0/0", f"{A}/"], tmp_path / "c", budget=2, scope="host")
+    assert "the surfer starts at" not in str(verify(tmp_path / "c"))
+    settings = tmp_path / "c" / "crawl.toml"
+    settings.write_text(settings.read_text().replace("trust = []", "trust = [999.0, 1.0]"))
+    clause = "the surfer starts at http://a.test/p0/0 with a chance of 99.9 %"
+    assert clause in str(verify(tmp_path / "c"))
+    (tmp_path / "c" / "report.json").unlink()
+    change(tmp_path / "c", "DELETE FROM meta WHERE key = 'figures'")
+    assert f"{clause[0].upper()}{clause[1:]}." in headline(facts_of_folder(tmp_path / "c"))
 
 
 def test_a_scope_without_pages_that_were_fetched(folder: Path) -> None:
@@ -289,7 +303,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-LEFT_OUT = "the archive has a rendered document of it that the database omits"
+LEFT_OUT = "the archive has a rendered document that the database omits"
 OF_THE_OTHER = "(SELECT other.dom_offset, other.dom_bytes FROM rendered other WHERE other.page != rendered.page)"
 RENDERINGS = {
     "DELETE FROM rendered WHERE page = 0": LEFT_OUT,

@@ -33,7 +33,7 @@ FIGURES = CrawlFigures(
     n_frontier=45_678,
     n_in_flight=32,
     n_hosts=123,
-    n_hosts_resting=4,
+    n_hosts_backing_off=4,
     n_hosts_abandoned=1,
     n_bytes=1_234_567_890,
     pages_per_s=23.44,
@@ -307,8 +307,8 @@ def test_the_report_names_lost_seeds_and_abandoned_pages(
     lost = {f"http://{k}.test/": f"no address found for {k}.test: is the name right?" for k in range(5)}
     result = dataclasses.replace(report("frontier empty", until=None), failed_seeds=lost, n_abandoned=7)
     text = " ".join(printed(capsys, monkeypatch, result, 200).split())
-    assert "covered; 7 pages were given up because their hosts could not be reached" in text
-    assert "seeds lost no address found for 0.test: is the name right?; no address" in text
+    assert "covered; 7 pages were abandoned because their hosts could not be reached" in text
+    assert "failed seeds no address found for 0.test: is the name right?; no address" in text
     assert "and 2 more seeds" in text
     assert "orienteer crawl example.org-crawl --refresh retry the unreachable pages" in text
 
@@ -342,8 +342,8 @@ LESS = "; at least 91.34 % covered"
             "budget", 0.57, 2000,
             f"stopped at your limit of 2,000 pages before a coverage of 57 % was proved{LESS}", "yellow", False,
         ),
-        ("frontier empty", None, None, f"everything in reach is fetched{LESS}", "green", True),
-        ("frontier empty", None, 40, f"everything in reach is fetched{LESS}", "green", True),
+        ("frontier empty", None, None, f"everything reachable is fetched{LESS}", "green", True),
+        ("frontier empty", None, 40, f"everything reachable is fetched{LESS}", "green", True),
         (
             "frontier empty", 0.98, 40,
             "goal not reached: nothing is left to fetch, but 98 % is not proved", "yellow", False,

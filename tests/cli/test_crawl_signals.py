@@ -225,7 +225,7 @@ def test_in_a_terminal_a_panel_comes_and_goes(tmp_path: Path) -> None:
         web.release()
         assert terminal.read_to_the_end() == 0
     left = screen(terminal.written)
-    assert left[0].startswith("result    everything in reach is fetched; at least 100.00 % covered")
+    assert left[0].startswith("result    everything reachable is fetched; at least 100.00 % covered")
     assert not any(sign in line for line in left for sign in "╭│╰█")
     assert not any(CONTROLS.search(line) for line in left)
     assert terminal.written.rindex("\x1b[?25h") > terminal.written.rindex("\x1b[?25l"), "the cursor is back"

@@ -89,8 +89,13 @@ def test_enough_is_known_in_fewer_pages_than_breadth_first_needs(demo: DemoRun) 
     assert 90 <= lower < upper < 100
     known = r" +([\d,]+) +([\d,]+) +(?:measured|proved)"
     found = {name: re.search(rf"{name}{known}", demo.printed) for name in ("certified", "breadth-first")}
-    (ours, _), (simple, _) = (map(number, found[name].groups()) for name in found)
+    (ours, trapped), (simple, _) = (map(number, found[name].groups()) for name in found)
     assert ours < simple
+    calendar = re.search(r"([\d,]+) pages of the calendar were fetched, ([\d,]+) more wait, and they never end", words)
+    fetched, waiting = map(number, calendar.groups())
+    assert fetched == trapped
+    assert waiting > 0
+    assert trapped < 0.15 * ours, "the walks of a survey go as deep into it as a surfer, but no crawl is lost in it"
     ratio = number(re.search(r"needs ([\d.]+) times as many", words)[1])
     assert ratio == pytest.approx(simple / ours, abs=0.051)
     assert re.search(
@@ -101,7 +106,7 @@ def test_enough_is_known_in_fewer_pages_than_breadth_first_needs(demo: DemoRun) 
 
 def test_the_refresh_finds_what_changed(demo: DemoRun) -> None:
     words = " ".join(demo.printed.split())
-    assert re.search(r"\d+ pages are new, \d+ say something else, \d+ are gone", words)
+    assert re.search(r"\d+ pages are new, \d+ have changed, \d+ are gone", words)
     assert re.search(r"[\d,]+ checked: [\d,]+ new, [\d,]+ changed, [\d,]+ unchanged", words)
 
 

@@ -9,11 +9,14 @@ import os
 import signal
 import subprocess
 import threading
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
+from orienteer.cli import interruption, main
 from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite, RequestHeaders
@@ -94,6 +97,17 @@ def test_commands_that_read_a_file(command: str, number: int, code: int, tmp_pat
     assert done == (code, "", "orienteer: interrupted\n")
 
 
+def test_while_the_command_is_imported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(only: str | None) -> NoReturn:
+        raise interruption.Interrupted
+
+    monkeypatch.setattr(main, "command_line", interrupted)
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    with pytest.raises(SystemExit) as exited:
+        main._run(None, "orienteer")
+    assert (exited.value.code, capsys.readouterr().err) == (130, "orienteer: interrupted\n")
+
+
 # The command waits at a pipe when it opens the database, as on a slow disk. It waits in short steps: a signal that
 # arrives just before a blocking call does not interrupt that call.
 SLOW_DISK = """
@@ -120,7 +134,8 @@ def test_commands_that_work_on_a_folder(command: str, number: int, code: int, fo
     os.mkfifo(pipe)
     hook.mkdir()
     (hook / "sitecustomize.py").write_text(SLOW_DISK)
-    environment = {**os.environ, "PYTHONPATH": str(hook), "SLOW_DISK": str(pipe)}
+    paths = os.pathsep.join(filter(None, [str(hook), os.environ.get("PYTHONPATH", "")]))
+    environment = {**os.environ, "PYTHONPATH": paths, "SLOW_DISK": str(pipe)}
     with subprocess.Popen(
         [*COMMAND, *command.split()], cwd=folder.parent, env=environment, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True,

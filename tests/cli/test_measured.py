@@ -38,8 +38,8 @@ SO_FAR = Measured(0.91349, 0.97001, 0.9512, 0.999, 31, 1)
 REACHED = dataclasses.replace(FIGURES, measured=MEASURED, evidence=1.0)
 UNDER_WAY = dataclasses.replace(FIGURES, measured=SO_FAR, evidence=0.439)
 DESCRIPTION = (
-    "measured: 98.3 %, at least 98 % with 99.9 % confidence (412 walks, 603 probes), supposing that a page's answer "
-    "does not depend on when, in which order or for whom it is fetched"
+    "measured: 98.3 %, at least 98 % with 99.9 % confidence (412 walks, 603 probes), assuming that the response "
+    "for a page does not depend on when, in which order or for whom it is fetched"
 )
 SO_FAR_IN_WORDS = "measured: about 95.1 % (31 walks, 1 probe); evidence for 98 %: 43 %"
 

@@ -76,7 +76,8 @@ def parsed(text: str) -> tuple[dict[tuple[str, str], float], dict[str, str]]:
 
 def test_the_figures_can_be_read_back() -> None:
     workers = (WorkerNow("here", 7, 3, 120, 1.5, 0.25), WorkerNow("there", 8, 0, 4, 0.0, None))
-    refreshing = dataclasses.replace(FIGURES, epoch=3, visits={"not modified": 11}, workers=workers, n_workers_died=2)
+    visits = {"not modified": 11}
+    refreshing = dataclasses.replace(FIGURES, epoch=3, visits=visits, workers=workers, n_workers_crashed=2)
     samples, types = parsed(metrics_text(refreshing))
     assert samples == {
         ("orienteer_pages_total", "fetched"): 12_345,

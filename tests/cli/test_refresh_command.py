@@ -52,7 +52,7 @@ def test_a_refresh_from_the_command_to_the_table(site: ChangingSite, web: FakeWe
     site.delete("http://a.test/d")
     text = orienteer("crawl", folder, "--refresh", "--quiet").stdout
     printed = " ".join(text.split())
-    assert "everything in reach is fetched" in printed
+    assert "everything reachable is fetched" in printed
     assert "1 new, 1 changed, 3 unchanged (2 of them not sent again), 1 missing" in printed
     assert (
         "1 page is missing or unreachable; a last copy is stored until the page is missing in 3 refreshes over 2 days"

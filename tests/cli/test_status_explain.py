@@ -249,7 +249,7 @@ def test_the_status_of_a_crawl_that_is_over(whole: Path, capsys: pytest.CaptureF
         "goal every reachable page",
         "policy certified, damping 0.85",
         "scope host; at most 2 links from a seed",
-        "result everything in reach is fetched; at least ",
+        "result everything reachable is fetched; at least ",
         "coverage at least ",
         "fetched 7 pages\nredirects 1\nskipped 1 file of another type\n",
         "failed 1 page: ",

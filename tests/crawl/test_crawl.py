@@ -176,6 +176,13 @@ def test_the_budget_counts_what_is_in_flight() -> None:
     assert crawl.stopped_because == "budget"
 
 
+def test_a_limit_of_as_many_pages_as_there_are_has_cut_nothing_off() -> None:
+    crawl = new_crawl(pages=(0, 1), goal=Goal(budget=2))
+    crawl.fetched(crawl.next(), [])
+    crawl.fetched(crawl.next(), [0])
+    assert crawl.stopped_because == "frontier empty"
+
+
 def test_a_failed_page_counts_as_fetched_without_links(rng: np.random.Generator) -> None:
     """The certificate of a crawl with dead pages is that of the web in which they have no links."""
     web = random_web(rng, 60, 3.0)

@@ -174,7 +174,7 @@ def test_one_that_is_finished_goes_on_when_asked_for_more(rng: np.random.Generat
 
 
 def test_unknown_links_do_not_make_it_possible_again(rng: np.random.Generator) -> None:
-    """The scope has become wider. What is out of reach has become more, and what was said is not taken back."""
+    """After the scope has become wider, more is unreachable, and the statement about the goal still holds."""
     n_seen = 0
     for _ in range(30):
         web = Web(rng, 0.8)

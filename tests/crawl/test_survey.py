@@ -11,7 +11,10 @@ import orienteer as ori
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
 from orienteer.errors import InputError
-from orienteer.graph.survey.crawl_survey import CrawlSurvey, SurveyStart, restarted, survey_seed
+from orienteer.graph.coverage import Coverage
+from orienteer.graph.growing_graph import GrowingGraph
+from orienteer.graph.push import LinkRows
+from orienteer.graph.survey.crawl_survey import CrawlSurvey, SurveyRound, SurveyStart, restarted, survey_seed
 from orienteer.graph.survey.pace import Plan
 from orienteer.pages.stop_reason import StopReason
 from orienteer.policies import all_policies, make_policy
@@ -335,3 +338,20 @@ def test_an_adversary_who_stays_below_the_target_gets_it_claimed_no_more_often_t
         n_walks += survey.n_walks
     assert n_walks > n, "there was something to lose"
     assert n_claimed <= most_wrong(n, 1 - confidence)
+
+
+def test_walks_that_end_at_once_at_the_last_event_are_no_measurement_yet() -> None:
+    """Their scores count from the next event on."""
+    web = GrowingGraph()
+    web.grow_to(2)
+    web.add(0, [1])
+    web.add(1, [0])
+    links, trust = LinkRows.of(web), np.array([1.0, 0.0])
+    coverage = Coverage(trust, 0.85, counts_visits=True)
+    rounds = (SurveyRound(2, (1,), 0.1, 0.5, 0.0),)
+    survey = CrawlSurvey(SurveyStart(0.9, 0.999, "00"), trust, 0.85, rounds=rounds)
+    for page in (0, 1):
+        coverage.fetch(np.array([page], np.uint32), links)
+        survey.record_page(page, True, coverage, links)
+    assert survey.n_walks == 1
+    assert survey.measured(coverage.certificate()) is None

@@ -216,7 +216,7 @@ def test_assets_carry_the_credentials_of_their_own_pages_alone(write_access: Wri
 def test_a_certificate_does_not_stay_with_a_connection(
     authority: trustme.CA, tls: ssl.SSLContext, ca_file: Path
 ) -> None:
-    """A request without credentials is nobody's, though a connection and a TLS session with a certificate are there."""
+    """A request without credentials is anonymous, even if there is a TLS session with a client certificate."""
     made = authority.issue_cert("crawler@vault.test")
     secrets = Secrets(VAULT, certificate=made.cert_chain_pems[0].bytes(), key=made.private_key_pem.bytes())
     with (

@@ -16,7 +16,7 @@ from tests.live.live_crawls import StoredCrawl
 WIKI = "http://wiki.test"
 PASSWORD = "open-sesame-77"
 N_PAGES = 12
-ACCESS = f"""
+CREDENTIALS = f"""
 ["{WIKI}"]
 ["{WIKI}".login]
 page = "/login"
@@ -103,7 +103,7 @@ def test_a_session_that_ends_is_renewed(write_access, tmp_path: Path, refusal: s
             web,
             f"{WIKI}/",
             folder,
-            credentials=write_access(ACCESS + more),
+            credentials=write_access(CREDENTIALS + more),
             settings={"crawl": {"processes": processes}},
         )
     assert report.stopped_because == StopReason.FRONTIER_EMPTY
@@ -121,7 +121,7 @@ def test_a_session_that_ends_is_renewed(write_access, tmp_path: Path, refusal: s
 def test_a_wrong_password_ends_a_new_crawl_in_one_line(write_access, tmp_path: Path) -> None:
     wiki = Wiki(password="another one")
     with Recorder(wiki) as web, pytest.raises(LoginError) as raised:
-        crawled(web, f"{WIKI}/", tmp_path / "crawl", credentials=write_access(ACCESS))
+        crawled(web, f"{WIKI}/", tmp_path / "crawl", credentials=write_access(CREDENTIALS))
     assert (
         str(raised.value) == f"the login at {WIKI} failed: the login form was returned again; check user and password"
     )
@@ -130,7 +130,7 @@ def test_a_wrong_password_ends_a_new_crawl_in_one_line(write_access, tmp_path: P
 
 
 def test_a_crawl_that_cannot_log_in_again_pauses_and_can_be_resumed(write_access, tmp_path: Path) -> None:
-    folder, access = tmp_path / "crawl", write_access(ACCESS)
+    folder, access = tmp_path / "crawl", write_access(CREDENTIALS)
     wiki = Wiki(ends_at="/5")
 
     def changed(asked: RecordedRequest) -> Reply:
@@ -158,7 +158,7 @@ def test_a_crawl_that_cannot_log_in_again_pauses_and_can_be_resumed(write_access
 def test_a_page_for_other_accounts_is_blocked_without_another_login(write_access, tmp_path: Path, refusal: str) -> None:
     wiki = Wiki(refusal, private="/7")
     with Recorder(wiki) as web:
-        report = crawled(web, f"{WIKI}/", tmp_path / "crawl", credentials=write_access(ACCESS))
+        report = crawled(web, f"{WIKI}/", tmp_path / "crawl", credentials=write_access(CREDENTIALS))
     stored = StoredCrawl(tmp_path / "crawl")
     assert report.stopped_because == StopReason.FRONTIER_EMPTY
     assert wiki.n_logins == 1
@@ -177,7 +177,7 @@ def test_a_session_that_ends_at_once_is_a_failed_login(write_access, tmp_path: P
         return reply
 
     with Recorder(forgetful) as web, pytest.raises(LoginError, match="asks for a login, right after one"):
-        crawled(web, f"{WIKI}/", tmp_path / "crawl", credentials=write_access(ACCESS))
+        crawled(web, f"{WIKI}/", tmp_path / "crawl", credentials=write_access(CREDENTIALS))
     assert wiki.n_logins == 1
 
 

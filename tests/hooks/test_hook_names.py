@@ -59,7 +59,7 @@ def test_a_file_may_define_dataclasses_and_is_read_each_time(tmp_path: Path) -> 
     for number in (1, 2):
         (hook,) = hooks_from_arguments([hook_file(tmp_path, text.replace("= 1", f"= {number}"))])
         assert hook.run(hook_page()) == ori.Added(fields={"n": number})
-    assert [path.name for path in tmp_path.iterdir()] == ["prices.py"], "no bytecode is left beside it"
+    assert [path.name for path in tmp_path.iterdir()] == ["prices.py"], "no bytecode is left next to it"
 
 
 @pytest.mark.parametrize(

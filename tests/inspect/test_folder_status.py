@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,18 @@ import pytest
 
 from orienteer.errors import CrawlFolderError
 from orienteer.inspect.folder_status import HostPages, folder_status
+from orienteer.inspect.workers_text import WorkerNow
 from orienteer.ledger.plan import CrawlPlan, CrawlSettings
 from orienteer.ledger.scope import ScopeSettings
+from orienteer.live.figures import CrawlFigures
+from orienteer.live.session import Report
 from orienteer.pages.states import PageState
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.lock import holder_of
 from orienteer.store.page_row import PageRow
 from orienteer.store.record import ArchivedResponse
+from orienteer.store.rendering_tables import AssetFigures, RenderedTally
+from tests.conftest import golden_folder
 
 PLAN = CrawlPlan(CrawlSettings(seeds=("http://a.test/",), until=0.9), ScopeSettings("web"))
 URLS = [
@@ -149,6 +155,20 @@ def test_a_report_that_cannot_be_read_is_none(folder: CrawlFolder, text: str) ->
     found = folder_status(folder.path)
     assert found.certificate is None
     assert not found.report_is_current
+
+
+def test_what_version_0_2_wrote_has_the_present_keys(tmp_path: Path) -> None:
+    found = folder_status(golden_folder("crawl-0.2.0-rendered", tmp_path))
+    assert found.figures is not None
+    assert found.report is not None
+    written = json.loads((found.folder / "report.json").read_text())
+    assert {"n_workers_died", "n_hosts_resting", "left_s"} <= set(written["figures"])
+    assert set(found.figures) == set(found.report["figures"]) == {field.name for field in fields(CrawlFigures)}
+    assert set(found.figures["workers"][0]) == {field.name for field in fields(WorkerNow)}
+    assert "upper_assumes" in found.figures["certificate"]
+    assert set(found.report) <= {"goal_reached", *(field.name for field in fields(Report))}
+    assert set(found.report["rendered"]) <= set(RenderedTally._fields)
+    assert set(found.report["assets"]) <= {field.name for field in fields(AssetFigures)}
 
 
 def test_the_facts_are_json(folder: CrawlFolder) -> None:

@@ -84,7 +84,7 @@ def test_a_folder_that_says_what_is_so(measured: Path) -> None:
     assert (found.survey.measured.n_walks, found.survey.measured.n_probes) == (
         said["measured"]["n_walks"], said["measured"]["n_probes"],
     )  # fmt: skip
-    assert str(found).startswith("the certificate and the survey are what the folder says: proved: at least ")
+    assert str(found).startswith("the certificate and the survey agree with the pages of the folder: proved: at least ")
     assert "at least 80 % with 99.9 % confidence" in str(found)
 
 
@@ -108,7 +108,7 @@ def test_a_crawl_by_proof_has_no_walks(tmp_path: Path) -> None:
     found = verify(tmp_path / "c")
     assert found.problems == ()
     assert found.survey is None
-    assert str(found).startswith("the certificate is what the folder says: proved: at least 8")
+    assert str(found).startswith("the certificate agrees with the pages of the folder: proved: at least 8")
 
 
 def test_another_seed(folder: Path) -> None:
@@ -134,19 +134,19 @@ FIRST_THAT_COUNTS = "(SELECT min(number) FROM walks WHERE stake > 0)"
 @pytest.mark.parametrize("column", ["allowed", "free", "stake"])
 def test_a_walk_that_is_held_to_something_else(column: str, folder: Path) -> None:
     found = verify(changed(folder, f"UPDATE walks SET {column} = {column} * 1.5 WHERE number = {FIRST_THAT_COUNTS}"))
-    assert "held to other numbers than follow from the pages" in " ".join(found.problems)
+    assert "thresholds that do not follow from the pages" in " ".join(found.problems)
 
 
 @pytest.mark.parametrize("number", ["9e999", "-1", "0"])
 def test_numbers_that_make_no_sense(number: str, folder: Path) -> None:
     found = verify(changed(folder, f"UPDATE walks SET stake = {number} WHERE number = {FIRST_THAT_COUNTS}"))
-    assert "held to other numbers than follow from the pages" in " ".join(found.problems)
+    assert "thresholds that do not follow from the pages" in " ".join(found.problems)
 
 
 def test_decoys_that_are_made_to_count(folder: Path) -> None:
     decoys = "(SELECT min(number) FROM walks WHERE stake = 0)"
     found = verify(changed(folder, f"UPDATE walks SET stake = 0.5 WHERE number = {decoys}"))
-    assert "held to other numbers than follow from the pages" in " ".join(found.problems)
+    assert "thresholds that do not follow from the pages" in " ".join(found.problems)
 
 
 @pytest.mark.parametrize("column", ["allowed", "stake"])
@@ -159,7 +159,7 @@ def test_what_is_no_number_is_one_line(column: str, folder: Path) -> None:
 @pytest.mark.parametrize("change", ["error = 0.05", "confidence = 0.9999"])
 def test_a_survey_that_allows_itself_more_than_it_says(change: str, folder: Path) -> None:
     found = verify(changed(folder, f"UPDATE survey SET {change}"))
-    assert found.problems[0].startswith("the survey is held to an error of ")
+    assert found.problems[0].startswith("the survey allows an error of ")
 
 
 @pytest.mark.parametrize("error", ["1", "1.0"])
@@ -199,7 +199,7 @@ def test_a_claim_before_it_is_reached(begun: Path, tmp_path: Path) -> None:
 def test_the_command(measured: Path, folder: Path) -> None:
     before = times_of(measured)
     done = orienteer("verify", measured)
-    assert done.stdout.startswith("The certificate and the survey are what the folder says: ")
+    assert done.stdout.startswith("The certificate and the survey agree with the pages of the folder: ")
     assert done.stdout.count("\n") == 1
     assert times_of(measured) == before
     changed(folder, "UPDATE survey SET seed = 'another'")
@@ -208,3 +208,8 @@ def test_the_command(measured: Path, folder: Path) -> None:
     output = json.loads(orienteer("verify", folder, "--json", code=3).stdout)
     assert output["holds"] is False
     assert output["problems"]
+
+
+def test_a_url_is_not_capitalized(measured: Path, folder: Path) -> None:
+    changed(folder, "UPDATE page SET time = time + 86400 WHERE position = 0")
+    assert orienteer("verify", folder, code=3).stdout.startswith("http://")

@@ -69,7 +69,7 @@ class Honest:
         truth = true_coverage(self.site, set(self.covered), is_inside, damping, trust)
         assert found.checked.lower <= truth + _ROUNDING, (found.checked, truth)
         if not self._knows_redirects(folder):
-            return "harmless"  # the upper bound supposes that no other page is another name of a fetched one
+            return "harmless"  # the upper bound assumes that no other page is another name of a fetched one
         claimed = true_coverage(self.site, claimed_pages, is_inside, damping, trust)
         assert found.checked.upper >= min(claimed, self.upper) - _ROUNDING, (found.checked, claimed)
         return "harmless"

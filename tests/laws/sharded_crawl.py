@@ -69,7 +69,7 @@ class Shard:
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a cut says; `naive` is the lower bound of one brain, summed over shards as if nothing were on its way."""
+    """The bounds of a cut; `naive` is the lower bound of one coordinator, summed as if no message were in flight."""
 
     lower: float
     upper: float

@@ -11,7 +11,7 @@ from orienteer.errors import InputError
 from orienteer.fetch.settings import FetchSettings
 from orienteer.frontier.host_health import RetrySettings
 from orienteer.frontier.politeness import Politeness
-from orienteer.ledger.plan import CrawlPlan, CrawlSettings, canonical_seeds, tables_of
+from orienteer.ledger.plan import OLD_KEYS, CrawlPlan, CrawlSettings, canonical_seeds, tables_of
 from orienteer.ledger.scope import ScopeSettings
 
 SEEDS = ("http://a.test/", "https://b.test:8443/x?y=%C3%A9")
@@ -47,6 +47,18 @@ def test_only_the_seeds_must_be_said() -> None:
     assert CrawlPlan.parse('[crawl]\nseeds = ["http://a.test/", "https://b.test:8443/x?y=%C3%A9"]', "x") == PLAN
     with pytest.raises(InputError, match=r"^x \[crawl\]: seeds is missing$"):
         CrawlPlan.parse("[scope]\n", "x")
+
+
+def test_keys_of_earlier_versions_are_read() -> None:
+    former = (
+        "[crawl]\nseeds = ['http://a.test/']\nrequisites = true\n[fetch]\nmax_part_bytes = 5\n[render]\nmax_parts = 7"
+    )
+    plan = CrawlPlan.parse(former, "x")
+    assert (plan.crawl.assets, plan.fetch.max_asset_bytes, plan.render.max_requests) == (True, 5, 7)
+    assert "requisites" not in plan.to_toml()
+    assert CrawlPlan.parse(plan.to_toml(), "x") == plan
+    written = tables_of(plan.to_toml(), "x")
+    assert [new for name, keys in OLD_KEYS.items() for new in keys.values() if new not in written[name]] == []
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,10 @@ def test_a_job_is_stopped_even_at_its_very_beginning(place: Place, until: str) -
     place.jobs.stop(record.id)
     ended, state = place.over(record)
     assert (state, ended.exit_code) == ("stopped", -signal.SIGINT)
-    assert ended.stop_asked is not None
+    assert ended.stop_requested is not None
+    file = JobFiles(place.jobs.path, record.id).record
+    file.write_text(file.read_text().replace("stop_requested", "stop_asked"))  # as version 0.2 wrote it
+    assert JobFiles(place.jobs.path, record.id).read() == ended
 
 
 def test_one_that_takes_its_time_to_stop_is_stopping(place: Place) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,8 +20,6 @@ from orienteer.live.in_flight import InFlight
 from orienteer.pages.stop_reason import StopReason
 from orienteer.policies import make_policy
 from orienteer.policies.policy import TrustedPages
-
-N_PAGES = 400
 
 
 class Clock:
@@ -43,9 +42,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 class Running(SimpleNamespace):
-    """The attributes of a live crawl that figures read: page k links to 2k + 1 and 2k + 2."""
+    """The attributes of a live crawl that figures read: page k links to 2k + 1 and 2k + 2, below `n_pages`."""
 
-    def __init__(self, goal: Goal | None = None) -> None:
+    def __init__(self, goal: Goal | None = None, n_pages: float = math.inf) -> None:
         trusted = TrustedPages(np.array([0], np.uint32), np.ones(1))
         crawl = ori.Crawl(make_policy("breadth-first"), trusted, goal, hosts=[0])
         in_flight = InFlight()
@@ -71,13 +70,14 @@ class Running(SimpleNamespace):
             n_in_flight=3,
             in_flight=in_flight,
             n_bytes=12_345,
+            n_pages=n_pages,
         )
 
     def fetch(self, n_pages: int) -> None:
         for _ in range(n_pages):
             page = self.crawl.next()
             assert page is not None
-            self.crawl.fetched(page, [2 * page + 1, 2 * page + 2])
+            self.crawl.fetched(page, [target for target in (2 * page + 1, 2 * page + 2) if target < self.n_pages])
 
 
 class _NoTop:
@@ -114,7 +114,7 @@ def test_pages_are_counted_by_state(clock: Clock) -> None:
     figures = watch(live).update()
     assert (figures.n_fetched, figures.n_failed, figures.n_blocked, figures.n_done) == (3, 1, 1, 4)
     assert (figures.n_known, figures.n_frontier, figures.n_hosts) == (777, 2, 9)
-    assert (figures.n_in_flight, figures.n_hosts_resting, figures.n_hosts_abandoned) == (3, 2, 1)
+    assert (figures.n_in_flight, figures.n_hosts_backing_off, figures.n_hosts_abandoned) == (3, 2, 1)
     assert list(figures.outcomes) == ["http 404", "ok"], "the most frequent first"
     assert figures.n_bytes == 12_345
     assert figures.fetching == (Fetching("http://a.test/", 6.5),)
@@ -170,13 +170,22 @@ def test_the_time_left_to_a_limit(clock: Clock) -> None:
 
 
 def test_the_time_left_to_a_coverage(clock: Clock) -> None:
-    live = Running(Goal(until=0.9))
+    live = Running(Goal(until=0.9), n_pages=200)
     after = run_for(watch(live), live, clock, 60)
     assert after.eta_s is not None
     assert after.certificate.lower < 0.9
-    live.fetch(round(after.eta_s / 2))
-    clock.now += after.eta_s / 2
-    assert live.crawl.stopped_because is None
+    n_left = 0
+    while live.crawl.stopped_because is None:
+        live.fetch(1)
+        n_left += 1
+    assert n_left / 2 <= after.eta_s * after.pages_per_s <= 2 * n_left
+
+
+def test_the_time_left_is_bounded_by_the_frontier(clock: Clock) -> None:
+    live = Running(Goal(until=0.9))
+    after = run_for(watch(live), live, clock, 60)
+    assert after.eta_s is not None
+    assert 0 < after.eta_s <= 2 * after.n_frontier / after.pages_per_s * (1 + 1e-9)
 
 
 def test_the_time_left_is_zero_at_the_end(clock: Clock) -> None:

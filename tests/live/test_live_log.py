@@ -74,6 +74,15 @@ def test_every_run_has_a_beginning_and_an_end(tmp_path: Path) -> None:
     assert (second_end["why"], second_end["n_done"]) == ("coverage", 2)
 
 
+@pytest.mark.parametrize("scope", ["host", "prefix"])
+def test_known_pages_are_those_in_the_scope(scope: str, tmp_path: Path) -> None:
+    with FakeWeb(MadeSite({SEED: "<a href=/b><a href=http://b.test/><a href=http://c.test/>"})) as web:
+        report = crawled(web, SEED, tmp_path, scope=scope)
+        crawled(web, SEED, tmp_path, scope=scope)
+    assert [line["n_known"] for line in log_of(tmp_path, "start", "end")] == [1, 2, 2, 2]
+    assert report.figures.n_known == 2
+
+
 def test_an_abandoned_host_is_logged_once(tmp_path: Path) -> None:
     pages = {f"http://dies.test/{k}": f"<a href=/{k + 1}><a href=/{k + 2}><a href=/{k + 3}>" for k in range(30)}
     with FakeWeb(Faulty(MadeSite(pages), dies_after={"dies.test": 5})) as web:

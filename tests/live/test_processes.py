@@ -71,7 +71,7 @@ def test_the_pages_are_those_of_one_process(site: GraphSite, tmp_path: Path) -> 
     assert results(tmp_path / "1") == results(tmp_path / "3")
     np.testing.assert_allclose(certified(reports[0]), certified(reports[1]), atol=1e-9)
     assert len(reports[1].figures.workers) == 3
-    assert sum(worker.n_answers for worker in reports[1].figures.workers) == reports[1].figures.n_done
+    assert sum(worker.n_responses for worker in reports[1].figures.workers) == reports[1].figures.n_done
     check_archive(tmp_path / "3")
 
 
@@ -126,7 +126,7 @@ def test_killed_workers_cost_nothing_but_time(site: GraphSite, tmp_path: Path, f
     with FakeWeb(killer) as web:
         report = crawled(web, hub(site), tmp_path / "killed", settings=by_processes(3), watch=killer.watch)
         n_requests = len(web.requests)
-    n_crashed = report.figures.n_workers_died
+    n_crashed = report.figures.n_workers_crashed
     assert n_crashed >= 1
     assert results(tmp_path / "one") == results(tmp_path / "killed")
     np.testing.assert_allclose(certified(one), certified(report), atol=1e-9)
@@ -148,4 +148,4 @@ def test_a_page_that_kills_workers_is_unreadable(tmp_path: Path, monkeypatch: py
     assert StoredCrawl(tmp_path / "crawl").outcome("http://a.example/deadly") == "unreadable"
     assert report.figures.n_fetched == 20
     assert report.figures.certificate.blocked > 0
-    assert report.figures.n_workers_died == 5
+    assert report.figures.n_workers_crashed == 5

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
+from orienteer.certificates.certificate_text import headline
+from orienteer.certificates.checking import check_certificate
+from orienteer.certificates.gathering import facts_of_folder
+from orienteer.certificates.page import certificate_page
 from orienteer.fake_web.server import FakeWeb
 from orienteer.inspect.folder_status import folder_status
 from orienteer.inspect.verify import verify
@@ -69,7 +75,17 @@ def test_anchors_are_not_pages(tmp_path: Path, mark: str) -> None:
     assert crawl.report.figures.certificate.lower > 0.999
     assert crawl.report.rendered.anchors == (f"app.test: {mark.removesuffix('=')}",)
     assert crawl.report.rendered == folder_status(crawl.folder).rendered
-    assert verify(crawl.folder).holds
+    verified = verify(crawl.folder)
+    assert verified.holds
+    assumption = f"routes that differ only in these fields are one page: {crawl.report.rendered.anchors[0]}"
+    assert assumption in str(verified)
+    facts = facts_of_folder(crawl.folder)
+    assert assumption in headline(facts)
+    (tmp_path / "c.html").write_text(certificate_page(facts))
+    assert check_certificate(tmp_path / "c.html", crawl.folder).holds
+    with closing(sqlite3.connect(crawl.folder / "crawl.db")) as database, database:
+        database.execute("DELETE FROM event WHERE kind = 'anchors'")
+    assert "its record assumes that routes " in verify(crawl.folder).problems[0]
 
 
 def test_a_documentation_is_rendered_page_by_page(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_a_crawl_with_pages_does_not_end(ledger: Ledger) -> None:
         (failed(0, Outcome.NO_CONNECTION, "No route to host"), "no connection to a.test (No route to host)"),
         (failed(0, Outcome.NO_CONNECTION), "no connection to a.test"),
         (failed(0, Outcome.TIMED_OUT), "a.test did not answer in time"),
-        (failed(0, Outcome.BROKEN), "robots.txt of a.test cannot be read: a.test broke off its answer"),
+        (failed(0, Outcome.BROKEN), "robots.txt of a.test cannot be read: a.test broke off its response"),
     ],
 )
 def test_every_failure_has_a_description(response: Response, text: str) -> None:

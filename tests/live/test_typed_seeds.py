@@ -62,9 +62,16 @@ def test_a_failed_seed_is_reported_if_others_respond(tmp_path: Path) -> None:
         with pytest.raises(SeedError) as caught:
             chosen(tmp_path, silent)
     assert seeds == (f"https://{silent}/", f"http://127.0.0.1:{server.port}/")
-    tried = f"{silent}/: https was tried ({silent} refused the connection), then http ({silent} refused the connection)"
+    tried = f"{silent}/: https, then http was tried ({silent} refused the connection)"
     assert lines == [f"seed {tried}"]
     assert str(caught.value) == f"nothing was crawled: {tried}"
+
+
+def test_a_name_without_an_address(tmp_path: Path) -> None:
+    with pytest.raises(SeedError) as caught:
+        chosen(tmp_path, "nosuchhost.invalid")
+    why = "no address found for nosuchhost.invalid: is the name right?"
+    assert str(caught.value) == f"nothing was crawled: nosuchhost.invalid/: https, then http was tried ({why})"
 
 
 def test_private_addresses_are_not_requested(tmp_path: Path) -> None:

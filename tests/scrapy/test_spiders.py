@@ -80,7 +80,8 @@ def test_it_stops_when_the_coverage_is_proved_and_that_is_true(tmp_path: Path) -
 
 
 def test_it_stops_when_the_coverage_is_measured_and_that_is_true(tmp_path: Path) -> None:
-    site, until = GraphSite(synthetic_web(1500, inter_host=0.3, rng=5)), 0.9  # many links between hosts: hard to prove
+    # Many links between hosts, and enough pages: a proof needs far more of them than the walks.
+    site, until = GraphSite(synthetic_web(4000, inter_host=0.3, rng=5)), 0.9
     start = hub(site)
     with FakeWeb(site) as web:
         measured = {"CLOSESPIDER_COVERAGE": until, "ORIENTEER_CONFIDENCE": 0.999, "JOBDIR": str(tmp_path / "job")}

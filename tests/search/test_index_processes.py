@@ -122,7 +122,7 @@ def test_a_page_that_kills_is_skipped_counted_and_reported(tmp_path: Path, monke
     crawl.add({url: page("Deadly", "nightshade, changed")})
     with monkeypatch.context() as patch:
         patch.setattr(indexing, "index_reading", partial(deadly, "orienteer.search.page_reading:index_reading"))
-        warning = rf"^{url}: skipped, since the processes that read it died \(killed by SIGKILL\)$"
+        warning = rf"^{url}: skipped, since the processes that read it crashed \(killed by SIGKILL\)$"
         with pytest.warns(SkippedPageWarning, match=warning):
             report = update_index(crawl.path, processes=2, max_deleted_share=0)
     assert (report.n_read, report.n_skipped, report.n_removed) == (0, 1, 1)

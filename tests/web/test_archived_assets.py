@@ -29,6 +29,7 @@ GONE = [f"{A}/style{k}.css" for k in range(3)]
 PAGES = {
     HOME: "<title>Home</title><img src=/good.png><img src=/huge.png><img src=/moved.png><img src=/lost.png>"
     "<img src=http://b.test/x.png><img src=/cut.png><img src=/shy.png><img src=/slow.png>"
+    "<img src=/astray.png><img src=/same.png><img src=/empty.png>"
     f"<a href={EMPTY}>unstyled</a> <a href={STYLED}>styled</a>",
     EMPTY: "<title>Unstyled</title>" + "".join(f"<link rel=stylesheet href={url}>" for url in GONE),
     STYLED: "<title>Styled</title><link rel=stylesheet href=/good.css>",
@@ -38,6 +39,9 @@ PAGES = {
     f"{A}/slow.png": FakeResponse(reset=True),
     f"{A}/moved.png": moved("/good.png"),
     f"{A}/lost.png": moved("/nowhere.png"),
+    f"{A}/astray.png": moved("http://b.test/y.png"),
+    f"{A}/same.png": FakeResponse(status=304),
+    f"{A}/empty.png": FakeResponse(status=204, content_type=None),
     f"{A}/huge.png": png("x" * (MAX_ASSET_BYTES + 1)),
     f"{A}/cut.png": FakeResponse(reset=True),
     f"{A}/shy.png": png("shy", headers=(("X-Robots-Tag", "noarchive"),)),
@@ -49,6 +53,8 @@ REASONS = {
     f"{A}/cut.png": "broken answer",
     f"{A}/shy.png": "its server asks not to archive it",
     f"{A}/slow.png": "timed out",
+    f"{A}/astray.png": "robots.txt",
+    f"{A}/same.png": "not modified",
 }
 
 
@@ -99,9 +105,10 @@ def test_styles_that_answered_404_are_not_in_the_archive(site: ServedPages) -> N
 
 def test_the_bar_says_why_each_asset_is_missing(site: ServedPages) -> None:
     bar = bar_of(site, HOME)
-    reasons = {url.replace("lost", "nowhere"): why for url, why in REASONS.items()}  # a redirect is no asset itself
+    targets = {f"{A}/lost.png": f"{A}/nowhere.png", f"{A}/astray.png": "http://b.test/y.png"}
+    reasons = {targets.get(url, url): why for url, why in REASONS.items()}  # a redirect is no asset itself
     assert listed_in(bar) == reasons
-    assert "6 of 8 assets are not in the archive" in bar
+    assert "8 of 11 assets are not in the archive" in bar
 
 
 def test_assets_of_styles_count(site: ServedPages) -> None:
@@ -113,7 +120,7 @@ def test_assets_of_styles_count(site: ServedPages) -> None:
 def test_json_has_the_same_reasons(site: ServedPages) -> None:
     found = site.client.get("/api/archived/assets", params={"url": HOME}).json()
     assert {asset["url"]: asset["reason"] for asset in found["assets"] if asset["reason"]} == REASONS
-    assert (found["n_archived"], found["n_missing"]) == (2, 6)
+    assert (found["n_archived"], found["n_missing"]) == (3, 8)
     found = site.client.get("/api/archived/assets", params={"url": STYLED}).json()
     assert [(asset["url"], asset["status"], asset["reason"]) for asset in found["assets"]] == [
         (f"{A}/good.css", 200, ""), (f"{A}/more.css", 503, "http 503"), (f"{A}/good.png", 200, "")
@@ -133,12 +140,15 @@ def test_an_unrequested_asset(site: ServedPages) -> None:
     assert listed_in(bar) == {f"{A}/made-by-a-script.png": "not fetched"}
 
 
-def test_figures_count_responses_of_200(site: ServedPages) -> None:
+def test_figures_count_responses_of_2xx(site: ServedPages) -> None:
     assets = folder_status(site.folder).assets
-    assert assets.n_archived == site.report.assets.n_archived == 2
-    failures = {"http 404": 4, "broken answer": 1, "http 503": 1, "robots.txt": 1, "timed out": 1, "too large": 1}
+    assert assets.n_archived == site.report.assets.n_archived == 3
+    failures = {
+        "http 404": 4, "broken answer": 1, "http 503": 1, "not modified": 1, "robots.txt": 2, "timed out": 1,
+        "too large": 1,
+    }  # fmt: skip
     assert assets.failures == failures
     assert next(iter(assets.failures)) == "http 404"  # the most frequent one comes first
-    assert assets.n_failed == site.report.assets.n_failed == 9
+    assert assets.n_failed == site.report.assets.n_failed == site.report.figures.n_assets_failed == 11
     del failures["timed out"]
     assert site.report.as_dict()["assets"]["failures"] == {**failures, "broken answer": 2}

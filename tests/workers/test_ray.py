@@ -119,7 +119,7 @@ def test_on_this_machine(site: GraphSite, tmp_path: Path, undisturbed: tuple[Pat
         assert max(web.max_in_flight_per_host.values()) <= 8
         assert len(web.requests) == report.figures.n_done
     expect_same(tmp_path / "crawl", report, undisturbed)
-    assert [worker.n_answers for worker in report.figures.workers] == [report.figures.n_done]
+    assert [worker.n_responses for worker in report.figures.workers] == [report.figures.n_done]
 
 
 def test_actors_are_killed_and_nodes_come_and_go(

@@ -80,9 +80,9 @@ def _row(folder: FolderView, url: str) -> tuple[str, PageRow]:
         raise InputError(f"{plain(requested_url, 300)}: the crawl has discovered this page, but not fetched it")
     if row.state != PageState.FETCHED or row.outcome != Outcome.OK:
         state = PageState(row.state).name.lower()
-        raise InputError(f"{plain(requested_url, 300)}: there is no text of it: {state} ({plain(row.outcome, 60)})")
+        raise InputError(f"{plain(requested_url, 300)}: it has no text: {state} ({plain(row.outcome, 60)})")
     if row.archived is None:
-        raise InputError(f"{plain(requested_url, 300)}: it is not in the archive, so there is no text of it")
+        raise InputError(f"{plain(requested_url, 300)}: it is not in the archive, so it has no text")
     return requested_url, row
 
 

@@ -172,7 +172,7 @@ def _functions(all_crawls: AgentCrawls) -> list[Callable[..., CallToolResult]]:
     def coverage(crawl: Crawl = None) -> CallToolResult:
         """Report how complete the crawl is: proved and measured coverage; blocked, suspect, failed and skipped pages.
 
-        Ask this before concluding that something is not on the site.
+        Call this before concluding that something is not on the site.
         """
         return _call_result(lambda: tools.coverage(all_crawls.named(crawl)))
 

@@ -13,7 +13,7 @@ from orienteer.browser.requests import PausedRequest
 from orienteer.browser.tab import Tab
 
 _START_S = 120.0  # on a busy machine
-_HANG_TIMEOUT_S = 60.0  # without a reply to a ping for so long the browser hangs
+_HANG_TIMEOUT_S = 60.0  # without a reply to a ping for this long, the browser counts as hanging
 _PING_EVERY_S = 10.0
 _UNCLAIMED_TIMEOUT_S = 2.0  # a request of an unknown frame is refused after that
 _PAGES_ONLY = [{"type": "page"}, {"exclude": True}]
@@ -137,7 +137,8 @@ class Browser:
         """Attach a page to its tab; a window that a page opened is closed before it runs."""
         for tab in self._tabs:
             if tab.context == info.get("browserContextId") and tab.context and not tab.session:
-                tab.session = session
+                tab.attach(session, info["targetId"])
+                self._dispatch_unclaimed()
                 return
             if tab.context == info.get("browserContextId") and tab.context:
                 tab.add_window(info.get("url", ""))

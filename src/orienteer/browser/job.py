@@ -74,7 +74,7 @@ class RenderResult(NamedTuple):
     `n_requests` were passed to the owner. `n_refused` were refused, by the owner or before (methods other than GET,
     event streams, workers that outlive a page, too many); unwanted pictures do not count. `n_failed` got an error or no
     response. `problem` is why the rendering is incomplete: time, cpu, memory, crashed, too many requests, too large,
-    left (the page emptied itself), cancelled.
+    not loaded (the browser shows an error page of its own), left (the page emptied itself), cancelled.
     """
 
     job: int

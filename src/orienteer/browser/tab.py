@@ -154,11 +154,17 @@ class Tab:
             cookies = {"cookies": [self._own_origin.cookie], "browserContextId": self.context}
             with contextlib.suppress(CommandError):  # without it no request carries credentials
                 await connection.call("Storage.setCookies", cookies)
-        # The target waits for the debugger before its first request. Opening about:blank first would take 1/6 longer.
-        created = await connection.call("Target.createTarget", {"url": self.job.url, "browserContextId": self.context})
-        self.target = created["targetId"]
-        self.frames.add(self.target)
-        self._own_origin.add_page(self.target)
+        # Opening about:blank first would take 1/6 longer.
+        await connection.call("Target.createTarget", {"url": self.job.url, "browserContextId": self.context})
+
+    def attach(self, session: str, target: str) -> None:
+        """Prepare the new target, which waits for the debugger.
+
+        Its first request may be reported before the reply to createTarget.
+        """
+        self.session, self.target = session, target
+        self.frames.add(target)
+        self._own_origin.add_page(target)
         self._notify("Inspector.enable")
         self._notify("Performance.enable")
         self._notify("Emulation.setVirtualTimePolicy", {"policy": "pause"})
@@ -341,7 +347,9 @@ class Tab:
         if frame["id"] != self.target:
             self._own_origin.add_document(frame["id"], frame["url"])
             return
-        if not self._loaded.done():
+        if "unreachableUrl" in frame:
+            self.stop("not loaded")  # the frame shows an error page of the browser
+        elif not self._loaded.done():
             self._loaded.set_result(None)
         else:
             self.problem = self.problem or "left"

@@ -54,7 +54,7 @@ def archive_file(archive: Archive, number: int, size_bytes: int, read_stored: bo
 
 
 def _digest(blocks: Iterator[bytes], size_bytes: int) -> str:
-    """Return the digest of the first bytes; "" where there are not so many."""
+    """Return the digest of the first bytes; "" if there are fewer."""
     digest, n_left = hashlib.sha256(), size_bytes
     with closing(blocks):  # type: ignore[type-var]  # generators can be closed
         for block in blocks:

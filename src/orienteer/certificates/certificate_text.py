@@ -8,12 +8,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from orienteer.certificates.facts import READ, CertifiedFile, CrawlFacts, Facts, MeasuredFacts
+from orienteer.certificates.facts import READ, CertifiedFile, CrawlFacts, Facts
 from orienteer.graph.proved import UPPER_ASSUMES, percent
 from orienteer.graph.survey.measured import confidence_text
 from orienteer.inspect.status_text import exclusions, narrowed
+from orienteer.inspect.survey_progress import how_measured
 from orienteer.url import host_of
-from orienteer.wording import SAME_ANSWERS, counted, goal_share, plain, size, tally
+from orienteer.wording import SAME_RESPONSES, counted, goal_share, plain, size, tally
 
 _SEEDS_LISTED = 3
 _FILES_LISTED = 6
@@ -81,11 +82,12 @@ def headline(facts: Facts) -> str:
         sentences = [f"Proved: at least {percent(facts.proved.lower)} is covered."]
     if measured is not None and measured.is_reached:
         goal = f"{goal_share(measured.until)}{' of what is reachable' if measured.of_reachable else ''}"
-        how = "Measured, according to the folder" if checked.n_unchecked else "Measured"
-        sure = f"with {confidence_text(measured.confidence)} confidence, supposing that {SAME_ANSWERS}"
+        how = how_measured(checked.n_unchecked, measured.of_reachable, facts.moment.epoch).capitalize()
+        sure = f"with {confidence_text(measured.confidence)} confidence, assuming that {SAME_RESPONSES}"
         sentences.append(f"{how}: at least {goal}, {sure}.")
     crawl = facts.crawl
-    clauses = narrowed(crawl.scope, crawl.allow, crawl.deny, crawl.damping)
+    trust = dict(zip(crawl.seeds, crawl.trust, strict=False))
+    clauses = narrowed(crawl.scope, crawl.allow, crawl.deny, crawl.damping, trust, facts.pages.anchors)
     sentences += [f"{clause[0].upper()}{clause[1:]}." for clause in clauses]
     return " ".join(sentences)
 
@@ -141,7 +143,7 @@ def _crawled(facts: Facts) -> list[Line]:
     return [
         ("Seeds", _seeds(crawl)),
         ("Scope", "; ".join(text for text in (scope, *limits) if text)),
-        ("Answers from", f"{utc(moment.first_time)} to {utc(moment.last_time)}"),
+        ("Responses from", f"{utc(moment.first_time)} to {utc(moment.last_time)}"),
         ("State", f"{epoch}after {counted(moment.position, 'event')}; {plain(run.stopped, 160) or 'not running'}"),
         ("Settings", _settings(facts)),
         ("User agent", plain(run.user_agent, 110)),
@@ -166,7 +168,7 @@ def _covered(facts: Facts) -> list[Line]:
     proved, pages = facts.proved, facts.pages
     upper = f"{percent(proved.upper, up=True)}"
     if proved.upper < 1:
-        upper += f", supposing that {UPPER_ASSUMES}"
+        upper += f", assuming that {UPPER_ASSUMES}"
     reachable = percent(proved.of_reachable) if proved.blocked or proved.unknown else ""
     checked = facts.checked
     by_folder = ", according to the folder" if checked.n_unchecked else ""
@@ -177,16 +179,17 @@ def _covered(facts: Facts) -> list[Line]:
         ("Proved, at least", f"{percent(proved.lower)}{by_folder}"),
         ("Proved, at most", f"{upper}{by_folder}"),
         ("Of what is reachable", f"at least {reachable}, if the pages that count as blocked are" if reachable else ""),
-        ("Measured", _measured(facts.measured)),
+        ("Measured", _measured(facts)),
         ("Pages fetched", f"{pages.n_fetched:,}, and {counted(pages.n_redirects, 'other name')} of pages (redirects)"),
         (
             "Seen",
-            f"{counted(pages.n_known, 'URL')} in scope; pages of {counted(pages.n_hosts, 'host')} asked for",
+            f"{counted(pages.n_known, 'URL')} in scope; pages of {counted(pages.n_hosts, 'host')} requested",
         ),
     ]
 
 
-def _measured(measured: MeasuredFacts | None) -> str:
+def _measured(facts: Facts) -> str:
+    measured = facts.measured
     if measured is None:
         return "not measured"
     walks = f"{counted(measured.n_walks, 'random walk')}, {counted(measured.n_probes, 'page')} fetched for them"
@@ -194,8 +197,10 @@ def _measured(measured: MeasuredFacts | None) -> str:
     of_what = " of what is reachable" if measured.of_reachable else ""
     if measured.is_reached:
         sure = confidence_text(measured.confidence)
-        claim = f"at least {goal_share(measured.until)}{of_what} with {sure} confidence"
-        return f"{claim}, supposing that {SAME_ANSWERS}; {about} ({walks})"
+        how = how_measured(facts.checked.n_unchecked, measured.of_reachable, facts.moment.epoch)
+        of_whom = how.removeprefix("measured")
+        claim = f"at least {goal_share(measured.until)}{of_what} with {sure} confidence{of_whom}"
+        return f"{claim}, assuming that {SAME_RESPONSES}; {about} ({walks})"
     return f"{about}{of_what}, an estimate without a bound ({walks})"
 
 

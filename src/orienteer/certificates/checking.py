@@ -211,10 +211,12 @@ class _Checking:
         status = folder_status(self._path, progress=self._progress)
         is_now = is_now and status.position == facts.moment.position
         n_seen = status.n_urls + status.n_urls_outside
-        n_known, n_hosts = (status.n_urls, status.n_hosts) if is_now else (facts.pages.n_known, facts.pages.n_hosts)
+        n_known, n_hosts, anchors = facts.pages.n_known, facts.pages.n_hosts, facts.pages.anchors
+        if is_now:
+            n_known, n_hosts, anchors = status.n_urls, status.n_hosts, status.rendered.anchors
         if facts.pages.n_known == n_seen:  # certificates of version 0.2 counted the URLs outside the scope, too
             n_known = n_seen
-        own = page_counts(view.database, facts.moment.position, n_known, n_hosts)
+        own = page_counts(view.database, facts.moment.position, n_known, n_hosts, anchors)
         self.problems += differences(facts.pages, own, "pages")
         run: dict[str, Any] = vars(run_facts(status))
         if is_now:

@@ -59,8 +59,9 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class MomentFacts:
-    """The moment of the certificate: after `position` events, and so many rounds of walks of the last survey. Times are
-    Unix time, of the first and the last response."""
+    """The moment of the certificate: after `position` events, and `n_rounds` rounds of walks of the last survey.
+
+    Times are Unix time, of the first and the last response."""
 
     position: int
     n_rounds: int
@@ -99,14 +100,14 @@ class CheckedFacts:
 
 @dataclass(frozen=True)
 class MeasuredFacts:
-    """The result of the survey; with `is_reached` it claims `until` with this confidence, given what it `supposes`."""
+    """The result of the survey; with `is_reached` it claims `until` with this confidence, given what it `assumes`."""
 
     until: float
     is_reached: bool
     of_reachable: bool
     estimate: float
     confidence: float
-    supposes: str
+    assumes: str
     n_walks: int
     n_probes: int
 
@@ -114,7 +115,8 @@ class MeasuredFacts:
 @dataclass(frozen=True)
 class PageCounts:
     """`n_known` URLs inside the scope were seen (in certificates of version 0.2: those outside, too). `outcomes` are
-    counted by state, `unknown_links` are pages not all of whose links are known, by the reason."""
+    counted by state, `unknown_links` are pages not all of whose links are known, by the reason. `anchors` are the
+    fields of routes by which pages are assumed, after samples, not to differ."""
 
     n_known: int
     n_hosts: int
@@ -126,11 +128,12 @@ class PageCounts:
     n_unarchived: int
     outcomes: dict[str, dict[str, int]]
     unknown_links: dict[str, int]
+    anchors: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class CertifiedFile:
-    """A WARC file up to its acknowledged end. `sha256` is "" where it could not be read; `known_by` is how it is known,
+    """A WARC file up to its acknowledged end. `sha256` is "" if it could not be read; `known_by` is how it is known,
     or why not."""
 
     name: str

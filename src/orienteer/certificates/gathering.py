@@ -36,7 +36,7 @@ from orienteer.pages.states import PageState
 from orienteer.progress import Progress, silent
 from orienteer.store.database_view import DatabaseView, StateGroup
 from orienteer.store.folder_view import FolderView
-from orienteer.wording import SAME_ANSWERS
+from orienteer.wording import SAME_RESPONSES
 
 
 def facts_of_folder(path: Path, read_stored: bool = False, progress: Progress = silent) -> Facts:
@@ -68,7 +68,7 @@ def facts_of_folder(path: Path, read_stored: bool = False, progress: Progress = 
             proved=proved_facts(verification.certificate),
             checked=checked_facts(verification.checked),
             measured=measured_facts(verification.survey),
-            pages=page_counts(database, position, status.n_urls, status.n_hosts),
+            pages=page_counts(database, position, status.n_urls, status.n_hosts, status.rendered.anchors),
             archive=files,
             made_at=float(int(time.time())),
             orienteer=__version__,
@@ -140,13 +140,15 @@ def measured_facts(survey: SurveyProgress | None) -> MeasuredFacts | None:
         of_reachable=survey.of_reachable,
         estimate=verification.estimate,
         confidence=verification.confidence,
-        supposes=SAME_ANSWERS,
+        assumes=SAME_RESPONSES,
         n_walks=verification.n_walks,
         n_probes=verification.n_probes,
     )
 
 
-def page_counts(database: DatabaseView, position: int, n_known: int, n_hosts: int) -> PageCounts:
+def page_counts(
+    database: DatabaseView, position: int, n_known: int, n_hosts: int, anchors: tuple[str, ...]
+) -> PageCounts:
     groups = database.groups_until(position)
 
     def n_pages(state: PageState) -> int:
@@ -164,6 +166,7 @@ def page_counts(database: DatabaseView, position: int, n_known: int, n_hosts: in
         n_unarchived=sum(group.n_unarchived for group in groups if _is_read(group)),
         outcomes={state.name.lower(): _outcomes(groups, state) for state in DONE},
         unknown_links=database.unknown_until(position),
+        anchors=anchors,
     )
 
 

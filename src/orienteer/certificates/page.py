@@ -27,7 +27,7 @@ _DATA = re.compile(r'<script type="application/json" id="orienteer-certificate">
 
 
 class ReadCertificate(NamedTuple):
-    """`text` is the page as it was read; None where it is JSON only. `digest` is the one stored with the facts."""
+    """`text` is the page as it was read; None if it is JSON only. `digest` is the one stored with the facts."""
 
     facts: Facts
     text: str | None
@@ -76,7 +76,7 @@ def _text_of(path: Path) -> str:
 
 
 def page_problem(text: str, facts: Facts) -> str:
-    """Return how a page differs from the one rendered from its data; "" where it does not."""
+    """Return how a page differs from the one rendered from its data; "" if it does not."""
     if facts.layout != LAYOUT:
         return (
             f"the page has layout {facts.layout}, this Orienteer makes {LAYOUT}: whether the page agrees with its data "

@@ -257,7 +257,7 @@ def crawl(
     Pages that scripts build are rendered in a browser without network access: the crawl fetches their resources, as
     robots.txt allows. With --render never, or without a browser, the links of these pages count as unknown.
 
-    Exit code 0: the goal is reached: the coverage; without --until, all pages up to --budget, or all reachable pages.
+    Exit code 0: the goal is reached (the coverage; without --until, all pages up to --budget, or all reachable pages).
     3: the crawl ended before the coverage was reached. 130: Ctrl-C or orienteer stop; 143: SIGTERM. If too much is
     blocked (robots.txt, errors) to prove the coverage, the crawl says so at once, and ends with code 3 when the
     reachable pages have that coverage. With --of-reachable, that is the goal.

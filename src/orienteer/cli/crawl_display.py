@@ -164,7 +164,7 @@ def panel(folder: Path, figures: CrawlFigures, stop_level: int = 0) -> Panel:
     known = f"{counted(figures.n_known, 'URL')} known in scope"
     add_fact(rows, "waiting", f"{counted(figures.n_frontier, 'page')} in the frontier; {known}")
     add_fact(rows, "speed", _speed(figures))
-    add_fact(rows, "workers", describe_workers(figures.workers, figures.n_workers_died))
+    add_fact(rows, "workers", describe_workers(figures.workers, figures.n_workers_crashed))
     add_fact(rows, "assets", _assets(figures))
     add_fact(rows, "hosts", _hosts(figures))
     add_fact(rows, "errors", _errors(figures) or "none")
@@ -238,7 +238,7 @@ def _report_rows(report: Report) -> Table:
     verdict, mark, why = report.headline.partition(":")
     rows.add_row("result", Text.assemble((verdict, report.ending.colour), mark + why))
     if report.failed_seeds:
-        add_fact(rows, "seeds lost", describe_lost(report.failed_seeds))
+        add_fact(rows, "failed seeds", describe_lost(report.failed_seeds))
     if report.library is None:
         add_fact(rows, "coverage", _proved(figures) + describe_certificate(figures.certificate))
         add_fact(rows, "", _of_reachable(figures))
@@ -261,7 +261,7 @@ def _report_rows(report: Report) -> Table:
     add_fact(rows, "assets", describe_assets(report.assets))
     add_fact(rows, "on topic", _on_topic(figures))
     add_fact(rows, "", _topical(report.topical))
-    add_fact(rows, "hosts", _hosts(figures) if figures.n_hosts_resting or figures.n_hosts_abandoned else "")
+    add_fact(rows, "hosts", _hosts(figures) if figures.n_hosts_backing_off or figures.n_hosts_abandoned else "")
     add_fact(rows, "errors in this run", _errors(figures))
     for line in describe_failures(report.hook_failures):
         add_fact(rows, "hook failed", line)
@@ -385,7 +385,7 @@ def _assets(figures: CrawlFigures) -> str:
 
 
 def _hosts(figures: CrawlFigures) -> str:
-    waiting = f"{figures.n_hosts_resting:,} waiting after errors"
+    waiting = f"{figures.n_hosts_backing_off:,} waiting after errors"
     return f"{figures.n_hosts:,} known, {waiting}, {figures.n_hosts_abandoned:,} abandoned"
 
 

@@ -45,7 +45,7 @@ def choose_seeds(stage: Stage) -> StartPages:
         by_chance = _reached_by_chance(first)
     found = start.selection
     stage.say(
-        f"A first look from the home page of the town hall: {seen.figures.n_done:,} pages asked for, {found.n_pages:,} "
+        f"A first look from the home page of the town hall: {seen.figures.n_done:,} pages requested, {found.n_pages:,} "
         f"known. Of these, {len(start.seeds)} are chosen that reach the most within {_HOPS} links: "
         f"{display.share(found.value, found.total_value)} of the value of them all. {_N_SEEDS} pages drawn at random "
         f"reach {100 * by_chance:.0f} % on average. Each seed is trusted for what it adds."
@@ -179,7 +179,7 @@ def _calendar_pages(folder: Path) -> tuple[int, int]:
 
 
 def _failures(folder: Path) -> str:
-    """What was no page, by what it was."""
+    """Describe the URLs that are no pages, by reason."""
     from orienteer.inspect.folder_status import folder_status
     from orienteer.pages.states import PageState
 
@@ -196,7 +196,7 @@ def _failures(folder: Path) -> str:
 def _compare(stage: Stage, ours: Report, simple: Report, simple_folder: Path) -> None:
     headings = [
         ("order", False),
-        ("pages asked for", True),
+        ("pages requested", True),
         ("of the calendar", True),
         (f"{goal_share(GOAL)} is", False),
     ]
@@ -222,15 +222,15 @@ def _compare(stage: Stage, ours: Report, simple: Report, simple_folder: Path) ->
 
 
 def refresh_again(stage: Stage) -> None:
-    """Part 3: the web has changed, and the crawl takes note."""
+    """Chapter 3: refresh the crawl, a week later."""
     from orienteer.cli.epoch_display import describe_unchanged, describe_visits
     from orienteer.ledger.revisiting import DAY_S
     from orienteer.live.session import refresh
 
     stage.begin("3. A week later")
     stage.say(
-        "A refresh chooses new seeds from what is known, and asks for the pages that may have changed; servers may say "
-        "that they have not. New to the crawl are also pages that it knew and did not need until now."
+        "A refresh chooses new seeds from the known pages, and requests the pages that may have changed; a server may "
+        "respond that a page has not. Pages that were known but not needed before count as new, too."
     )
     changes = stage.site.pass_a_week()
     with stage.working() as progress:
@@ -240,12 +240,12 @@ def refresh_again(stage: Stage) -> None:
             now=in_a_week,
             budget=_AT_MOST,
             settings={"fetch": stage.fetch},
-            watch=watching(progress, "looking again"),
+            watch=watching(progress, "refreshing"),
         )
     assert report.library is not None
     rows = facts_grid()
     n_new, n_edited, n_deleted = map(len, changes)
-    changed = f"{n_new} pages are new, {n_edited} say something else, {n_deleted} are gone"
+    changed = f"{n_new} pages are new, {n_edited} have changed, {n_deleted} are gone"
     add_fact(rows, "the web", changed)
     add_fact(rows, "the refresh", describe_visits(report.figures.visits))
     add_fact(rows, "", describe_unchanged(report.figures.visits, report.refresh))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from orienteer.errors import InputError
-from orienteer.wording import SAME_ANSWERS
+from orienteer.wording import SAME_RESPONSES
 
 UNTIL_HELP = (
     "Stop at this coverage, measured or proved, such as 0.98. 1: fetch everything reachable; none: no coverage goal."
 )
 OF_REACHABLE_HELP = "Apply --until to reachable pages only: blocked pages, and pages behind them, do not count."
-CONFIDENCE_HELP = f"Confidence of a measured coverage (0.999), if {SAME_ANSWERS}."
+CONFIDENCE_HELP = f"Confidence of a measured coverage (0.999), assuming that {SAME_RESPONSES}."
 PROOF_HELP = "Do not measure by random walks; stop when the coverage is proved."
 BUDGET_HELP = "Stop after this many pages; none: no limit."
 _NONE = "none"

@@ -125,10 +125,10 @@ def run(command: typer.Typer | None = None, name: str = "orienteer") -> None:
 
 def _run(command: typer.Typer | None, name: str) -> None:
     warnings.showwarning = _show_warning
-    if command is None:
-        first = sys.argv[1] if len(sys.argv) > 1 else ""
-        command = command_line(first if any(first == typed.split()[0] for typed in _COMMANDS) else None)
     try:
+        if command is None:  # imports modules, which takes a while
+            first = sys.argv[1] if len(sys.argv) > 1 else ""
+            command = command_line(first if any(first == typed.split()[0] for typed in _COMMANDS) else None)
         code = command(prog_name=name, standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except OrienteerError as error:

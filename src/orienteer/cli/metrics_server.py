@@ -79,7 +79,7 @@ def metrics(figures: CrawlFigures) -> Iterator[Metric]:
     from prometheus_client.core import GaugeMetricFamily as Gauge
 
     proved = figures.certificate
-    n_other_hosts = figures.n_hosts - figures.n_hosts_resting - figures.n_hosts_abandoned
+    n_other_hosts = figures.n_hosts - figures.n_hosts_backing_off - figures.n_hosts_abandoned
     by_state = {
         "fetched": figures.n_fetched,
         "redirect": figures.n_redirects,
@@ -87,7 +87,7 @@ def metrics(figures: CrawlFigures) -> Iterator[Metric]:
         "failed": figures.n_failed,
         "blocked": figures.n_blocked,
     }
-    hosts = {"backing_off": figures.n_hosts_resting, "abandoned": figures.n_hosts_abandoned, "other": n_other_hosts}
+    hosts = {"backing_off": figures.n_hosts_backing_off, "abandoned": figures.n_hosts_abandoned, "other": n_other_hosts}
     yield _family(Counter, "pages_total", "Pages done, by state.", "state", by_state)
     yield _single(Gauge, "frontier_pages", "Known pages waiting to be fetched.", figures.n_frontier)
     yield _single(Gauge, "known_urls", "URLs known inside the scope.", figures.n_known)
@@ -116,11 +116,11 @@ def _workers(figures: CrawlFigures) -> Iterator[Metric]:
     from prometheus_client.core import GaugeMetricFamily as Gauge
 
     by_name = {f"{worker.where}/{worker.process}": worker for worker in figures.workers}
-    responses = {name: worker.n_answers for name, worker in by_name.items()}
-    in_flight = {name: worker.n_in_hand for name, worker in by_name.items()}
+    responses = {name: worker.n_responses for name, worker in by_name.items()}
+    in_flight = {name: worker.n_in_flight for name, worker in by_name.items()}
     busy = {name: worker.busy for name, worker in by_name.items() if worker.busy is not None}
     yield _single(Gauge, "workers", "Processes that fetch and read pages.", len(by_name))
-    yield _single(Counter, "workers_crashed_total", "Workers that crashed.", figures.n_workers_died)
+    yield _single(Counter, "workers_crashed_total", "Workers that crashed.", figures.n_workers_crashed)
     yield _family(Counter, "worker_responses_total", "Responses of each worker.", "worker", responses)
     yield _family(Gauge, "worker_requests", "Requests in flight of each worker.", "worker", in_flight)
     yield _family(Gauge, "worker_busy", "Share of a CPU core that each worker uses.", "worker", busy)

@@ -82,7 +82,7 @@ def describe_settings(found: FolderStatus) -> list[tuple[str, str]]:
         ("policy", f"{plain(crawl.policy)}, damping {crawl.damping:g}"),
         ("topic", "as in topic.toml" if crawl.topic else ""),
         ("scope", "; ".join(limit for limit in limits if limit)),
-        ("access", ", ".join(plain(origin, 200) for origin in crawl.access)),
+        ("credentials", ", ".join(plain(origin, 200) for origin in crawl.access)),
     ]
 
 
@@ -172,7 +172,8 @@ def _workers(found: FolderStatus) -> str:
     from orienteer.inspect.workers_text import describe_workers, workers_of
 
     figures = found.figures or {}
-    return "" if found.holder is None else describe_workers(workers_of(figures), int(figures.get("n_workers_died", 0)))
+    n_crashed = int(figures.get("n_workers_crashed", 0))
+    return "" if found.holder is None else describe_workers(workers_of(figures), n_crashed)
 
 
 def _pages(found: FolderStatus, state: int, n_pages: int) -> str:

@@ -91,8 +91,8 @@ def survey(
     DIR/survey. A few hundred pages are enough, however large the web is.
 
     To continue after any kind of stop, run the same command again. Whenever it stops, the result holds with the given
-    confidence, if a page's answer does not depend on when, in which order or for whom it is fetched. The confidence is
-    over the randomness of the walks alone: it holds for every link structure.
+    confidence, if the response for a page does not depend on when, in which order or for whom it is fetched. The
+    confidence is over the randomness of the walks alone: it holds for every link structure.
 
     Exit code 0: the half width is reached; 3: the budget is spent, or too much is blocked; 130: interrupted.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from orienteer.cli import display
 from orienteer.cli.running import say
 from orienteer.cli.wording import add_fact, counted, duration, facts_grid, plain, tally
-from orienteer.wording import SAME_ANSWERS
+from orienteer.wording import SAME_RESPONSES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +47,7 @@ def print_report(report: SurveyReport, n: int) -> None:
     rows = facts_grid()
     add_fact(rows, "archive", f"{counted(report.n_pages, 'page')} of {plain(report.source)}")
     add_fact(rows, "measured", str(measured).partition(": ")[2])
-    add_fact(rows, "assumed", SAME_ANSWERS)
+    add_fact(rows, "assumed", SAME_RESPONSES)
     add_fact(rows, "proved", str(report.proved))
     add_fact(rows, "walks", f"{measured.n_walks:,}, which needed {counted(measured.n_probes, 'page')} outside")
     add_fact(rows, "stopped", _ending(report))
@@ -58,8 +58,8 @@ def print_report(report: SurveyReport, n: int) -> None:
     _print_gaps("Hosts with the most missing time", "host", report.hosts[:n], report.urls)
     _print_gaps("Folders with the most missing time", "folder", report.folders[:n], report.urls)
     if n and report.hosts:
-        each = "Each interval holds with this confidence by itself, not all of them together."
-        out.print(f"{each} To add the missing pages, crawl from the ones listed.", style="dim")
+        each = "The confidence is that of each interval alone, not of all of them together."
+        out.print(f"{each} To add the missing pages, crawl from the listed ones.", style="dim")
 
 
 def _print_gaps(title: str, place: str, gaps: Sequence[Gap], urls: dict[int, str]) -> None:

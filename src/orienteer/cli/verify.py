@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from orienteer.cli import display
+from orienteer.wording import counted, is_link
 
 _HAS_DIFFERENCES = 3
 
@@ -73,8 +74,6 @@ def _verify_certificate(certificate: Path, folder: Path, quick: bool, read_store
 
 def _on_digests(n_wrong: int, folder: Path) -> str:
     """Describe records with a wrong digest, which do not affect the coverage."""
-    from orienteer.wording import counted
-
     records = counted(n_wrong, "WARC record states", "WARC records state")
     return (
         f"{records} the payload digest of the rendered page, as version 0.2.0 wrote them; `orienteer repair {folder}` "
@@ -84,5 +83,6 @@ def _on_digests(n_wrong: int, folder: Path) -> str:
 
 def _print(lines: Iterable[str]) -> None:
     for line in lines:
-        text = line[:1].upper() + line[1:].removesuffix(".") + "."
+        first = line[:1] if is_link(line) else line[:1].upper()
+        text = first + line[1:].removesuffix(".") + "."
         display.console().print(text, soft_wrap=True, markup=False, highlight=False)

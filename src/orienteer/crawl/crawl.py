@@ -1,9 +1,9 @@
 """One crawl as a state machine, without I/O and without its own clock. Read this first.
 
-The states of a page are in `pages/states.py`. A simulation and the network drive it in the same way:
+The states of a page are in `pages/states.py`. A simulation and a live crawl drive it in the same way:
 
     page = crawl.next(now)                     # the best page whose host may be requested now, or None
-    crawl.fetched(page, links, now)            # or .redirected, .failed, .skipped, .blocked, .retry, .put_off
+    crawl.fetched(page, links, now)            # or .redirected, .failed, .skipped, .blocked, .retry, .defer_retry
     crawl.stopped_because                      # a StopReason, or None: continue
 
 A failed or skipped page counts as fetched without links, since its content is known. A blocked page does not count;
@@ -85,7 +85,7 @@ class Crawl:
         # By page, its priority if it returns to the frontier; None: the shared priority of the policy.
         self._in_flight: dict[int, float | None] = {}
         self._n_own = 0  # an upper bound of the number of own priorities in `_in_flight`
-        self._put_off: set[int] = set()  # pages in flight without a request at the moment
+        self._deferred: set[int] = set()  # pages in flight without a request at the moment
         self._host_is_free: set[int] = set()  # pages in flight whose hosts have responded
         self.own_proof_holds = known_trust == 1.0  # a policy's proof does not cover redirects and the like
         self.blocked_pages = array("I")
@@ -100,7 +100,10 @@ class Crawl:
         return PageState(int(self._state[page])) if page < len(self._state) else PageState.KNOWN
 
     def next(self, now: float = 0.0, only_quick: bool = False) -> int | None:
-        """Take the page to fetch now; None when the crawl has stopped, or no host (no quick one) is ready yet."""
+        """Take the page to fetch now; None if the crawl has stopped, or no host is ready.
+
+        With `only_quick` only the pages of quick hosts are considered.
+        """
         if self.is_closed:
             return None
         taken = self.frontier.take_entry(now, only_quick)
@@ -113,7 +116,7 @@ class Crawl:
 
     @property
     def is_closed(self) -> bool:
-        """Whether `next` returns None, whatever the hosts: the crawl has stopped, or the budget is all in flight."""
+        """Whether `next` returns None for any hosts: the crawl has stopped, or all of the budget is in flight."""
         return self.stopped_because is not None or self._budget_is_spent()
 
     def take(self, page: int) -> None:
@@ -250,7 +253,7 @@ class Crawl:
     def retry(self, page: int, now: float = 0.0, delay_s: float | None = None) -> None:
         """Return a page to the frontier after a failed attempt, and start the delay of its host.
 
-        A page that was put off returns to the frontier without any effect on its host.
+        A page whose retry was deferred returns to the frontier without any effect on its host.
         """
         priority = self._end_request(page, _KNOWN, now, delay_s)
         self._share_priorities()
@@ -265,7 +268,7 @@ class Crawl:
             self._host_is_free.remove(page)
         else:
             self.frontier.release(int(self.web.hosts[page]), now, page=page)
-        self._put_off.add(page)
+        self._deferred.add(page)
 
     def free_host(self, page: int, now: float = 0.0) -> None:
         """Release the host of a page in flight, which has responded; the outcome of the page is not known yet."""
@@ -422,7 +425,7 @@ class Crawl:
             self.begin_survey(restarted(survey.start, of_reachable=True))
 
     def _budget_is_spent(self) -> bool:
-        n_in_flight = len(self._in_flight) - len(self._put_off)
+        n_in_flight = len(self._in_flight) - len(self._deferred)
         return self.goal.budget is not None and self.n_requested + n_in_flight >= self.goal.budget
 
     def _grow_states(self) -> None:
@@ -444,8 +447,8 @@ class Crawl:
     def _end_request(self, page: int, new: int, now: float, delay_s: float | None = None) -> float | None:
         """End the request of a page in flight; return its own priority, None if it has the shared one."""
         self._set_state(page, new)
-        if page in self._put_off:
-            self._put_off.remove(page)
+        if page in self._deferred:
+            self._deferred.remove(page)
         elif page in self._host_is_free:
             self._host_is_free.remove(page)
         else:
@@ -522,7 +525,7 @@ class Crawl:
         elif self.survey is not None and self.survey.is_reached:
             is_goal = self.survey.start.of_reachable == self.goal.of_reachable
             self.stopped_because = StopReason.MEASURED if is_goal else StopReason.REACHABLE
-        elif self.goal.budget is not None and self.n_requested >= self.goal.budget:
-            self.stopped_because = StopReason.BUDGET
         elif is_empty:
             self.stopped_because = StopReason.FRONTIER_EMPTY
+        elif self.goal.budget is not None and self.n_requested >= self.goal.budget:
+            self.stopped_because = StopReason.BUDGET

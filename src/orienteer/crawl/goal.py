@@ -4,7 +4,7 @@
     a coverage           its coverage (proved or measured)   GOAL          yes
     a coverage           anything else: its limit, blocked   MISSED        no
                          pages, nothing left to fetch
-    a limit of pages     the limit                           LIMIT         yes
+    a limit of pages     the limit, while pages are left     LIMIT         yes
     a limit, or nothing  nothing left to fetch               EVERYTHING    yes
     a limit, or nothing  the same, but no page could be      MISSED        no
                          fetched, or too many were lost

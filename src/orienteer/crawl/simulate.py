@@ -58,14 +58,14 @@ def simulate(
 ) -> Trace:
     """Crawl `graph` from its trusted pages until a coverage is proved, a budget spent, or nothing is left.
 
-    Without `trust` the 160 pages of the highest PageRank are trusted alike, as by `orienteer simulate`; weights of 1
-    for all pages make a crawl that starts everywhere.
+    Without `trust` the 160 pages of the highest PageRank are trusted equally, as by `orienteer simulate`; with a weight
+    of 1 for every page the crawl starts everywhere.
     With `until`, a policy that proves coverage stops by its own guarantee (or `by_certificate`), any other by the
     certificate. With a `confidence` the coverage is measured as well, by random walks whose pages are part of the
-    order, and it stops by what comes first. `politeness` with `workers` and `latency_s` (seconds, or a function of page
-    and rng) simulates time. A focused policy gets the `relevance` (in [0, 1], one number a page, or NaN for none) and
-    the `text` of the pages it has fetched. `rng` is a NumPy generator or a seed for one; without, the numbers are the
-    same every time.
+    order, and the crawl stops at the first of the two. `politeness` with `workers` and `latency_s` (seconds, or a
+    function of page and rng) simulates time. A focused policy gets the `relevance` (in [0, 1], one number per page, or
+    NaN for none) and the `text` of the pages it has fetched. `rng` is a NumPy generator or a seed for one; without it,
+    the numbers are the same every time.
 
     >>> from orienteer.graph import shapes
     >>> simulate(shapes.star(5), "rankmass", trust=[0], budget=3).order.tolist()

@@ -1,4 +1,4 @@
-"""What a simulation did, and why each page came when it did."""
+"""The result of a simulation: the order of the fetches, and why each page has its position in it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a page has its position.
+    """Why a page has its position in the order.
 
     `position` is its index in the order of fetches, or None; `mass` the mass from known links when the crawl ended (or
     when it was fetched), `sources` the fetched pages that link to it with the share of mass each passes on.

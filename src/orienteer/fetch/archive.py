@@ -146,7 +146,7 @@ def rendered_resource(folder: FolderFiles, page: int, url: str) -> Resource | No
     if rendered is None or rendered.dom is None:
         return None
     resource = folder.archive.read_resource(rendered.dom)[1]
-    if not resource.uri.endswith(f":{url}"):
+    if resource.uri.split(":", 2)[2:] != [url]:  # urn:dom:URL
         raise damaged(folder.database.path, f"the document of {plain(url, 200)} is {plain(resource.uri, 200)}")
     return resource
 

@@ -21,7 +21,7 @@ _KEY_BYTES = 32
 
 
 def signature(purpose: str, chunks: Iterable[bytes | memoryview]) -> bytes | None:
-    """Return the signature of some bytes, for one purpose only; None where no key can be stored."""
+    """Return the signature of some bytes, for one purpose only; None if no key can be stored."""
     key = _key()
     return None if key is None else _signed(key, purpose, chunks)
 

@@ -1,4 +1,4 @@
-"""The frontier: the pages to fetch, and which of them comes next.
+"""The frontier: the pages to fetch, and the choice of the next one.
 
 Each host has a heap of its pages by priority. A host is *ready* when politeness allows a request now and it has a page;
 ready hosts are in a heap by their best page. A host that must wait is *snoozed*, in a heap by the time of its next
@@ -6,7 +6,7 @@ request; a host whose connections are all in use is in neither heap. So finding 
 now takes logarithmic time in the numbers of hosts and pages. The heaps are in `host_heaps.py`.
 
 Each host has a *slot*. Hosts may share one and then count as one host (`probation.py` decides which, and why). Hosts
-may be marked as quick: when few workers are free, the frontier hands out pages of quick hosts only.
+may be marked as quick: when few workers are free, `take` returns pages of quick hosts only.
 
 Priorities are stored here, or in an array of the policy (`share`). Then `put` overrides the shared priority of a page
 until the policy changes it.
@@ -34,7 +34,7 @@ _NOT_AN_ID = ValueError(f"pages are numbered from 0 to {heaps.MAX_PAGES - 1:,}, 
 
 
 class Frontier:
-    """Pages with priorities; `take` hands out the best whose host may be requested.
+    """Pages with priorities; `take` returns the best one whose host may be requested.
 
     Its whole state is in arrays and numbers, so that it can be saved as it is.
 
@@ -45,7 +45,7 @@ class Frontier:
     """
 
     def __init__(self, politeness: Politeness = ANY_TIME, hosts: PageHosts | None = None) -> None:
-        """`hosts` are the hosts of the pages where the caller has them already; `put` and `add` then need none."""
+        """With `hosts`, which the caller keeps up to date for all pages, `put` and `add` need none."""
         self.politeness = politeness
         self._hosts = hosts or PageHosts()
         self._pages: NDArray[Any] = np.zeros(1024, heaps.PAGE)
@@ -196,7 +196,7 @@ class Frontier:
         self._slots[slot]["has_delay"] = True
 
     def snooze(self, host: int, until: float) -> None:
-        """Keep all pages of the host back until that time."""
+        """Return no page of the host from `take` before that time."""
         if self.politeness.per_host:
             slot = self._slot(host)  # before `_heaps`: a new host may reallocate the arrays
             heaps.snooze(*self._heaps(), slot, float(until), self._connections(), self._now)
@@ -265,7 +265,7 @@ class Frontier:
         return pages.astype(np.uint32), self._values(pages)
 
     def best_first(self, n: int) -> list[tuple[int, float]]:
-        """Return the n best pages with their priorities, whatever their hosts. It scans all pages."""
+        """Return the n best pages with their priorities, ignoring hosts. It scans all pages."""
         pages, priorities = self.all()
         if 0 < n < len(pages):
             is_candidate = priorities >= np.partition(priorities, len(pages) - n)[len(pages) - n]
@@ -274,7 +274,7 @@ class Frontier:
         return list(zip(pages[order].tolist(), priorities[order].tolist(), strict=True))
 
     def position(self, page: int) -> int:
-        """Return how many pages come before this one, whatever their hosts. It scans all pages."""
+        """Return how many pages come before this one, ignoring hosts. It scans all pages."""
         own = self.priority(page)
         pages, priorities = self.all()
         return int(np.count_nonzero((priorities > own) | ((priorities == own) & (pages < page))))
@@ -337,7 +337,7 @@ class Frontier:
         return self.politeness.connections if self.politeness.per_host else heaps.ANY_NUMBER
 
     def _apply(self, kernel: Any, pages: NDArray[Any], *others: Any) -> None:
-        """Call the kernel with a batch; where the arrays were too small, grow them and call it again."""
+        """Call the kernel with a batch; if the arrays are too small, grow them and call it again."""
         status = kernel(*self._heaps(), pages, *others, self._connections(), self._now)
         while status == heaps.LACKS_ROOM:
             n_pages = int(self._counts[heaps.ROOM_FOR_PAGES])
@@ -362,7 +362,7 @@ class Frontier:
         return int(self._slot_of[host])
 
     def _grow_hosts(self, n_hosts: int) -> None:
-        """Make room for so many hosts; each new one gets its own slot."""
+        """Make room for `n_hosts` hosts; each new one gets its own slot."""
         n_known = int(self._counts[heaps.HOSTS])
         if n_hosts > n_known:
             self._slot_of = grown(self._slot_of, n_hosts)

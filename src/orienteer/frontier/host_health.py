@@ -15,8 +15,9 @@ There are three kinds of failures:
                   of the host, is abandoned alone (`is_refused`).
     of a page     5xx, a broken response, a timeout: perhaps only this page is broken. The page waits, and the crawl
                   continues with other pages of the host. They count by distinct page: three tries of one page are one
-                  failure. From the third page in a row on the host backs off, too. After `give_up_after` distinct pages
-                  in a row without any response it is abandoned. A success (a page, a redirect, a 404) ends the streak.
+                  failure. From the third page in a row on, the crawl backs off from the host, too. After
+                  `give_up_after` distinct pages in a row without any response it abandons the host. A success (a page,
+                  a redirect, a 404) ends the streak.
 
 A host that responds is alive, even with 5xx. It may fail on four times as many pages in a row, which by default takes
 four minutes as well, or on as many as it has had successes, up to a hundred. So failed requests do not exceed the
@@ -47,9 +48,9 @@ class RetrySettings:
     `max_attempts` is for one page; attempts without a connection count only for the host, and refusals (429) count for
     the page once the host has had successes in between. After a failure the page or its host waits for `back_off_s`,
     and twice as long after each further one in a row, up to `max_back_off_s`; a longer `Retry-After` counts instead,
-    but at most `max_retry_after_s`. After `give_up_after` failures in a row, of different
-    pages unless they are the host's own, with two back-offs or more between them, the host is abandoned; one that
-    responds, but only with errors, after four times as many pages.
+    but at most `max_retry_after_s`. A host is abandoned after `give_up_after` failures in a row with at least two
+    back-offs between them: failures of the host itself, or of different pages. A host that responds, but only with
+    errors, is abandoned after four times as many pages.
     """
 
     max_attempts: int = 3

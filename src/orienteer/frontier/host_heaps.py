@@ -1,10 +1,10 @@
-"""The frontier's heaps in flat arrays: one of pages for every slot, then those of the ready and the snoozed slots.
+"""The heaps of the frontier in flat arrays: a heap of pages for each slot, and heaps of ready and of snoozed slots.
 
 A page waits for a *slot*, usually that of its host. Hosts may share one: `slot_of` maps each host to its slot. A page
 that was taken stores the slot it was taken from (in `after`) until it is released.
 
-A page costs 12 bytes, without its priority and its host, a host with its own slot 84; nothing is allocated while pages
-come and go. Three layers, each built on the one before it:
+A page costs 12 bytes, without its priority and its host; a host with its own slot costs 84. Nothing is allocated while
+pages are added and removed. There are three layers, each built on the one before it:
 
     pages of a slot   a pairing heap (Fredman, Sedgewick, Sleator & Tarjan 1986): each page has its first child, the
                       page after it and the one before it, so any page can be cut out without a search. Adding costs
@@ -14,11 +14,11 @@ come and go. Three layers, each built on the one before it:
     batches           what the frontier calls, one kernel for each of its methods
 
 Priorities are in an array by page. It may belong to a policy, which raises priorities and then names the pages
-(`follow`): in between the heaps are out of order, and nothing may be taken. A page may be *set apart* from it: its
-priority is then in the sparse array `apart`, LAST if it has no entry there.
+(`follow`): between the two, the heaps are out of order, and no page may be taken. A page may be *set apart*: then its
+priority is not in that array, but in the sparse array `apart`, or LAST if it has no entry there.
 
 Indexes of pages, slots and entries are one higher than their ids, except in the arrays of priorities and hosts: index 0
-is no page, no slot, no entry. It may be written to (which saves a test for a neighbour), but is never read.
+is no page, slot or entry. It may be written to, which saves a test whether a neighbour exists, but is never read.
 
 The order is total: the higher priority first, and of equals the lower page id.
 """
@@ -33,8 +33,8 @@ from orienteer.graph.sparse import number_of
 from orienteer.kernel import kernel
 
 PAGE = np.dtype([("child", np.uint32), ("after", np.uint32), ("before", np.uint32)], align=True)
-# `before` is the parent for a first child, the page itself for a top, and 0 for a page that is not here. Its highest
-# bit says that the page is set apart.
+# `before` is the parent for a first child, the page itself for a top, and 0 for a page that is not in the frontier.
+# Its highest bit marks a page that is set apart.
 APART = 1 << 31
 MAX_PAGES = APART - 1
 SLOT = np.dtype(
@@ -46,8 +46,8 @@ SLOT = np.dtype(
 ENTRY = np.dtype([("key", np.float64), ("tie", np.uint32), ("slot", np.uint32)], align=True)
 
 # The heap of a slot: NOWHERE while it has no page or no free connection. `counts` has the size of each heap at the same
-# index; then the number of pages, of slots of quick hosts with pages, of hosts and of slots, and the sizes of the
-# arrays that a batch needs which did not fit.
+# index; then the numbers of pages, of slots of quick hosts with pages, of hosts and of slots; and the sizes of the
+# arrays that a batch needs, if it returned LACKS_ROOM.
 NOWHERE, READY, QUICK, SNOOZED, PAGES, QUICK_WAITING, HOSTS, SLOTS, ROOM_FOR_PAGES, ROOM_FOR_HOSTS = range(10)
 
 LAST = -np.inf  # the priority of a page that comes after all others, until a fetched page links to it
@@ -418,7 +418,7 @@ def snooze(
     quick: Any, snoozed: Any, counts: Any,
     slot: int, until: float, connections: int, now: float,
 ) -> None:  # fmt: skip
-    """Snooze the slot until then, or longer where it is snoozed longer already."""
+    """Snooze the slot until this time; a longer snooze stays."""
     slots[slot].free_at = max(slots[slot].free_at, until)
     _settle(pages, priority, apart_pages, apart, slots, ready, quick, snoozed, counts, slot, connections, now)
 

@@ -13,9 +13,9 @@ that may be requested at once, while the real host waits for its delay: the trap
     share          while a proven host of the site has pages, ready or not, hosts on probation get only every 17th
                    request to the site, after the first four
 
-So a site with many real hosts is not delayed for long: each proven host is requested in parallel from then on, and each
-request to it raises the share of the others. A trap that looks like such a site, where pages of a proven host
-each link to new hosts with many pages, is not detected.
+So a site with many real hosts is not delayed for long: proven hosts are requested in parallel, and each request to one
+of them raises the share of the others. A trap that looks like such a site, where pages of a proven host each link to
+new hosts with many pages, is not detected.
 """
 
 from __future__ import annotations

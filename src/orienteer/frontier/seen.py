@@ -3,8 +3,8 @@
 In memory are a hash of 128 bits per URL (16 bytes), its host (4 bytes), and its entry in a table of ids (5 to 6 bytes).
 An entry has 32 bits; those that the id does not need hold a *tag*, the first bits of the hash, which saves most reads
 of hashes that differ. The hash is SipHash-2-4 under a secret random key, so the author of a page cannot choose URLs
-that collide, or that crowd the table; two of n URLs are taken for one with a probability of at most n² / 2¹²⁹: less
-than 10⁻¹⁸ for ten billion. The store has the URLs. Host names are few, and stay in memory.
+that collide, or that crowd the table. The probability that two of n URLs are confused is at most n² / 2¹²⁹: less than
+10⁻¹⁸ for ten billion. The URLs are in the store. Host names are few, and stay in memory.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class SeenUrls:
         return self._number_spans(text, spans, len(text))
 
     def number_lines(self, lines: bytes) -> int:
-        """Add URLs that were seen before this process: one a line, all different. Return how many they were."""
+        """Add URLs that were seen before this process: one per line, all different. Return their number."""
         text = np.frombuffer(lines, np.uint8)
         end = len(text) - 1 if lines.endswith(b"\n") else len(text)
         spans = np.empty((_LINES_AT_ONCE, 4), np.int64)
@@ -158,7 +158,7 @@ def _invalid_url(text: str) -> ValueError:
 
 
 def _with_room(table: NDArray[np.uint32], digests: NDArray[np.uint64], n: int, n_needed: int) -> NDArray[np.uint32]:
-    """Return the table, or a larger copy that has room for so many."""
+    """Return the table, or a larger copy with room for `n_needed` entries."""
     if n_needed <= _MAX_LOAD * len(table):
         return table
     larger = zeros(int(max(n_needed / _MAX_LOAD, _GROWTH * len(table))) + 1, np.uint32)
@@ -203,7 +203,7 @@ def _find_lines(text: Any, start: int, spans: Any) -> Any:
 
 @inlined
 def _id_bits(table: Any) -> Any:
-    """How many bits of an entry the id takes; 1 + id is at most the number of entries."""
+    """Return the number of bits of an entry that hold the id; 1 + id is at most the number of entries."""
     n = 1
     while len(table) >> n:
         n += 1
@@ -212,7 +212,7 @@ def _id_bits(table: Any) -> Any:
 
 @inlined
 def _home(table: Any, low: Any) -> Any:
-    """The slot of a hash if there is no collision."""
+    """Return the slot of a hash if there is no collision."""
     return np.int64(((np.uint64(low) >> np.uint64(32)) * np.uint64(len(table))) >> np.uint64(32))
 
 
@@ -236,7 +236,7 @@ def _slot(table: Any, digests: Any, low: Any, high: Any, id_bits: int) -> Any:
 
 @inlined
 def _id(table: Any, slot: Any, id_bits: int) -> Any:
-    """The id in a slot; -1 if it is empty."""
+    """Return the id in a slot; -1 if it is empty."""
     return (np.int64(table[slot]) & ((1 << id_bits) - 1)) - 1
 
 
@@ -268,7 +268,7 @@ def _number(
     key: Any, text: Any, spans: Any, counts: Any, digests: Any, table: Any, hosts: Any,
     host_digests: Any, host_table: Any, names: Any, name_offsets: Any, hashes: Any, ids: Any, new: Any,
 ) -> int:  # fmt: skip
-    """Fill `ids`, and `new` with the rows seen for the first time; return how many these are.
+    """Fill `ids`, and `new` with the rows seen for the first time; return the number of these rows.
 
     The arrays must have room for all. Reading the table and then the hash costs two cache misses per URL. Hence the
     first loops: they only prefetch what the last one needs, so that many of these misses overlap.

@@ -9,7 +9,7 @@ import numpy as np
 
 from orienteer.notebook import facts_html
 
-UPPER_ASSUMES = "no page that was not fetched is another name of a fetched one"
+UPPER_ASSUMES = "no unfetched URL is another name of a fetched page"
 
 _NOTHING = 1e-12  # of the mass
 
@@ -36,7 +36,7 @@ class Certificate:
         return min(self.lower / reachable, 1.0) if reachable > _NOTHING else 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        more = {"of_reachable": self.of_reachable, "text": str(self), "upper_supposes": UPPER_ASSUMES}
+        more = {"of_reachable": self.of_reachable, "text": str(self), "upper_assumes": UPPER_ASSUMES}
         return asdict(self) | more
 
     def __repr__(self) -> str:

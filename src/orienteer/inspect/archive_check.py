@@ -1,4 +1,4 @@
-"""Whether a crawl folder agrees with its archive, and which bounds the archive alone supports."""
+"""Check that a crawl folder agrees with its archive, and compute the bounds that the archive alone supports."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from orienteer.errors import CrawlFolderError
 from orienteer.graph.proved import Certificate, percent
 from orienteer.inspect.archived_pages import Records, RowCheck
 from orienteer.inspect.library_certificate import library_certificate
@@ -70,7 +71,7 @@ class ArchiveCheck:
 
     @property
     def note(self) -> str:
-        """Which records were not read, in one line; "" where all were."""
+        """Which records were not read, in one line; "" if all were."""
         if not self.n_remote:
             return ""
         return f"{counted(self.n_remote, 'page')} in object storage not read again; --read-remote does so"
@@ -85,6 +86,7 @@ def check_archive(
     records = Records(folder, plan, read_stored)
     rows = RowCheck(folder, plan, records)
     problems = _Problems()
+    problems.add(database.schema_problem())
     problems.add(_seed_problem(database, plan))
     if n := database.n_with_impossible_links():
         problems.add(f"{counted(n, 'page')} that were not fetched have links in the database")
@@ -193,6 +195,12 @@ def _seed_problem(database: DatabaseView, plan: CrawlPlan) -> str:
 def _end_problem(folder: FolderView) -> str:
     """Check the acknowledged end of the archive, which is stored together with the rows of its records."""
     claimed, end = folder.database.claimed_records(), folder.archive.end
+    try:
+        folder.archive.expect_short_tail()
+    except CrawlFolderError as error:
+        with FolderView.open(folder.path) as now:  # a running crawl has acknowledged more by now
+            if now.archive.end == end:
+                return str(error)
     if not end.size_bytes and folder.archive.numbers() and folder.database.next_position():
         return "nothing of the archive is acknowledged, although pages are done"
     ends = claimed[:, 1] + claimed[:, 2]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from orienteer.extract.assets import asset_urls
 from orienteer.inspect.captures import ArchivedContent, ArchivedTime, Captures
-from orienteer.pages.outcome import NO_ERRORS
+from orienteer.pages.outcome import Outcome
 from orienteer.responses.response import location_of
 from orienteer.store.database_view import DatabaseView
 from orienteer.wording import plain
@@ -27,7 +27,7 @@ _STYLE = "text/css"
 
 
 class ArchivedAsset(NamedTuple):
-    """An asset with the time and the HTTP status of its archived response; None and 0 where there is none.
+    """An asset with the time and the HTTP status of its archived response; None and 0 if there is none.
 
     `reason` is why the asset is not archived, "" if it is.
     """
@@ -44,7 +44,7 @@ def is_archived(status: int) -> bool:
 
 
 def missing_reason(database: DatabaseView, url: str, status: int) -> str:
-    """Return why an asset is not archived; `status` is that of the archived response, 0 where there is none.
+    """Return why an asset is not archived; `status` is that of the archived response, 0 if there is none.
 
     >>> missing_reason(None, "http://example.org/a.css", 404)
     'http 404'
@@ -56,8 +56,8 @@ def missing_reason(database: DatabaseView, url: str, status: int) -> str:
         number = database.find_url(url)
         page = None if number is None else database.page(number)
         return NOT_FETCHED if page is None else plain(page.outcome, _MAX_REASON_CHARS)
-    if asset.outcome in NO_ERRORS:
-        return NOT_ARCHIVED
+    if asset.outcome in (Outcome.OK, Outcome.REDIRECT):
+        return NOT_ARCHIVED if asset.archived is None else Outcome.TOO_MANY_REDIRECTS
     return plain(asset.outcome, _MAX_REASON_CHARS) or PENDING
 
 
@@ -75,11 +75,11 @@ def assets_of(captures: Captures, database: DatabaseView, page: ArchivedTime) ->
         url = queue.popleft()
         if url in assets:
             continue
-        response = _response(captures, url, page.time)
+        final_url, response = _response(captures, url, page.time)
         if response is None or not is_archived(response.status):
             status = 0 if response is None else response.status
             time = None if response is None else response.time
-            assets[url] = ArchivedAsset(url, time, status, missing_reason(database, url, status))
+            assets[url] = ArchivedAsset(url, time, status, missing_reason(database, final_url, status))
             continue
         assets[url] = ArchivedAsset(url, response.time, response.status, "")
         if response.type == _STYLE:
@@ -91,13 +91,13 @@ def _assets_in(content: ArchivedContent) -> list[str]:
     return asset_urls(content.content, content.url, content.type, content.charset)
 
 
-def _response(captures: Captures, url: str, time: float) -> ArchivedContent | None:
-    """Return the response of a URL archived closest to a time, following redirects."""
+def _response(captures: Captures, url: str, time: float) -> tuple[str, ArchivedContent | None]:
+    """Return the response of a URL archived closest to a time, following redirects, and the URL they end at."""
     for _ in range(_MAX_REDIRECTS + 1):
         row = captures.nearest(url, time)
         content = None if row is None else captures.content(row)
         target = None if content is None else location_of(content.status, content.headers, content.url)
         if target is None:
-            return content
+            return url, content
         url = target
-    return None
+    return url, None

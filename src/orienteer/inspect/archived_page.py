@@ -1,4 +1,4 @@
-"""Read a page from the archive of its crawl, in this process or in several that open the archive each.
+"""Read pages from the archive of their crawl, in this process, or in several that each open the archive.
 
 A page that kills its readers, and a document that cannot be read, is skipped, with a warning in one line.
 """
@@ -51,7 +51,7 @@ def page_reading(
 
 
 def warn_skipped(url: str, failed: Failed) -> None:
-    what = "the processes that read it died" if failed.died else "it cannot be read"
+    what = "the processes that read it crashed" if failed.died else "it cannot be read"
     warnings.warn(f"{url}: skipped, since {what} ({failed.why})", SkippedPageWarning, 2)
 
 

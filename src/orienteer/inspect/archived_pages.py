@@ -1,4 +1,4 @@
-"""Whether crawl.db agrees with the archive: every record is read again and compared with the row of its page.
+"""Check that crawl.db agrees with the archive: read every record again, and compare it with the row of its page.
 
 The bounds follow from the rows. This check ties them to the archive, and so to the digests of its files. For a page
 with a record, it compares with the archive:
@@ -45,6 +45,7 @@ from orienteer.store.archive import Position
 from orienteer.store.folder_view import FolderView
 from orienteer.store.page_row import PageRow
 from orienteer.store.url_numbers import seen_urls
+from orienteer.url import host_of
 from orienteer.wording import plain
 from orienteer.workers.fetch_result import FetchResult, ReadSettings
 from orienteer.workers.response_reader import read_response
@@ -55,6 +56,7 @@ _STATES = {
     VerdictKind.FAILED: PageState.FAILED,
 }  # fmt: skip
 ADDED_LINKS, MERGED, OLD_FORMAT = "links added by page hooks", "merged under other settings", "of an old format"
+SESSIONS = "sessions that may make a difference"
 
 
 class Records:
@@ -123,8 +125,9 @@ class RowCheck:
         self.sessions = ArchivedSessions(folder.database)
         self.unchecked: dict[str, list[int]] = {}
         self._merged: list[Merged] = []
+        self._anchors = set(folder.database.anchors())
         self._seed_pages = set(range(len(plan.crawl.seeds)))
-        self._scope = Scope(plan.scope, plan.crawl.seeds)  # as it was at the row that is compared
+        self._scope = Scope(plan.scope, plan.crawl.seeds)  # as it was at the time of the row that is compared
         self.final_scope = Scope(plan.scope, plan.crawl.seeds)
         for url in self.names_of_seeds():
             self.final_scope.widen(url)
@@ -149,7 +152,7 @@ class RowCheck:
                 self.past_scope.widen(target)
 
     def problem(self, row: PageRow, url: str) -> str:
-        """Return how the row contradicts its record; "" where it does not."""
+        """Return how the row contradicts its record; "" if it does not."""
         assert row.archived is not None
         is_unreadable = row.state == PageState.BLOCKED and row.outcome == Outcome.UNREADABLE
         try:
@@ -161,6 +164,9 @@ class RowCheck:
         except CrawlFolderError as error:
             return str(error)
         self.sessions.add(url, archived.sessionless_digest)
+        for field in archived.anchors:
+            if f"{host_of(url)}: {field}" not in self._anchors:
+                return f"its record assumes that routes with other values of {field} are one page, not so the database"
         if row.id >= len(self._plan.crawl.seeds) and not self.past_scope.contains([url])[0]:
             return "it was fetched, although it is outside the scope of the settings"
         if is_unreadable and archived.outcome == Outcome.UNREADABLE:
@@ -171,7 +177,9 @@ class RowCheck:
 
     def last_problems(self) -> list[tuple[int, str]]:
         """Return the problems, (page, problem), that depend on other rows, once all rows were compared."""
-        problems = self.sessions.problems()
+        problems: list[tuple[int, str]] = []
+        for page in self.sessions.unconfirmed():
+            self.mark_unchecked(SESSIONS, page)
         for merged in self._merged:
             row = self._database.page(merged.target)
             names = {merged.page, merged.target}
@@ -183,7 +191,7 @@ class RowCheck:
                 self.mark_unchecked(MERGED, merged.page)  # the other page may have changed since
             else:
                 target = plain(self._database.url(merged.target), 150)
-                problems.append((merged.page, f"it is no other name of {target}: their archived contents differ"))
+                problems.append((merged.page, f"it is not another name of {target}: their archived contents differ"))
         return problems
 
     # -- state and content --------------------------------------------------------------------------------------
@@ -208,7 +216,7 @@ class RowCheck:
     def _may_be_blocked(self, row: PageRow, archived: FetchResult, n_unknown: int) -> bool:
         """Whether the crawl may have blocked a page with a response."""
         verdict = archived.verdict.kind
-        if verdict is VerdictKind.REDIRECT:  # out of the scope, in a circle, or too many in a row
+        if verdict is VerdictKind.REDIRECT:  # out of the scope, in a loop, or after too many redirects
             return row.outcome in LOST_REDIRECTS and n_unknown == UNKNOWN_COUNT
         if row.outcome == Outcome.ASKS_FOR_LOGIN and self._plan.crawl.access:
             return True
@@ -257,7 +265,7 @@ class RowCheck:
     def _other_name_problem(self, row: PageRow) -> str:
         if row.links.tolist() == [row.redirect_to] and not len(row.outside):
             return ""
-        return "it is another name of a page, and the database has other links of it"
+        return "it is another name of a page, and the database has other links for it"
 
     def names_of(self, url: str) -> set[int]:
         """Return the pages that a link to this URL may count for."""
@@ -300,7 +308,7 @@ class RowCheck:
                 self.sessions.use(url, target, row.id)
             where = [self._database.url(target)]
             if is_inside and not self.past_scope.contains(where)[0]:
-                return 0, f"its link to {plain(url, 150)} is outside the scope, and inside in the database"
+                return 0, f"its link to {plain(url, 150)} is outside the scope, but inside in the database"
             n_moved += not is_inside and bool(self.final_scope.contains(where)[0])
         left = [*stored, *outside]
         if left and not self._plan.crawl.hooks:
@@ -324,7 +332,7 @@ class RowCheck:
             self.mark_unchecked(OLD_FORMAT, row.id)
             return ""
         if n_moved and not archived.verdict.unknown and n_unknown < n_moved:
-            return "links of it that are inside the scope are outside in the database"
+            return "some of its links are inside the scope, but outside in the database"
         why = archived.verdict.unknown or "some are left out"
         return f"not all of its links are known ({why}), which the database omits"
 

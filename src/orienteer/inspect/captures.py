@@ -5,8 +5,8 @@ acknowledged (see `store/capture_table`). Each record is checked when it is read
 is a StaleCapturesError. URLs match in this order:
 
     exact           the URL as given
-    canonical       the same without fragment and visit marks
-    loose           http for https, a slash more or less at the end; no redirects, which might loop
+    canonical       the same without fragment and tracking parameters
+    loose           http for https, with or without a slash at the end; no redirects, which might loop
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from orienteer.wording import plain
 MAX_CONTENT_BYTES = 64 << 20  # unpacked
 _KINDS = ("response", "revisit", "resource")
 _DERIVED_KINDS = {"urn:dom:": DOM, "urn:view:": VIEW, "urn:thumbnail:": VIEW}
-_HEAD_BYTES = 1 << 16  # the headers of a response must fit into so many
+_HEAD_BYTES = 1 << 16  # the headers of a response must fit into these
 _TAIL_BYTES = 512
 _ROWS_PER_STEP, _BYTES_PER_STEP = 1_000, 32 << 20
 _MAX_TYPE_CHARS = 100
@@ -186,7 +186,7 @@ class Captures:
     # -- reading captures ---------------------------------------------------------------------------------------
 
     def content(self, row: CaptureRow) -> ArchivedContent | None:
-        """Read a record; for a revisit the record it refers to, None where that is missing."""
+        """Read a record; for a revisit the record it refers to, None if that is missing."""
         record = self._record(row)
         if row.kind == REVISIT:
             original = self._revisited(record, row)
@@ -293,7 +293,7 @@ def _row(content: bytes, position: Position) -> CaptureRow | None:
 
 
 def _row_of(record: Record, position: Position) -> CaptureRow | None:
-    """Return the capture of a record; None where it cannot be displayed."""
+    """Return the capture of a record; None if it cannot be displayed."""
     uri, time = bare_uri(record.headers.get("warc-target-uri", "")), _time_of(record.headers.get("warc-date", ""))
     prefix = next((prefix for prefix in _DERIVED_KINDS if uri.startswith(prefix)), "")
     url = uri.removeprefix(prefix)

@@ -37,7 +37,7 @@ def texts_at(captures: Captures, first: ArchivedTime, last: ArchivedTime) -> tup
 
 
 def _text_of(captures: Captures, row: CaptureRow) -> str:
-    """Return the text of a capture, "" where it cannot be read."""
+    """Return the text of a capture, "" if it cannot be read."""
     archived = captures.content(row)
     if archived is None:
         return ""

@@ -145,7 +145,7 @@ def epoch_changes(database: DatabaseView) -> list[EpochChanges]:
 def changes(
     database: DatabaseView, epoch: int | None = None, kinds: Collection[str] = tuple(KINDS), limit: int | None = None
 ) -> Iterator[Change]:
-    """Yield the changes of one epoch, or of all of them; at most so many, the newest first."""
+    """Yield the changes of one epoch, or of all of them; at most `limit`, the newest first."""
     spans = _epoch_spans(database)
     selected = [span for span in spans if epoch in (None, span.epoch)]
     if not selected:

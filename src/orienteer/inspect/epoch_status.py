@@ -40,7 +40,7 @@ class EpochStatus:
 
 
 def first_crawl(database: Database) -> dict[str, int]:
-    """Return the pages of the first crawl by kind of visit; nothing where it was not refreshed."""
+    """Return the pages of the first crawl by kind of visit; nothing if it was not refreshed."""
     counts = database.get(FIRST_CRAWL) or {}
     if not isinstance(counts, dict) or not all(isinstance(n, int) and n >= 0 for n in counts.values()):
         raise damaged(database.path, f"{FIRST_CRAWL} does not count visits")

@@ -53,8 +53,8 @@ class Waiting:
 class PageFacts:
     """All that a crawl folder has about a URL.
 
-    `page` is None where it was never seen; `row` is None where it is not done, and then `waiting` is its position in
-    the frontier, None where it is not there either. `number` counts the pages that count as fetched, up to this one.
+    `page` is None if it was never seen; `row` is None if it is not done, and then `waiting` is its position in
+    the frontier, None if it is not there either. `number` counts the pages that count as fetched, up to this one.
     `seen_as` is the same page under the other of http and https, if only that is known. `host_problem` is why its host
     was abandoned, if that is why the page is blocked. `revisits` is its history in refreshes, None if there is none.
     `n_unknown_links` of its links are not known (-1: nor is their number), and why. `tags` and `fields` are additions

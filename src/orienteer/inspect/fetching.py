@@ -30,7 +30,7 @@ def fetching_of(figures: Mapping[str, Any]) -> tuple[Fetching, ...]:
 
 
 def describe_fetching(fetching: Sequence[Fetching], n_in_flight: int) -> str:
-    """`https://a.example/, https://b.example/ and 14 more`; empty where nothing is in flight."""
+    """`https://a.example/, https://b.example/ and 14 more`; empty if nothing is in flight."""
     named = [plain(one.url, 100) for one in fetching[:_NAMED]]
     n_more = n_in_flight - len(named)
     return ", ".join(named) + (f" and {n_more:,} more" if named and n_more > 0 else "")

@@ -31,6 +31,19 @@ from orienteer.store.lock import holder_of
 from orienteer.store.rendering_tables import AssetFigures, RenderedTally
 
 _MAX_RECOMPUTED_URLS = 2_000_000  # of a crawl that was killed
+# The keys of reports and figures that version 0.2 wrote, and their present names.
+_FORMER_KEYS = {
+    "left_s": "eta_s", "n_under_way": "n_in_flight", "n_hosts_resting": "n_hosts_backing_off",
+    "n_hosts_given_up": "n_hosts_abandoned", "n_workers_died": "n_workers_crashed", "n_parts": "n_assets",
+    "n_parts_failed": "n_assets_failed", "n_parts_waiting": "n_assets_waiting", "parts_bytes": "assets_bytes",
+    "n_in_hand": "n_in_flight", "n_answers": "n_responses", "answers_per_s": "responses_per_s",
+    "supposes": "assumes", "upper_supposes": "upper_assumes",
+    "parts": "assets", "n_wanted": "n_pending", "lost_seeds": "failed_seeds", "n_given_up": "n_abandoned",
+    "trouble": "problem", "n_in_trouble": "n_incomplete",
+}  # fmt: skip
+_FORMER_KEYS_OF_RENDERED = _FORMER_KEYS | {"n_parts": "n_requests"}
+_KEYED_BY_DATA = frozenset(("outcomes", "visits", "hook_failures", "failed_seeds", "failures"))
+_MAX_NESTING = 4  # of a key in a report: figures, workers, a worker
 
 
 @dataclass(frozen=True)
@@ -127,6 +140,11 @@ class FolderStatus:
         return self.library if self.epochs else self.certificate
 
     @property
+    def epoch_number(self) -> int:
+        """The number of the present epoch: 0 is the first crawl."""
+        return self.epochs[-1].number if self.epochs else 0
+
+    @property
     def certificate(self) -> Certificate | None:
         """The last stored certificate of the present epoch."""
         values = (self.figures or {}).get("certificate")
@@ -172,8 +190,7 @@ class FolderStatus:
 
     def _covers_all_events(self, figures: Mapping[str, Any]) -> bool:
         # A refresh that was killed before its first page has the same position as the crawl before, so epochs count.
-        epoch = self.epochs[-1].number if self.epochs else 0
-        return _position(figures) == self.position and figures.get("epoch", 0) == epoch
+        return _position(figures) == self.position and figures.get("epoch", 0) == self.epoch_number
 
     @property
     def library(self) -> Certificate | None:
@@ -263,7 +280,7 @@ class FolderWatcher:
                 n_suspect=database.n_unknown_because(SCRIPTED),
                 rendered=database.rendered_tally(),
                 assets=database.asset_figures(),
-                figures=_newest((report or {}).get("figures"), database.get("figures")),
+                figures=_newest((report or {}).get("figures"), _with_present_keys(database.get("figures"))),
                 report=report,
             )
             return replace(status, recomputed=self._recompute(status, database))
@@ -299,12 +316,31 @@ def folder_status(path: Path, max_hosts: int = 15, progress: Progress = silent) 
 
 
 def _report(path: Path) -> dict[str, Any] | None:
-    """Read the report of the last run; None if it is missing or invalid: its figures are in the database, too."""
+    """Read the report of the last run, with present keys; None if it is missing or invalid.
+
+    Its figures are in the database, too.
+    """
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return report if isinstance(report, dict) else None
+    return _with_present_keys(report) if isinstance(report, dict) else None
+
+
+def _with_present_keys(values: Any, names: Mapping[str, str] = _FORMER_KEYS, depth: int = _MAX_NESTING) -> Any:
+    """Return a report or figures with present names for the keys of version 0.2, also in nested tables."""
+    if depth == 0:
+        return values
+    if isinstance(values, list):
+        return [_with_present_keys(value, names, depth - 1) for value in values]
+    if not isinstance(values, dict):
+        return values
+    present: dict[str, Any] = {}
+    for key, value in values.items():
+        name = names.get(key, key)
+        inner = _FORMER_KEYS_OF_RENDERED if name == "rendered" else names
+        present[name] = value if name in _KEYED_BY_DATA else _with_present_keys(value, inner, depth - 1)
+    return present
 
 
 def _newest(*written: Any) -> Mapping[str, Any] | None:
@@ -322,7 +358,7 @@ def _certificate(values: Mapping[str, Any]) -> Certificate | None:
 
 
 def _position(figures: Mapping[str, Any]) -> int:
-    """Return the position of figures; -1 where it is missing."""
+    """Return the position of figures; -1 if it is missing."""
     position = figures.get("position")
     return position if isinstance(position, int) else -1
 

@@ -135,7 +135,7 @@ def written_top(path: Path) -> FrontierTop | None:
 
 
 def replayed_top(path: Path) -> FrontierTop:
-    """Compute the top by replaying all events; it takes the time and memory of resuming the crawl."""
+    """Compute the top by replaying all events; it takes as much time and memory as resuming the crawl."""
     with FolderView.open(path) as folder:
         plan = CrawlPlan.of_folder(folder)
         return top_of(EventReplay(folder, plan))

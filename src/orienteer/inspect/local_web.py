@@ -59,7 +59,7 @@ def local_pages(database: Database) -> NDArray[np.int64]:
 
 
 def page_names(database: Database) -> NDArray[np.int64]:
-    """Return for each URL the page that it is a name of; -1 where there is none."""
+    """Return for each URL the page that it is a name of; -1 if there is none."""
     n_urls = database.n_urls()
     names = np.arange(n_urls)
     for page, state, redirect_to in database.all_states():

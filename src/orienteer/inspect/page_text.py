@@ -41,7 +41,7 @@ def describe_page(facts: PageFacts) -> list[tuple[str, str]]:
 _RENDER_REASONS = {
     RenderReason.SUSPECT: "scripts seemed to make it",
     RenderReason.SAMPLE: "it was a sample of its host",
-    RenderReason.LEARNED: "pages like it gained by it",
+    RenderReason.LEARNED: "pages like it gained links or words",
     RenderReason.REQUESTED: "the settings requested it",
     RenderReason.ROUTE: "it is a route of an application",
     "import": "as another crawler stored it",

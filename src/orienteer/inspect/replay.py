@@ -2,8 +2,8 @@
 
 Responses come from the archive instead of the web: a page, a redirect, or "there is no page". A page without an
 archived response is missing: it was blocked in the crawl, or never fetched. The replay skips such pages and counts them
-as not fetched, so its certificate is valid. In that, pages that the crawl left waiting count to the frontier, and those
-that it could not fetch are blocked, as in the certificate of the crawl.
+as not fetched, so its certificate is valid. As in the certificate of the crawl, pages that the crawl left waiting
+belong to the frontier, and those that it could not fetch are blocked.
 
 For a crawl folder the responses come from the database: it has their outcomes, the links that were followed, and the
 relevance of pages to the topic, if the crawl has one. So with one worker and the same policy the replay fetches the
@@ -88,7 +88,7 @@ def replay(
     """Crawl the archive of a crawl folder, or a WARC or WACZ file or a folder of them.
 
     With a `confidence` the coverage is measured, too, by random walks whose random numbers begin at `rng`, and the
-    replay stops by what comes first. A walk that reaches a missing page counts as if it never returned.
+    replay stops at the first of the two. A walk that reaches a missing page counts as if it never returned.
 
     A crawl folder has its seeds, policy and scope; for other archives the seeds must be given, and all is in scope.
     """

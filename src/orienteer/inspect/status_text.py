@@ -12,7 +12,7 @@ from orienteer.graph.defaults import DAMPING
 from orienteer.graph.proved import UPPER_ASSUMES, Certificate, percent
 from orienteer.graph.survey.measured import confidence_text
 from orienteer.inspect.folder_status import FolderStatus
-from orienteer.inspect.survey_progress import SurveyProgress
+from orienteer.inspect.survey_progress import SurveyProgress, measured_from
 from orienteer.ledger.plan import CrawlSettings
 from orienteer.pages.stop_reason import StopReason
 from orienteer.store.rendering_tables import AssetFigures, RenderedTally
@@ -44,14 +44,32 @@ def exclusions(allow: Sequence[str], deny: Sequence[str]) -> list[str]:
     return [limit for limit in limits if limit]
 
 
-def narrowed(kind: str, allow: Sequence[str], deny: Sequence[str], damping: float) -> list[str]:
-    """Return the settings that make a coverage higher than the defaults would for the same pages, each as a clause."""
+def narrowed(
+    kind: str, allow: Sequence[str], deny: Sequence[str], damping: float, trust: Mapping[str, float],
+    anchors: Sequence[str] = (),
+) -> list[str]:  # fmt: skip
+    """Return what makes a coverage higher than it would be for the same pages otherwise, each as a clause.
+
+    These are settings other than the defaults, and route fields that are assumed to be `anchors`. `trust` is the share
+    of each seed.
+    """
     limits = ["only URLs in the folders of the seeds"] if kind == "prefix" else []
     limits += exclusions(allow, deny)
     clauses = [f"the scope has {' and '.join(limits)}"] if limits else []
     if damping < DAMPING:
         clauses.append(f"the surfer starts again after each page with a chance of {100 * (1 - damping):.10g} %")
+    if len(set(trust.values())) > 1:
+        seed = max(trust, key=trust.__getitem__)
+        clauses.append(f"the surfer starts at {plain(seed, 100)} with a chance of {100 * trust[seed]:.4g} %")
+    if anchors:
+        clauses.append(_assumed(anchors))
     return clauses
+
+
+def _assumed(anchors: Sequence[str]) -> str:
+    named = ", ".join(plain(detail, 100) for detail in anchors[:_REASONS_NAMED])
+    more = ", ..." if len(anchors) > _REASONS_NAMED else ""
+    return f"assumed, by samples: routes that differ only in these fields are one page: {named}{more}"
 
 
 def _patterns(patterns: Sequence[str]) -> str:
@@ -81,7 +99,7 @@ def headline(
         before = f" before a coverage of {target} was {how}" if target else ""
         return f"stopped at your limit of {counted(goal.budget, 'page')}{before}{covered}"
     if ending is Ending.EVERYTHING:
-        return f"everything in reach is fetched{covered}" + _abandoned(why, n_abandoned)
+        return f"everything reachable is fetched{covered}" + _abandoned(why, n_abandoned)
     outcome = "goal reached" if ending is Ending.GOAL else "goal not reached"
     return f"{outcome}: {_reason(why, goal, target, how, survey)}" + _abandoned(why, n_abandoned)
 
@@ -105,7 +123,7 @@ def _reason(why: str, goal: Goal, target: str, how: str, survey: SurveyProgress 
 def _abandoned(why: str, n_pages: int) -> str:
     if not n_pages or why != StopReason.FRONTIER_EMPTY:
         return ""
-    return f"; {counted(n_pages, 'page was', 'pages were')} given up because their hosts could not be reached"
+    return f"; {counted(n_pages, 'page was', 'pages were')} abandoned because their hosts could not be reached"
 
 
 def _confidence(survey: SurveyProgress | None) -> str:
@@ -127,7 +145,7 @@ def describe_stopped(status: FolderStatus) -> str:
         ending or Ending.MISSED, str(report.get("stopped_because")), goal, proved, status.survey,
         n_abandoned if isinstance(n_abandoned, int) else 0,
     )  # fmt: skip
-    problem = report.get("problem") or report.get("trouble")  # "trouble" in reports of earlier versions
+    problem = report.get("problem")
     return line + (f" ({plain(str(problem), 300)})" if problem else "")
 
 
@@ -143,7 +161,7 @@ def describe_impossible(until: float, proved: Certificate, reasons: str = "") ->
 
 
 def describe_impossible_goal(status: FolderStatus) -> str:
-    """Say that the goal of the present or the last run cannot be reached; empty where it can."""
+    """Say that the goal of the present or the last run cannot be reached; empty if it can."""
     figures, proved = status.figures or {}, status.certificate
     until = figures.get("until")
     is_impossible = figures.get("goal_is_impossible") and isinstance(until, float) and proved is not None
@@ -151,14 +169,14 @@ def describe_impossible_goal(status: FolderStatus) -> str:
 
 
 def describe_reachable(proved: Certificate) -> str:
-    """Describe the coverage of what is reachable; empty where that is everything."""
+    """Describe the coverage of what is reachable; empty if that is everything."""
     if not (proved.blocked or proved.unknown):
         return ""
     return f"at least {percent(proved.of_reachable)} of what is reachable is covered"
 
 
 def describe_coverage(status: FolderStatus) -> str:
-    """Describe the certificate over all epochs; empty where there is none."""
+    """Describe the certificate over all epochs; empty if there is none."""
     if status.proved is None:
         return ""
     if status.epochs:
@@ -192,9 +210,11 @@ def describe_result(status: FolderStatus) -> str:
 
 
 def describe_measured(status: FolderStatus) -> str:
-    """Describe the survey of the present epoch; empty where there is none."""
+    """Describe the survey of the present epoch; empty if there is none."""
     survey = status.survey
-    return "" if survey is None or survey.measured is None else survey.describe() + _age(status)
+    if survey is None or survey.measured is None:
+        return ""
+    return survey.describe(measured_from(status.epoch_number)) + _age(status)
 
 
 def describe_epoch_coverage(status: FolderStatus) -> str:
@@ -218,15 +238,15 @@ def describe_epoch(proved: Certificate) -> str:
 
 
 def describe_suspect(n_pages: int) -> str:
-    """Describe the number of pages that scripts may make; empty where there are none."""
+    """Describe the number of pages that scripts may make; empty if there are none."""
     if not n_pages:
         return ""
     pages = counted(n_pages, "page")
-    return f"{pages} perhaps made by scripts, and not rendered in a browser: links there count as not known"
+    return f"{pages} perhaps made by scripts, and not rendered in a browser: their links count as unknown"
 
 
 def describe_rendered(rendered: RenderedTally) -> str:
-    """Describe what rendering found, and what it cost; empty where no page was rendered."""
+    """Describe what rendering found, and what it cost; empty if no page was rendered."""
     if not rendered.n_pages:
         return ""
     gained = f"{counted(rendered.n_links, 'more link')}, {counted(rendered.n_words, 'more word')}"
@@ -235,14 +255,12 @@ def describe_rendered(rendered: RenderedTally) -> str:
     if rendered.n_incomplete:
         clauses.append(f"{counted(rendered.n_incomplete, 'page')} not rendered completely")
     if rendered.anchors:
-        named = ", ".join(plain(detail, 100) for detail in rendered.anchors[:_REASONS_NAMED])
-        more = ", ..." if len(rendered.anchors) > _REASONS_NAMED else ""
-        clauses.append(f"assumed, by samples: routes that differ only in these fields are one page: {named}{more}")
+        clauses.append(_assumed(rendered.anchors))
     return "; ".join(clauses)
 
 
 def describe_unarchived(n_pages: int) -> str:
-    """Describe the number of pages that are not in the archive; empty where there are none."""
+    """Describe the number of pages that are not in the archive; empty if there are none."""
     if not n_pages:
         return ""
     return (

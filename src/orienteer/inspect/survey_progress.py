@@ -12,7 +12,7 @@ from typing import Any
 
 from orienteer.crawl.crawl import FIRST
 from orienteer.graph.survey.measured import Measured, confidence_text
-from orienteer.wording import SAME_ANSWERS, counted, goal_share
+from orienteer.wording import SAME_RESPONSES, counted, goal_share
 
 _MOST_WALKS = 1e12  # a priority below FIRST / this is that of a policy
 
@@ -40,32 +40,45 @@ class SurveyProgress:
         """The coverage that is claimed with the confidence; None before the goal is reached."""
         return self.until if self.is_reached else None
 
-    def describe(self) -> str:
+    def describe(self, how: str = "measured") -> str:
         """Describe what is measured: `measured: 98.3 %, at least 98 % with 99.9 % confidence (412 walks, ...)`."""
         measured = self.measured
         if measured is None:
             return "not measured yet"
         goal = goal_share(self.until) + " of what is reachable" * self.of_reachable
         if self.is_reached:
-            return f"measured: {describe_measured(measured, goal)}"
-        return f"measured: {describe_measured(measured)}; evidence for {goal}: {evidence_text(self.evidence)}"
+            return f"{how}: {describe_measured(measured, goal)}"
+        return f"{how}: {describe_measured(measured)}; evidence for {goal}: {evidence_text(self.evidence)}"
+
+
+def measured_from(epoch: int) -> str:
+    """Say from which seeds the coverage of an epoch is measured."""
+    return "measured from the seeds of the last refresh" if epoch else "measured"
+
+
+def how_measured(n_unchecked: int, of_reachable: bool, epoch: int) -> str:
+    """Say from which seeds a coverage is measured, and whether the archive confirms all that it depends on.
+
+    It does not confirm which pages are blocked, and not the seeds and the visits of an epoch after the first.
+    """
+    return measured_from(epoch) + ", according to the folder" * bool(n_unchecked or of_reachable or epoch)
 
 
 def describe_measured(measured: Measured, claimed: str = "") -> str:
     """Describe an estimate; where walks have reached their target, also the claim, its confidence and its assumption.
 
-    `98.3 %, at least 98 % with 99 % confidence (412 walks, 603 probes), supposing that a page's answer ...`
+    `98.3 %, at least 98 % with 99 % confidence (412 walks, 603 probes), assuming that the response ...`
     """
     about, walks = f"{100 * measured.estimate:.1f} %", counted(measured.n_walks, "walk")
     walks_text = f"({walks}, {counted(measured.n_probes, 'probe')})"
     if not claimed:
         return f"about {about} {walks_text}"
     sure = f"at least {claimed} with {confidence_text(measured.confidence)} confidence"
-    return f"{about}, {sure} {walks_text}, supposing that {SAME_ANSWERS}"
+    return f"{about}, {sure} {walks_text}, assuming that {SAME_RESPONSES}"
 
 
 def survey_of_figures(figures: Mapping[str, Any] | None) -> SurveyProgress | None:
-    """Return the survey in the figures of a crawl; None where there is none, or they are invalid."""
+    """Return the survey in the figures of a crawl; None if there is none, or they are invalid."""
     try:
         assert figures is not None
         evidence, until, proved = figures["evidence"], figures["until"], figures["certificate"]

@@ -14,7 +14,7 @@ MAX_LINE_CHARS = 2_000
 _CONTEXT = 2
 _MAX_WORDS = 200
 _MAX_PAIRS = 150  # of lines that are compared word by word
-_NEAR = 4  # a removed line is compared with so many added ones
+_NEAR = 4  # a removed line is compared with this many added ones
 _ALIKE = 0.6  # lines that have less in common count as removed and added
 
 Piece = tuple[str, bool]
@@ -114,7 +114,7 @@ def _mark_words(removed: list[DiffLine], added: list[DiffLine], n_most: int) -> 
 
 
 def _by_words(old: str, new: str) -> tuple[tuple[Piece, ...], tuple[Piece, ...]] | None:
-    """Return two lines in words, with which of them differ; None where the lines have little in common."""
+    """Return two lines in words, with which of them differ; None if the lines have little in common."""
     one, other = _words(old), _words(new)
     matcher = SequenceMatcher(None, one, other, autojunk=False)
     if max(len(one), len(other)) > _MAX_WORDS or matcher.quick_ratio() < _ALIKE or matcher.ratio() < _ALIKE:

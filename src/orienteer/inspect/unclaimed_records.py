@@ -25,7 +25,9 @@ from orienteer.url import session_of
 from orienteer.wording import plain
 from orienteer.workers.fetch_result import FetchResult
 
-RENDERED_AGAIN, COPY = "rendered again", "a copy of another page for now"
+RENDERED_AGAIN, COPY, REDIRECTED = "rendered again", "a copy of another page for now", "a redirect for now"
+LATER = "a later response, not acknowledged"
+_OF_PAGES = (VerdictKind.FETCHED, VerdictKind.REDIRECT, VerdictKind.FAILED)
 _OK = 200
 
 
@@ -60,8 +62,12 @@ class UnclaimedRecords:
     def _problem(
         self, record: RecordDescription, url: str, location: Position, row: PageRow | None, is_known: bool
     ) -> str:
+        if location[:2] >= self._folder.archive.end:
+            if row is not None and not self._repeats(record, url, location, row):
+                self._rows.mark_unchecked(LATER, row.id)
+            return ""
         if record.kind == "resource":
-            return "" if row is None else self._document_problem(record, row)
+            return "" if row is None else self._document_problem(record, location, row)
         if row is None:
             return self._rowless_problem(record, url, location, is_known)
         if record.time <= row.time + SAME_TIME_S and (row.archived is not None or record.time < row.time - SAME_TIME_S):
@@ -75,6 +81,13 @@ class UnclaimedRecords:
         except CrawlFolderError as error:
             return str(error)
 
+    def _repeats(self, record: RecordDescription, url: str, location: Position, row: PageRow) -> bool:
+        """Whether a record behind the acknowledged end, as a killed crawl leaves some, says what the row says."""
+        if record.kind == "resource":
+            return not record.url.startswith(DOM)  # of an unchanged page it is not archived
+        found = self._records.read(row.id, url, location, rendered=False)
+        return found.verdict.kind not in _OF_PAGES or self._is_as_before(row, url, found)
+
     def _rowless_problem(self, record: RecordDescription, url: str, location: Position, is_known: bool) -> str:
         """Check a record of a page without a row: it must be outside the scope, or too deep.
 
@@ -85,26 +98,37 @@ class UnclaimedRecords:
             return ""
         if any(asset.archived == location for asset in self._database.assets_at(url)):
             return ""  # an import recognizes assets only at its end
-        return "it is in the archive, and the database has no row of it"
+        return "it is in the archive, and the database has no row for it"
 
-    def _document_problem(self, record: RecordDescription, row: PageRow) -> str:
-        """Check a rendered document that is not that of the row."""
+    def _document_problem(self, record: RecordDescription, location: Position, row: PageRow) -> str:
+        """Check that a rendered document is that of the row, or older."""
         if not record.url.startswith(DOM) or row.state != PageState.FETCHED or row.archived is None:
             return ""
         rendered = self._database.rendered_page(row.id)
-        is_newer = rendered is not None and rendered.dom is not None and rendered.time >= record.time - SAME_TIME_S
-        if is_newer or record.time < row.time - SAME_TIME_S:
+        own = None if rendered is None else rendered.dom
+        if (
+            own == location
+            or record.time < row.time - SAME_TIME_S
+            or (own is not None and self._is_as_new(own, record))
+        ):
             return ""
-        return "the archive has a rendered document of it that the database omits"
+        return "the archive has a rendered document that the database omits"
+
+    def _is_as_new(self, own: Position, record: RecordDescription) -> bool:
+        """Whether the record at `own` is a rendered document, and not older than `record`."""
+        document = self._folder.archive.read_description(own)[1]
+        return document.url.startswith(DOM) and document.time >= record.time - SAME_TIME_S
 
     def _visit_problem(self, visit: Visit, row: PageRow, url: str, record: FetchResult) -> str:
         """Check that a newer response than that of the row agrees with its visit."""
         verdict, kind = record.verdict.kind, visit.kind
         if kind == VisitKind.UNCHANGED and self._is_as_before(row, url, record):
             return ""
-        if kind == VisitKind.MISSING and self._is_missing(visit, row, record):
+        if kind == VisitKind.MISSING and self._is_missing(visit, record):
             return ""
         if kind == VisitKind.UNREACHABLE and verdict not in (VerdictKind.FETCHED, VerdictKind.FAILED):
+            if verdict is VerdictKind.REDIRECT:  # out of the scope, or into a loop of redirects at that time
+                self._rows.mark_unchecked(REDIRECTED, row.id)
             return ""
         return "the archive has a newer response, which contradicts its visit in the database"
 
@@ -124,17 +148,15 @@ class UnclaimedRecords:
             return target is not None and row.redirect_to in self._rows.names_of(target)
         return row.state == (PageState.FAILED if verdict is VerdictKind.FAILED else PageState.BLOCKED)
 
-    def _is_missing(self, visit: Visit, row: PageRow, record: FetchResult) -> bool:
+    def _is_missing(self, visit: Visit, record: FetchResult) -> bool:
         verdict = record.verdict.kind
         if verdict is VerdictKind.FAILED:
             return visit.state == PageState.FAILED
         if verdict is VerdictKind.REDIRECT:
             is_temporary = record.status in TEMPORARY_REDIRECTS
             return is_temporary and (visit.state == PageState.BLOCKED or visit.redirect_to is not None)
-        if verdict is VerdictKind.FETCHED and (
-            record.digest is None or self._database.page_with_digest(record.digest, row.id) is None
-        ):
-            self._rows.mark_unchecked(COPY, row.id)  # the page that it was a copy of may have changed since
+        if verdict is VerdictKind.FETCHED:
+            self._rows.mark_unchecked(COPY, visit.page)  # or it has changed: that depends on the pages at that time
         return verdict is VerdictKind.FETCHED
 
     def _add_older(self, page: int, url: str, location: Position) -> None:
@@ -152,16 +174,15 @@ class UnclaimedRecords:
             self._seeds.add(record.verdict.target)
 
     def _members(self) -> Iterator[tuple[int, Member]]:
-        """Yield the records between those of rows, with the numbers of their files."""
+        """Yield the records between and behind those of rows, with the numbers of their files."""
         archive, claimed = self._folder.archive, self._database.claimed_records()
-        for file in range(archive.end.file + (archive.end.size_bytes > 0)):
+        for file in archive.numbers():
             if not self._records.can_be_read(file) or not (archive.path(file).exists() or file in archive.stored.files):
                 continue
             own = claimed[claimed[:, 0] == file]
             with archive.local_copy(file) as path:
-                end = archive.end.size_bytes if file == archive.end.file else path.stat().st_size
                 at = 0
-                for offset, size_bytes in [*own[:, 1:].tolist(), (end, 0)]:
+                for offset, size_bytes in [*own[:, 1:].tolist(), (path.stat().st_size, 0)]:
                     if offset > at:
-                        yield from ((file, member) for member in whole_members(path, at, min(offset, end)))
+                        yield from ((file, member) for member in whole_members(path, at, offset))
                     at = max(at, offset + size_bytes)

@@ -31,7 +31,7 @@ from orienteer.inspect.archive_check import CheckedBounds, check_archive, checke
 from orienteer.inspect.folder_status import FolderStatus, folder_status
 from orienteer.inspect.library_certificate import library_certificate
 from orienteer.inspect.status_text import interval, narrowed
-from orienteer.inspect.survey_progress import SurveyProgress
+from orienteer.inspect.survey_progress import SurveyProgress, how_measured
 from orienteer.ledger.event_replay import EventReplay
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.setup import CrawlSetup
@@ -96,16 +96,19 @@ class Verification:
     def __str__(self) -> str:
         """Return what was verified, in one line."""
         plan, proved = self.status.plan, self.checked.describe(self.certificate)
-        for clause in narrowed(plan.scope.kind, plan.scope.allow, plan.scope.deny, plan.crawl.damping):
+        scope, anchors = plan.scope, self.status.rendered.anchors
+        trust = dict(zip(plan.crawl.seeds, plan.crawl.seed_trust().tolist(), strict=True))
+        for clause in narrowed(scope.kind, scope.allow, scope.deny, plan.crawl.damping, trust, anchors):
             proved += f"; {clause}"
         if self.survey is not None and self.survey.measured is not None:
-            proved += f"; {self.survey.describe()}"
+            how = how_measured(self.checked.n_unchecked, self.survey.of_reachable, self.status.epoch_number)
+            proved += f"; {self.survey.describe(how)}"
         what = "the certificate" if self.survey is None else "the certificate and the survey"
-        verb = "is" if self.survey is None else "are"
+        verb = "agrees" if self.survey is None else "agree"
         if not self.is_claimed:
             note = "" if self.n_rounds == 0 else "; its walks are those of its seed"
-            return f"the folder has no figures of its present state{note}; from its pages follows: {proved}"
-        return f"{what} {verb} what the folder says: {proved}"
+            return f"the folder has no figures of its present state{note}; its pages prove this: {proved}"
+        return f"{what} {verb} with the pages of the folder: {proved}"
 
 
 @dataclass(frozen=True)
@@ -186,7 +189,7 @@ class CheckedSurvey(CrawlSurvey):
         super().__init__(start, trust, damping, known_trust, rounds)
         self._n_stored = len(rounds)
         self._moved: list[tuple[int, int, int]] = []  # (walk, page where it entered, expected page)
-        self._wrong_numbers: list[int] = []  # rounds
+        self._wrong_thresholds: list[int] = []  # rounds
 
     def _begin_round(self, one: SurveyRound, links: LinkRows) -> None:
         if len(self.rounds) < self._n_stored:
@@ -199,7 +202,7 @@ class CheckedSurvey(CrawlSurvey):
         allowed = edge.allowed(self.start.until, self.start.of_reachable)
         pairs = ((one.allowed, allowed), (one.free, edge.free), (one.stake, self._stake(edge)))
         if not all(abs(stored - computed) <= _ROUNDING * max(1.0, computed) for stored, computed in pairs):
-            self._wrong_numbers.append(len(self.rounds))
+            self._wrong_thresholds.append(len(self.rounds))
         levels = np.array([random_level(self.start.seed, first + k) for k in range(len(one.entries))])
         shifts = (0.0, -_LEVEL_ROUNDING, _LEVEL_ROUNDING)
         near = [draw_entries(self._coverage, edge.free, np.clip(levels + shift, 0.0, 1.0)) for shift in shifts]
@@ -212,7 +215,9 @@ class CheckedSurvey(CrawlSurvey):
         lines = []
         confidence, most = self.start.confidence, SurveyStart(self.start.until, self.start.confidence, "").error
         if not 0.0 < self.start.error <= most * (1.0 + _ROUNDING):
-            lines.append(f"the survey is held to an error of {self.start.error:.3g}, too much for {confidence:.10g}")
+            lines.append(
+                f"the survey allows an error of {self.start.error:.3g}, too much for a confidence of {confidence:.10g}"
+            )
         lines += [
             f"walk {walk:,} of the survey began at {plain(replayed.url(page), 200)}; by its seed it begins at "
             f"{plain(replayed.url(expected), 200)}"
@@ -220,15 +225,15 @@ class CheckedSurvey(CrawlSurvey):
         ]
         if len(self._moved) > _MAX_LISTED:
             lines.append(f"{counted(len(self._moved) - _MAX_LISTED, 'more walk')} did not begin where the seed says")
-        if self._wrong_numbers:
-            which, n = self._wrong_numbers[0] + 1, len(self._wrong_numbers)
+        if self._wrong_thresholds:
+            which, n = self._wrong_thresholds[0] + 1, len(self._wrong_thresholds)
             lines.append(
-                f"{counted(n, 'round')} of walks, the first of them round {which:,}, {'is' if n == 1 else 'are'} held "
-                "to other numbers than follow from the pages"
+                f"{counted(n, 'round')} of walks (the first is round {which:,}) {'has' if n == 1 else 'have'} stored "
+                "thresholds that do not follow from the pages"
             )
         if self.pending_rounds:
             lines.append(
-                f"{counted(len(self.pending_rounds), 'round')} of walks cannot have begun when the folder says"
+                f"{counted(len(self.pending_rounds), 'round')} of walks cannot have begun at the stored positions"
             )
         if len(self.rounds) > self._n_stored:
             n_more = len(self.rounds) - self._n_stored
@@ -298,7 +303,7 @@ def _compared(claimed: FolderStatus, proved: Certificate, survey: SurveyProgress
         problems.append(f"the folder says '{claimed_survey.describe()}', but its walks say '{survey.describe()}'")
     elif is_last and claimed_survey.measured.n_walks != survey.measured.n_walks:
         n_claimed, n_found = claimed_survey.measured.n_walks, survey.measured.n_walks
-        problems.append(f"the folder says that {counted(n_claimed, 'walk')} have ended; by its pages it is {n_found:,}")
+        problems.append(f"the folder says that {counted(n_claimed, 'walk')} have ended; by its pages {n_found:,} have")
     return problems
 
 

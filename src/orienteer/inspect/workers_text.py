@@ -11,14 +11,16 @@ from orienteer.wording import counted, plain
 
 @dataclass(frozen=True)
 class WorkerNow:
-    """A worker: its machine and process, requests in hand, responses so far and per second, and how busy it is: 1 is a
-    whole core. `busy` is None where that is not known."""
+    """A worker: its machine and process, its requests in flight, and its responses so far and per second.
+
+    `busy` is the share of a core that it uses, None if that is not known.
+    """
 
     where: str
     process: int
-    n_in_hand: int
-    n_answers: int
-    answers_per_s: float
+    n_in_flight: int
+    n_responses: int
+    responses_per_s: float
     busy: float | None
 
     @property
@@ -32,9 +34,9 @@ def workers_of(figures: Mapping[str, Any]) -> tuple[WorkerNow, ...]:
         WorkerNow(
             where=plain(str(worker["where"]), 60),
             process=int(worker["process"]),
-            n_in_hand=int(worker["n_in_hand"]),
-            n_answers=int(worker["n_answers"]),
-            answers_per_s=float(worker["answers_per_s"]),
+            n_in_flight=int(worker["n_in_flight"]),
+            n_responses=int(worker["n_responses"]),
+            responses_per_s=float(worker["responses_per_s"]),
             busy=None if worker["busy"] is None else float(worker["busy"]),
         )
         for worker in figures.get("workers") or ()
@@ -42,7 +44,7 @@ def workers_of(figures: Mapping[str, Any]) -> tuple[WorkerNow, ...]:
 
 
 def describe_workers(workers: Sequence[WorkerNow], n_crashed: int) -> str:
-    """`3 processes, 240 responses/s, 92 % busy; 1 died`; empty where one process does everything."""
+    """`3 processes, 240 responses/s, 92 % busy; 1 crashed`; empty where one process does everything."""
     if not n_crashed and all(worker.process == 0 for worker in workers):
         return ""
     machines = len({worker.where for worker in workers})
@@ -50,8 +52,8 @@ def describe_workers(workers: Sequence[WorkerNow], n_crashed: int) -> str:
     busy = [worker.busy for worker in workers if worker.busy is not None]
     clauses = [
         counted(len(workers), "process", "processes") + on,
-        f"{sum(worker.answers_per_s for worker in workers):,.0f} responses/s",
+        f"{sum(worker.responses_per_s for worker in workers):,.0f} responses/s",
         f"{100 * sum(busy) / len(busy):.0f} % busy" if busy else "",
     ]
-    died = f"; {n_crashed:,} died and {'was' if n_crashed == 1 else 'were'} replaced" if n_crashed else ""
-    return ", ".join(clause for clause in clauses if clause) + died
+    crashed = f"; {n_crashed:,} crashed and {'was' if n_crashed == 1 else 'were'} replaced" if n_crashed else ""
+    return ", ".join(clause for clause in clauses if clause) + crashed

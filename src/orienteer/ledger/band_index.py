@@ -9,9 +9,8 @@ in this index, counted from 1; `pages` maps it to the page.
     word = ((home % 128) * (number of remainders) + remainder) * (maximum of numbers) + number     0: the slot is free
 
 Words are in the order of their homes (Robin Hood hashing), so that a search ends where a word would belong, and the
-table works when nine in ten slots are taken. A large one grows by an eighth. Different bands have the same key now and
-then: among a million pages, `find` returns a page that shares no band for every other one. The caller compares
-signatures.
+table works when nine in ten slots are taken. A large one grows by an eighth. Different bands may have the same key:
+among a million pages, about every second `find` returns a page that shares no band. The caller compares signatures.
 
 The key depends on a secret, so that the author of pages cannot crowd the table.
 """
@@ -27,13 +26,13 @@ from numpy.typing import NDArray
 from orienteer.extract.near_duplicates import BAND_FACTORS, BAND_SLOTS, N_BANDS, N_SLOTS, SLOT_TYPE
 from orienteer.kernel import kernel
 
-PER_BAND = 20  # pages that are indexed: those with the least ids
+PER_BAND = 20  # pages that are indexed: those with the lowest ids
 
 _KEY_BITS = 28
 _MAX_DISTANCE = 128
 _MAX_LOAD = 0.9
 _GROWTH, _EARLY_GROWTH = 1.125, 1.5
-_FEW_SLOTS = 1 << 18  # a megabyte: up to there it grows faster
+_FEW_SLOTS = 1 << 18  # a megabyte; smaller tables grow faster
 _LEAST_SLOTS = 1024
 _MAX_PAGES = 1 << 22  # larger numbers do not fit into a word
 _WORDS = 1 << 32
@@ -41,10 +40,10 @@ _FACTORS = BAND_FACTORS.ravel().copy()
 
 
 class BandIndex:
-    """The pages of each band; of a band with many, the first `PER_BAND` by their ids."""
+    """The pages of each band; of a band with many, the `PER_BAND` with the lowest ids."""
 
     def __init__(self, n_pages: int = 0) -> None:
-        """Reserve room for so many pages."""
+        """Reserve room for `n_pages` pages."""
         self._secret = np.uint64(secrets.randbits(64))
         self._words: NDArray[np.uint32] = np.zeros(0, np.uint32)
         self._pages: NDArray[np.uint32] = np.zeros(1024, np.uint32)  # by number
@@ -145,13 +144,13 @@ def _home(key: int, n_slots: int) -> Any:
 
 @kernel
 def _first_key(home: int, n_slots: int) -> Any:
-    """The least key with this home."""
+    """Return the lowest key with this home."""
     return ((home << _KEY_BITS) + n_slots - 1) // n_slots
 
 
 @kernel
 def _distance(word: Any, slot: int, n_remainders: int, max_numbers: int) -> Any:
-    """How far from its home a word is."""
+    """Return how far a word is from its home."""
     return (slot - np.int64(word) // (n_remainders * max_numbers)) & (_MAX_DISTANCE - 1)
 
 
@@ -160,7 +159,7 @@ def _find_all(
     slots: Any, factors: Any, secret: Any, keys: Any, words: Any, pages: Any, n_slots: int, n_remainders: int,
     max_numbers: int, matches: Any,
 ) -> Any:  # fmt: skip
-    """Fill `found` with the pages that share a key with the signature; how many."""
+    """Fill `found` with the pages that share a key with the signature; return their number."""
     _keys_of(slots, 0, factors, secret, keys)
     n = 0
     for k in range(len(keys)):
@@ -183,7 +182,7 @@ def _find_all(
 def _put(
     key: int, number: int, words: Any, pages: Any, n_slots: int, n_remainders: int, max_numbers: int
 ) -> Any:  # fmt: skip
-    """Insert a word: 1 if there is one more, 0 if it replaced another or is not needed, -1 if there is no room."""
+    """Insert a word; return 1 if there is one more, 0 if it replaced another or is not needed, -1 without room."""
     home = _home(key, n_slots)
     remainder = key - _first_key(home, n_slots)
     word = ((home & (_MAX_DISTANCE - 1)) * n_remainders + remainder) * max_numbers + number
@@ -244,7 +243,7 @@ def _fill(
     old: Any, old_slots: int, old_remainders: int, old_numbers: int, words: Any, pages: Any, n_slots: int,
     n_remainders: int, max_numbers: int,
 ) -> Any:  # fmt: skip
-    """Insert the words of another table into this one, which is empty; False if there is no room."""
+    """Insert the words of another table into this one, which is empty; return False if there is no room."""
     for slot in range(len(old)):
         if old[slot] != 0:
             word = np.int64(old[slot])
@@ -260,7 +259,7 @@ def _remove_all(
     slots: Any, page: int, factors: Any, secret: Any, keys: Any, words: Any, pages: Any, n_slots: int,
     n_remainders: int, max_numbers: int,
 ) -> Any:  # fmt: skip
-    """Remove the words of a page with this signature; return how many there were."""
+    """Remove the words of a page with this signature; return their number."""
     _keys_of(slots, 0, factors, secret, keys)
     n = 0
     for k in range(len(keys)):

@@ -31,7 +31,7 @@ class Depths:
         return max(int(self._one_more[page]) - 1, 0) if page < len(self._one_more) else 0
 
     def reach(self, pages: Any, depth: int) -> None:
-        """Record a path of so many links to these pages."""
+        """Record a path of `depth` links to these pages."""
         ids = np.asarray(pages, np.uint32)
         reached = min(depth, _DEEPEST) + 1
         n_done = _reach(ids, reached, self._one_more)

@@ -1,4 +1,4 @@
-"""Which pages of a crawl repeat another, exactly or nearly."""
+"""Find the pages of a crawl that repeat another page, exactly or nearly."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from orienteer.store.database import Database
 from orienteer.store.failures import damaged
 from orienteer.store.page_row import PageRow
 
-# A page with the content of another, but with other links since they are relative, is followed like any page. So are
-# this many copies; a trap makes more.
+# A copy of a page whose relative links lead to other URLs is followed like any page, up to this many copies: a trap
+# makes more.
 COPIES_FOLLOWED = 4
 
 
 class Duplicates:
-    """Finds for each page the first one that it repeats, exactly or nearly, as far as these are enabled."""
+    """Finds the first page that a page repeats, exactly or nearly, for the comparisons that are enabled."""
 
     def __init__(self, database: Database, exact: bool, near: bool) -> None:
         self._database = database
@@ -30,7 +30,7 @@ class Duplicates:
         return self._database.page_with_digest(digest, page) if self._exact else None
 
     def still_repeats(self, row: PageRow) -> bool:
-        """Whether the page that this one was a copy of still has the same content; True where it was no copy."""
+        """Whether the original of this copy still has the same content; True if the page was no copy."""
         if row.duplicate_of is None:
             return True
         other = self._database.page(row.duplicate_of)

@@ -1,7 +1,7 @@
-"""Which pages are inside the scope, by the numbers of their hosts where these decide it.
+"""Decide which pages are inside the scope, by host where the scope contains only whole hosts.
 
-Most scopes contain whole hosts. Then each host is tested once, and a link costs only the read of an array, as there are
-millions of links.
+Most scopes do. Then each host is tested once, and a link costs only one array access, since there are millions of
+links.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ class HostsInScope:
         self._is_inside: NDArray[np.bool_] = np.zeros(64, np.bool_)
         self._n_hosts = 0  # tested so far
         self._n_widened = 0
-        self._pages: NDArray[np.bool_] = np.zeros(0, np.bool_)  # only where the hosts do not decide
+        self._pages: NDArray[np.bool_] = np.zeros(0, np.bool_)  # only if the hosts do not decide
         self._pages_widened = 0
 
     def contains(self, urls: Sequence[str], pages: NDArray[np.uint32]) -> NDArray[np.bool_]:
-        """For each URL, whether it is inside; `pages` are their numbers."""
+        """Return for each URL whether it is inside; `pages` are their numbers."""
         if not self._scope.takes_whole_hosts:
             return self._scope.contains(urls)
         self._update_hosts()
         return self._is_inside[self._seen.hosts[pages]]
 
     def known_in_scope(self, database: Database, states: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """For each numbered URL, whether it is inside; those with a state other than KNOWN are.
+        """Return for each numbered URL whether it is inside; those with a state other than KNOWN are.
 
-        `states` are by page and may be fewer. A URL is read once, and only where its host does not decide.
+        `states` are by page and may be shorter. A URL is read once, and only if its host does not decide.
         """
         if self._scope.takes_whole_hosts:
             self._update_hosts()

@@ -1,15 +1,15 @@
 """When to revisit a page, and how to judge the result. Pure: rows in, results out.
 
-*When.* A page had changed in X of n revisits within a span of time S. The chance that it is still the same after a mean
-interval S / n is estimated as q = (n - X + 1/2) / (n + 1), the posterior mean under Jeffreys' prior; with changes at a
-constant rate (a Poisson process, as in Cho & Garcia-Molina, Estimating frequency of change, 2003) the chance of a
-change within the time t since the last visit is
+*When is a page due?* A page had changed in X of n revisits within a span of time S. The chance that it is still the
+same after a mean interval S / n is estimated as q = (n - X + 1/2) / (n + 1), the posterior mean under Jeffreys' prior.
+If changes have a constant rate (a Poisson process, as in Cho & Garcia-Molina, Estimating frequency of change, 2003),
+the chance of a change within the time t since the last visit is
 
     1 - q^(t n / S)
 
 A page is due when that is at least `revisit_chance`. One that never changed in a span S is due after half of S or so
 with the default of 0.2, so the intervals grow with the history; one that changed every time is due at once. A page that
-was requested only once is due: nothing is known of its changes.
+was requested only once is due, since its changes are not known.
 
 *Has it changed?* The bytes of the response are compared with those of the one before, and the rendered page with the
 one rendered before. Where only one of the two visits rendered the page, or a rendering is incomplete, the response
@@ -17,9 +17,9 @@ decides. If that is the same, the page is unchanged, and the stored rendering st
 its title, text or links have: its markup may differ at every visit. Links may differ although the content is the same,
 since the scope has changed, say: then the row is replaced, but the page is unchanged.
 
-*What.* A page that is missing now stays in the store, with its links, until it was missing `gone_after` times and for
-`gone_after_days`. It is missing when the response is that there is no page (404, another type), when it has a temporary
-redirect (302, 303, 307), and when it has become a copy of another page: failing servers do all three. Two addresses of
+*When is it gone?* A missing page stays in the store, with its links, until it was missing `gone_after` times and for
+`gone_after_days`. It is missing if the response says that there is no page (404, another type), if it has a temporary
+redirect (302, 303, 307), and if it has become a copy of another page: failing servers do all three. Two addresses of
 one page that change together are no sign of a failure. A failed request (the host is down, robots.txt forbids it, 5xx,
 403) says nothing about the page, however long that lasts.
 """
@@ -52,8 +52,8 @@ class RefreshSettings:
     """Where an epoch starts, how far it goes, and when a page is due or gone.
 
     `start`: "selected" chooses up to `n_seeds` new seeds by `method`, those that reach the most value within `hops`
-    links; the epoch starts there, and goes at most so far from them and from the pages that are due. "seeds" starts
-    from the crawl's own, with their trust, and goes as deep as the crawl does. The others: see above.
+    links; the epoch starts there, and goes at most `hops` links from them and from the pages that are due. "seeds"
+    starts from the crawl's own seeds, with their trust, and goes as deep as the crawl does. The others: see above.
     """
 
     start: str = "selected"
@@ -83,7 +83,7 @@ class RefreshSettings:
 def change_chance(
     n_checks: NDArray[np.int64], n_changes: NDArray[np.int64], span_s: NDArray[np.float64], since_s: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the chance that a page has changed since its last visit, `since_s` ago; 1 where nothing is known.
+    """Return the chance that a page has changed since its last visit, `since_s` ago; 1 if nothing is known.
 
     >>> ten_days, one_day = np.array([864_000.0]), np.array([86_400.0])
     >>> change_chance(np.array([10]), np.array([0]), ten_days, one_day).round(3).tolist()
@@ -110,7 +110,7 @@ def due_pages(seen: SeenPages, now: float, revisit_chance: float) -> NDArray[np.
 class ContentDigests(NamedTuple):
     """The digests that identify the content of a page: of the response, and of the rendered page.
 
-    `sent` is None where there was none, or it is not stored. `rendered` is None where the page was not rendered, or the
+    `sent` is None if there was none, or it is not stored. `rendered` is None if the page was not rendered, or the
     rendering is incomplete or not stored; `is_rendered` says whether it was.
     """
 

@@ -214,9 +214,9 @@ def _state(record: JobRecord, is_locked: bool) -> str:
     if record.ended is None or code is None:
         if not is_locked:
             return "killed"
-        return "stopping" if record.stop_asked is not None else "running" if record.process else "starting"
+        return "stopping" if record.stop_requested is not None else "running" if record.process else "starting"
     if code == 0:
         return "done"
     if code < 0 and code != -signal.SIGINT:
         return "killed"
-    return "stopped" if record.stop_asked is not None or code in _STOPPED_CODES else "failed"
+    return "stopped" if record.stop_requested is not None or code in _STOPPED_CODES else "failed"

@@ -32,7 +32,7 @@ class JobRecord:
     """The stored state of a job.
 
     `result` is the file name of an export, "" for other kinds. `process` is the id of the command's process, once it
-    runs; `stop_asked` the time of the first request to stop. `line` summarizes how the command ended."""
+    runs; `stop_requested` the time of the first request to stop. `line` summarizes how the command ended."""
 
     id: str
     kind: str
@@ -42,7 +42,7 @@ class JobRecord:
     began: float
     result: str = ""
     process: int | None = None
-    stop_asked: float | None = None
+    stop_requested: float | None = None
     ended: float | None = None
     exit_code: int | None = None
     line: str = ""
@@ -101,12 +101,14 @@ def _lines(path: Path, n_bytes: int, at_end: bool) -> list[str]:
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "id": (str,), "kind": (str,), "crawl": (str,), "options": (dict,), "command": (list,), "began": (int, float),
-    "result": (str,), "process": (int, type(None)), "stop_asked": (int, float, type(None)),
+    "result": (str,), "process": (int, type(None)), "stop_requested": (int, float, type(None)),
     "ended": (int, float, type(None)), "exit_code": (int, type(None)), "line": (str,),
 }  # fmt: skip
 
 
 def _record(values: dict[str, Any]) -> JobRecord:
+    if "stop_asked" in values:  # its name in records of version 0.2
+        values = {"stop_requested": values["stop_asked"]} | values
     entries = {field.name: values[field.name] for field in fields(JobRecord)}
     for name, value in entries.items():
         if not isinstance(value, _TYPES[name]):

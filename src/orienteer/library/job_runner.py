@@ -54,8 +54,8 @@ def run(folder: Path, id: str, lock: int, command: list[str]) -> None:
     while process.poll() is None:
         if signal.sigwait({*STOPPING, signal.SIGCHLD}) != signal.SIGCHLD and process.poll() is None:
             process.send_signal(signal.SIGINT)
-            if record.stop_asked is None:
-                record = replace(record, stop_asked=time.time())
+            if record.stop_requested is None:
+                record = replace(record, stop_requested=time.time())
                 files.write(record)
     code = process.returncode
     files.write(replace(record, ended=time.time(), exit_code=code, line=_final_line(record, files, code)))

@@ -145,7 +145,7 @@ class Library:
         with self._status_lock:
             before, fingerprint, holder = time.monotonic(), _fingerprint(path), holder_of(path)
             cached = self._statuses.get(name)
-            # A running crawl is read only every so often, since that is slow for large ones; one that ended, at once.
+            # A running crawl is read only at intervals, since large ones are slow to read; others are read at once.
             if cached is None or (cached.fingerprint != fingerprint and (holder is None or before >= cached.next_read)):
                 watcher = FolderWatcher(path) if cached is None or cached.watcher is None else cached.watcher
                 status = watcher.status(0)

@@ -1,4 +1,4 @@
-"""Asset queues by host, without what a browser waits for, and when each queue is due. Time is an argument."""
+"""Asset queues by host, and when each is due. Assets that a browser waits for are not in them. Time is an argument."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _IDLE_CHECK_S = 0.25  # between checks of hosts whose next free slot is not know
 
 
 class AssetKey(NamedTuple):
-    """The cache key of an asset: the URL and whatever else its response may depend on.
+    """The cache key of an asset: the URL, and the properties of the request that its response may depend on.
 
     `with_credentials`: the request carries the credentials of the crawl for the origin of the URL. `headers` are those
     that decide about CORS (`Origin`). `method` is GET, or OPTIONS for a preflight.

@@ -395,7 +395,8 @@ class AssetFetcher:
     def _follow_asset(self, asset: QueuedAsset, response: FetchResult, stored: Response) -> None:
         """Count the asset; queue its redirect target and the assets that it names."""
         self.n_done += 1
-        self.n_failed += response.outcome in (Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR, Outcome.SLOW_DOWN)
+        is_error = response.outcome in (Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR, Outcome.SLOW_DOWN)
+        self.n_failed += is_error or stored.outcome is Outcome.NOT_MODIFIED  # a 304 without a stored response
         key, depth, n_hops = asset.key, asset.depth, asset.n_hops
         follows = self._ledger.plan.crawl.assets and n_hops < MAX_HOPS
         if follows and response.outcome is Outcome.REDIRECT and stored.location:

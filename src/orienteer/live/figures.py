@@ -47,7 +47,7 @@ class CrawlFigures:
     `of_reachable`: `until` is a share of what is reachable; `goal_is_impossible`: it cannot be proved, since too much
     is unreachable. `measured` is the coverage by random walks; None before they have begun, or without a survey.
     `evidence` is their progress: at 1 the goal is reached with the requested confidence. `workers` are the worker
-    processes; `n_workers_died` of them crashed. `fetching` are the URLs that have been in flight longest. `n_assets`
+    processes; `n_workers_crashed` of them crashed. `fetching` are the URLs that have been in flight longest. `n_assets`
     assets are done (images, style sheets, …), `n_assets_failed` of them failed, `n_assets_waiting` are queued or in
     flight.
     """
@@ -63,7 +63,7 @@ class CrawlFigures:
     n_frontier: int
     n_in_flight: int
     n_hosts: int
-    n_hosts_resting: int
+    n_hosts_backing_off: int
     n_hosts_abandoned: int
     n_bytes: int
     pages_per_s: float
@@ -82,7 +82,7 @@ class CrawlFigures:
     evidence: float | None = None
     workers: tuple[WorkerNow, ...] = ()
     fetching: tuple[Fetching, ...] = ()
-    n_workers_died: int = 0
+    n_workers_crashed: int = 0
     n_assets: int = 0
     n_assets_failed: int = 0
     n_assets_waiting: int = 0
@@ -147,7 +147,7 @@ class ProgressWatch:
             n_frontier=len(crawl.frontier),
             n_in_flight=0 if live is None else live.n_in_flight,
             n_hosts=n_hosts,
-            n_hosts_resting=0 if live is None else live.health.n_failing,
+            n_hosts_backing_off=0 if live is None else live.health.n_failing,
             n_hosts_abandoned=0 if live is None else live.health.n_abandoned,
             n_bytes=self.intake.n_bytes,
             pages_per_s=rate,
@@ -165,7 +165,7 @@ class ProgressWatch:
             measured=measured,
             evidence=None if crawl.survey is None else crawl.survey.progress,
             workers=() if live is None else tuple(self._worker_rates.now(live.pool.figures(), now)),
-            n_workers_died=0 if live is None else live.pool.n_crashed,
+            n_workers_crashed=0 if live is None else live.pool.n_crashed,
             fetching=() if live is None or why is not None else live.in_flight.longest(now),
             n_assets=0 if live is None else live.assets.n_done,
             n_assets_failed=0 if live is None else live.assets.n_failed,

@@ -1,9 +1,9 @@
-"""Requests to a host besides those for pages: robots.txt before anything else, then the sitemaps that it names.
+"""Requests to a host other than those for pages: robots.txt first, then the sitemaps that it names.
 
 If it names none, `/sitemap.xml` is requested once, as a guess; a missing one is not an error.
 
-A host request takes the turn of a page: the selected page waits, the host request is sent instead, and afterwards the
-page returns to the frontier for the crawl delay. So host requests obey the same delays and limits as pages.
+A host request takes the slot of a page: the selected page waits, the host request is sent instead, and then the page
+returns to the frontier for the crawl delay. So host requests obey the same delays and limits as pages.
 
 Pages of a host whose robots.txt is unreachable must not be requested (RFC 9309); the crawl backs off from it, as from
 any failing host.
@@ -47,7 +47,7 @@ class _HostState:
     sitemaps: deque[str] = field(default_factory=deque)  # the queue
     is_page_next: bool = False  # a page is requested before the next sitemap
     guess: str = ""  # the URL of the guessed sitemap
-    queued_sitemaps: set[str] = field(default_factory=set)  # ever: an index may name itself
+    queued_sitemaps: set[str] = field(default_factory=set)  # in this run: an index may name itself
 
 
 class HostRequests:
@@ -76,7 +76,7 @@ class HostRequests:
         return None
 
     def robots_request(self, host: int, page_url: str, now: float) -> HostRequest | None:
-        """Return the request for robots.txt; None where the rules are known."""
+        """Return the request for robots.txt; None if the rules are known."""
         if not self._with_robots:
             return None
         state = self._state(host)

@@ -87,7 +87,7 @@ class LiveCrawl:
         self.impossible_goal = ImpossibleGoal(ledger)
         self.n_in_flight = 0  # when requests were last started
         self.in_flight = InFlight()  # without assets
-        self._host_request_of: dict[int, HostRequest | Step] = {}  # by the page whose turn and slot it uses
+        self._host_request_of: dict[int, HostRequest | Step] = {}  # by the page whose slot it uses
         self._held: dict[int, list[int]] = {}  # by host: pages that wait for the end of its host request
 
     def run(self, tick: Callable[[], None] = lambda: None) -> StopReason:
@@ -445,13 +445,13 @@ class LiveCrawl:
             policy=plan.crawl.policy, until=plan.crawl.until, budget=plan.crawl.budget, scope=plan.scope.kind,
             epoch=self.ledger.epoch_number, workers=self.workers, delay_s=plan.politeness.delay_s,
             robots=plan.crawl.robots, hooks=plan.crawl.hooks, access=plan.crawl.access, n_done=len(crawl.order),
-            n_known=len(self.ledger.seen),
+            n_known=self.ledger.n_in_scope()[0],
         )  # fmt: skip
 
     def _log_end(self, why: str, elapsed_s: float) -> None:
         self.log.note(
-            "end", why=why, n_done=len(self.crawl.order), n_known=len(self.ledger.seen), n_bytes=self.intake.n_bytes,
-            n_assets=self.assets.n_done, n_assets_failed=self.assets.n_failed, assets_bytes=self.assets.n_bytes,
-            elapsed_s=round(elapsed_s, 3),
+            "end", why=why, n_done=len(self.crawl.order), n_known=self.ledger.n_in_scope()[0],
+            n_bytes=self.intake.n_bytes, n_assets=self.assets.n_done, n_assets_failed=self.assets.n_failed,
+            assets_bytes=self.assets.n_bytes, elapsed_s=round(elapsed_s, 3),
         )  # fmt: skip
         self.log.close()

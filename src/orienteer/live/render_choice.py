@@ -7,7 +7,7 @@ With `auto`, these are rendered:
 - all pages whose template gained. URLs of the same host with the same parameters have the same template if their
   paths differ only in numbers and names.
 
-The choice depends only on the set of rendered pages, not on their order; so a resumed crawl decides template.
+The choice depends only on the set of rendered pages, not on their order; so a resumed crawl makes the same choices.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SAMPLE_OF_HOST = 2  # the same for a host, while none of its pages has gained
 _MORE_OF_HOST = 30  # once one has
 _GAIN = 1.2  # the factor by which words or links must grow, ...
 _FEW_LINKS, _FEW_WORDS = 3, 30  # ... and by this many at least
-_FREE = 50  # pages that may be rendered before `max_share` applies
+_FREE = 50  # pages rendered before `max_share` applies
 _MAX_NAME = 16  # longer path segments are names of items
 
 

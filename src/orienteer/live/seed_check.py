@@ -149,7 +149,7 @@ def describe_failure(response: FetchResult | Response) -> str:
     if response.outcome is Outcome.TIMED_OUT:
         return f"{host} did not answer in time"
     what = f"robots.txt of {host} cannot be read: " if response.request.any_type else ""
-    return f"{what}the server answered {response.status}" if response.status else f"{what}{host} broke off its answer"
+    return f"{what}the server answered {response.status}" if response.status else f"{what}{host} broke off its response"
 
 
 def nothing_crawled(failed: dict[str, str]) -> SeedError:

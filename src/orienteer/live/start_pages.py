@@ -49,7 +49,7 @@ class StartSettings:
 
 
 class StartPages(NamedTuple):
-    """Seeds as canonical URLs; their trust, in any unit, empty where it is uniform; and how they were chosen."""
+    """Seeds as canonical URLs; their trust, in any unit, empty if it is uniform; and how they were chosen."""
 
     seeds: tuple[str, ...]
     trust: tuple[float, ...]

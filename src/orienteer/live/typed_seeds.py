@@ -27,8 +27,6 @@ from orienteer.wording import plain
 _TIMEOUT_S, _CONNECT_TIMEOUT_S = 10.0, 5.0
 _NEAR_TIMEOUT_S = 2.0  # for private addresses: a server without TLS may wait for more bytes and never respond
 _POLL_S = 0.25
-# These would fail by http as well; the crawl reports them.
-_HOPELESS = frozenset((Outcome.FORBIDDEN_ADDRESS, Outcome.NO_ADDRESS))
 
 
 def resolve_schemes(
@@ -59,18 +57,21 @@ def resolve_schemes(
 def _answering(by_https: Mapping[str, str], plan: CrawlPlan, notify: Callable[[str], None] | None) -> dict[str, str]:
     """Return the seeds that respond only by http, with their http URLs."""
     failed = {url: response for url, response in _requested(list(by_https), plan.fetch).items() if not response.status}
-    retryable = {url: response for url, response in failed.items() if response.outcome not in _HOPELESS}
+    # A forbidden address is forbidden by http as well; the crawl reports it.
+    retryable = {url: response for url, response in failed.items() if response.outcome is not Outcome.FORBIDDEN_ADDRESS}
     again = _requested([by_https[url] for url in retryable], plan.fetch)
     moved, lost = {}, []
     for url, response in retryable.items():
         other = again[by_https[url]]
-        tried = f"{plain(url.partition('://')[2], 200)}: https was tried ({_why(response)})"
+        seed, why = plain(url.partition("://")[2], 200), _why(response)
         if other.status:
             moved[url] = by_https[url]
             if notify is not None:
-                notify(f"{tried}, http answers: starting at {plain(by_https[url], 200)}")
+                notify(f"{seed}: https was tried ({why}), http answers: starting at {plain(by_https[url], 200)}")
+        elif why == _why(other):
+            lost.append(f"{seed}: https, then http was tried ({why})")
         else:
-            lost.append(f"{tried}, then http ({_why(other)})")
+            lost.append(f"{seed}: https was tried ({why}), then http ({_why(other)})")
     if lost and len(lost) == len(plan.crawl.seeds):
         raise SeedError(f"nothing was crawled: {'; '.join(lost[:3])}")
     if notify is not None:

@@ -73,7 +73,7 @@ def warm_up(plan: CrawlPlan) -> None:
 
 
 def _look_for_duplicates(signature: bytes) -> None:
-    """Add one page to so many others that the table of the index must grow."""
+    """Add one page to an index that is full, so that its table must grow."""
     index, others = BandIndex(), np.arange(200, dtype=np.uint32)
     index.add(others, np.random.default_rng(0).bytes(len(others) * len(signature)))
     index.add(np.array([200], np.uint32), signature)

@@ -13,7 +13,7 @@ _OVER_S = 5.0  # the window of rates
 @dataclass(frozen=True)
 class _Sample:
     time: float
-    n_answers: int
+    n_responses: int
     cpu_s: float
 
 
@@ -35,7 +35,7 @@ class WorkerRates:
         while len(samples) > 2 and samples[1].time <= time - _OVER_S:
             samples.pop(0)
         first, passed_s = samples[0], time - samples[0].time
-        rate = (worker.n_responses - first.n_answers) / passed_s if passed_s > 0 else 0.0
+        rate = (worker.n_responses - first.n_responses) / passed_s if passed_s > 0 else 0.0
         is_known = passed_s > 0 and worker.cpu_s > 0
         busy = min((worker.cpu_s - first.cpu_s) / passed_s, 1.0) if is_known else None
         return WorkerNow(*worker[:4], round(rate, 2), None if busy is None else round(busy, 3))

@@ -121,7 +121,7 @@ class Rounds(Policy):
         estimation.round()
 
     def _size(self) -> int:
-        """Return the size of the next round; 0 where there is none."""
+        """Return the size of the next round; 0 if there is none."""
         if self._n_rounds < len(self.sizes):
             return self.sizes[self._n_rounds]
         if self.n_requested >= self.budget:

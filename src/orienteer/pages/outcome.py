@@ -25,8 +25,8 @@ class Outcome(StrEnum):
     UNWANTED_TYPE = "unwanted type"
     FORBIDDEN_ADDRESS = "forbidden address"
     NO_RESPONSE = "no answer"  # of an archive that replaces the web
-    UNREADABLE = "unreadable"  # workers die of it
-    LOST = "lost"  # the worker that fetched it died; it is requested again
+    UNREADABLE = "unreadable"  # it crashes workers
+    LOST = "lost"  # its worker crashed; it is requested again
     CANCELLED = "cancelled"
     LOGGED_OUT = "logged out"  # the request lost its session; it is sent again
 

@@ -3,8 +3,8 @@
     known ──> in flight ──> fetched
       │           ├──────> failed      (there is no page: 404, 410)
       │           ├──────> skipped     (an image, a file: not of a type in the settings)
-      │           ├──────> blocked     (robots, a dead host: there may be a page)
-      │           └──────> known       (to be tried again)
+      │           ├──────> blocked     (robots.txt, an abandoned host: there may be a page)
+      │           └──────> known       (to be retried)
       └──────────────────> blocked
 
 The numbers are stored in databases.

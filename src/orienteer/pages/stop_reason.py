@@ -12,8 +12,8 @@ class StopReason(StrEnum):
     BUDGET = "budget"  # the limit of pages is reached
     FRONTIER_EMPTY = "frontier empty"
     INTERRUPTED = "interrupted"  # by the user, or a signal
-    LOGIN_FAILED = "login failed"  # the crawl has lost its access; it can be resumed
-    IMPORTED = "imported"  # it never ran: its pages were fetched by another crawler
+    LOGIN_FAILED = "login failed"  # the login failed; the crawl can be resumed
+    IMPORTED = "imported"  # it has not run: its pages were fetched by another crawler
     SETTLED = "settled"  # an estimate does not change any more, or no walk makes a survey more precise
     PRECISE = "half width"  # a survey is as precise as its goal
     NO_PAGE_LEFT = "no page left"  # that an estimate could fetch

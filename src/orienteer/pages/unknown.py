@@ -1,4 +1,4 @@
-"""Links of a page that exist, but are not known: left out, cut off, or never read."""
+"""The links of a page that exist but are not known: left out, truncated, or not read."""
 
 from __future__ import annotations
 

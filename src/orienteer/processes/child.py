@@ -7,7 +7,7 @@
 
 The function and its arguments are pickled; the function must be importable. Unlike `multiprocessing`, the child does
 not import the main script of the parent: a script needs no `if __name__ == "__main__"`. The child uses the kernel cache
-of the parent. Ctrl-C does not reach the child. It ends when the parent ends, in whatever way.
+of the parent. Ctrl-C does not reach the child. It ends when the parent ends, however that happens.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
        change are copied there: the old database, the truncated end of a file.
     3. Missing files of the archive are replaced by empty ones; a damaged end of the archive is truncated.
     4. The new database replaces the old one.
-    5. Pages that are only in the archive are added (`retaking`).
+    5. Pages that are only in the archive are added (`archived_pages`).
     6. Response records that state the digest of a rendered document get that of their own payload (`wrong_digests`),
        except in files that are in an object store.
 

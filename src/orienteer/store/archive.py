@@ -210,7 +210,7 @@ class Archive:
             if missing:
                 lost = "the file is missing; acknowledged pages are in it"
                 raise CrawlFolderError(f"{self.path(min(missing))}: {lost}; {REPAIR_HINT}")
-            self._expect_short_tail(numbers)
+            self.expect_short_tail()
             for number in reversed(numbers[n_files:]):
                 self.path(number).unlink(missing_ok=True)
             if len(numbers) > n_files:
@@ -218,9 +218,9 @@ class Archive:
         if n_files:
             self._truncate_last()
 
-    def _expect_short_tail(self, numbers: list[int]) -> None:
+    def expect_short_tail(self) -> None:
         """Raise an error if more data follows the acknowledged end than a killed crawl can leave."""
-        for number in numbers:
+        for number in self.numbers():
             start = self.end.size_bytes if number == self.end.file else 0
             if number >= self.end.file and self._exceeds_crash_tail(number, start):
                 raise CrawlFolderError(

@@ -12,7 +12,7 @@ MAX_RECORD_BYTES = 64 << 20  # unpacked: more than any crawl stores of a page
 _MAGIC = b"\x1f\x8b\x08"
 _READ_BYTES = 1 << 16
 _STEP_BYTES = 1 << 20
-_MAX_FAILURES = 1_000  # the magic bytes may occur in any data: after so many false starts in a row skip _READ_BYTES
+_MAX_FAILURES = 1_000  # the magic bytes may occur in any data: after this many false starts in a row skip _READ_BYTES
 
 
 class Member(NamedTuple):

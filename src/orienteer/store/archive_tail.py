@@ -16,7 +16,7 @@ from orienteer.warc.records import RecordCounts, records
 
 ACKNOWLEDGED = "Orienteer-Acknowledged"  # a header of records: number and size of the last file at that time
 _KINDS = ("response", "revisit", "resource")
-_MAX_UNNAMED_BYTES = 64 << 20  # records of older versions name no end; no crawl writes so much between two commits
+_MAX_UNNAMED_BYTES = 64 << 20  # records of older versions name no end; no crawl writes more between two commits
 
 
 def exceeds_crash_tail(path: Path, start: int, end: tuple[int, int]) -> bool:

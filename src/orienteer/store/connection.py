@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from itertools import groupby
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, NamedTuple, Self
@@ -19,6 +20,7 @@ from orienteer.files.plain import expect_plain, replaced_inside
 from orienteer.store.column_ranges import RANGES, Range, RowRanges
 from orienteer.store.failures import damaged, map_disk_errors
 from orienteer.store.schema import APPLICATION_ID, SCHEMA, TABLES, UPGRADES, VERSION, Upgrade
+from orienteer.wording import plain
 
 _BUSY_TIMEOUT_S = 10.0
 _NO_SHARED_MEMORY = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)  # SQLite cannot create the -shm file
@@ -224,6 +226,41 @@ class DatabaseConnection:
         self._connection.execute(f"PRAGMA user_version = {steps.stop}")
         self._connection.execute("COMMIT")
         self.upgraded_from = steps.start
+
+
+def schema_problem(connection: sqlite3.Connection, schema: str) -> str:
+    """Return how a database that others made differs from this schema; "" where queries mean the same.
+
+    A view may give each query other rows, and a table without its keys two rows for one page.
+    """
+    with closing(sqlite3.connect(":memory:")) as made:
+        made.executescript(schema)
+        expected = _keys_by_table(made)
+    for name, kind, sql in connection.execute("SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL"):
+        if kind in ("view", "trigger") or sql.lstrip().upper().startswith("CREATE VIRTUAL"):
+            return f"{plain(name, 40)} is a {kind} of SQLite, and no table of a crawl"
+    for name, keys in _keys_by_table(connection).items():
+        if name in expected and not expected[name] <= keys:
+            return f"the table {name} may have several rows where there must be one"
+    ((found,),) = connection.execute("PRAGMA integrity_check(1)")
+    return "" if found == "ok" else f"SQLite finds it damaged: {plain(found, 200)}"
+
+
+def _keys_by_table(connection: sqlite3.Connection) -> dict[str, set[tuple[str, ...]]]:
+    """Return the sets of columns whose values are unique, by table."""
+    keys: dict[str, set[tuple[str, ...]]] = {}
+    unique = (
+        "SELECT m.name, l.name, i.name FROM sqlite_master m, pragma_index_list(m.name) l, pragma_index_info(l.name) i "
+        "WHERE m.type = 'table' AND l.\"unique\" AND NOT l.partial ORDER BY l.name, i.seqno"
+    )
+    primary = (
+        "SELECT m.name, '', i.name FROM sqlite_master m, pragma_table_info(m.name) i "
+        "WHERE m.type = 'table' AND i.pk ORDER BY m.name, i.pk"
+    )
+    for sql in (unique, primary):
+        for (table, _), columns in groupby(connection.execute(sql), lambda row: row[:2]):
+            keys.setdefault(table, set()).add(tuple(column for _, _, column in columns))
+    return keys
 
 
 def connected(path: Path, read_only: bool, many_threads: bool = False) -> sqlite3.Connection:

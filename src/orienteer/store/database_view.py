@@ -13,6 +13,7 @@ from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.store.archive import Position
 from orienteer.store.column_ranges import RowRanges
+from orienteer.store.connection import schema_problem
 from orienteer.store.database import Database
 from orienteer.store.failures import damaged, map_disk_errors
 from orienteer.store.history import expect_ids
@@ -65,6 +66,11 @@ class DatabaseView(Database):
             self.close()
             raise
 
+    def schema_problem(self) -> str:
+        """Return why queries of this database may contradict each other, in a few words; "" where they do not."""
+        with map_disk_errors(self.path):
+            return schema_problem(self._connection, self.kind.schema)
+
     def outcomes_from(self, position: int) -> Iterator[list[DonePage]]:
         """Yield the outcomes of pages done or visited from this position on, in batches.
 
@@ -96,8 +102,6 @@ class DatabaseView(Database):
     def claimed_records(self) -> NDArray[np.int64]:
         """Return file, offset and size of all records of pages, one per row, in the order of the archive."""
         sql = "SELECT archive_file, archive_offset, archive_bytes FROM page WHERE archive_bytes IS NOT NULL"
-        if "rendered" not in self.missing_tables:
-            sql += " UNION ALL SELECT dom_file, dom_offset, dom_bytes FROM rendered WHERE dom_bytes IS NOT NULL"
         with self._expecting_damage():
             return np.array(list(self._rows(f"{sql} ORDER BY 1, 2")), np.int64).reshape(-1, 3)
 

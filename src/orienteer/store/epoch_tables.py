@@ -16,7 +16,7 @@ from orienteer.store.page_row import blob_of, page_ids
 from orienteer.store.visits import EpochHead, EpochRow, Revisits, Visit, VisitKind
 
 PAGES_PER_BATCH = 20_000
-_LEAST_URL_BYTES = 8  # each URL takes at least so much of the file
+_LEAST_URL_BYTES = 8  # each URL takes at least this much of the file
 
 _VISITED = (
     "SELECT visit.position, visit.page, visit.state, coalesce(visit.redirect_to, -1) AS redirect_or_none, "

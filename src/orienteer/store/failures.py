@@ -43,7 +43,7 @@ def _mapped(path: Path, error: BaseException) -> CrawlFolderError | None:
         return CrawlFolderError(_os_error(path, error))
     if isinstance(error, (sqlite3.ProgrammingError, sqlite3.InterfaceError)):
         return None
-    if isinstance(error, sqlite3.IntegrityError):  # a row is there already that no crawl has written
+    if isinstance(error, sqlite3.IntegrityError):  # a duplicate row, which no crawl writes
         return damaged(path, error)
     if isinstance(error, sqlite3.Error):
         return CrawlFolderError(_sqlite_error(path, error))

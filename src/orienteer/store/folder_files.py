@@ -2,7 +2,7 @@
 
     crawl.toml        the settings of the crawl
     crawl.db          every known URL and page (see `schema`); created last, so a folder that has it is complete
-    crawl.allowed     the user's signature that allows what the settings open (see `ledger/permission`)
+    crawl.allowed     the user's signature for settings that widen network access (see `ledger/permission`)
     crawl.lock        held by the one process that may write
     refresh.lock      held by a scheduled refresh, until it has reported its changes
     archive/          the responses as received, in WARC files; stored.json lists those in an object store
@@ -20,7 +20,7 @@
     jobs/             commands that were started from the web pages of the crawl (see `library/job_folder`)
     log.jsonl         events, one object a line (see `log`); a cache
     course.jsonl      the history of the progress, in points (see `progress_points`); a cache
-    frontier.json     the next pages, written now and then by a running crawl; a cache
+    frontier.json     the next pages, written at intervals by a running crawl; a cache
 
 Derived files can be rebuilt; caches can be deleted.
 """

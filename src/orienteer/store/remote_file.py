@@ -14,7 +14,7 @@ from orienteer.store.stored_files import StoredFile
 
 _BLOCK_BYTES = 4 << 20
 _MAX_BLOCKS = 8
-_NEAR_BYTES = 1 << 20  # a read that skips at most so much counts as sequential
+_NEAR_BYTES = 1 << 20  # a read that skips at most this much counts as sequential
 
 
 class RemoteFiles:

@@ -21,6 +21,7 @@ ANCHORS = "anchors"  # the kind of an event
 _LAST_DONE = "SELECT max(id) FROM part WHERE outcome <> '' GROUP BY url"
 _GOOD = "'ok', 'not modified'"
 _IS_ARCHIVED = f"(archive_bytes IS NOT NULL AND outcome IN ({_GOOD}))"
+_HAS_FAILED = f"(outcome NOT IN ('redirect', {_GOOD}) OR outcome = 'not modified' AND archive_bytes IS NULL)"
 
 
 class AssetRow(NamedTuple):
@@ -47,8 +48,9 @@ class AssetRow(NamedTuple):
 class AssetFigures:
     """Counts of assets: each URL counts once, by its last response.
 
-    `n_archived` had a response 2xx, or later 304, and are in the archive, where they take `archive_bytes`. `failures`
-    counts the `n_failed` by reason, such as "http 404". Redirects are neither. `n_pending` are not fetched yet.
+    `n_archived` had a response 2xx (also an empty one, such as 204), or later 304, and are in the archive, where they
+    take `archive_bytes`. `failures` counts the `n_failed` by reason, such as "http 404", or "not modified" for a 304
+    without an earlier response in the archive. Redirects are neither. `n_pending` are not fetched yet.
     """
 
     n_assets: int = 0
@@ -174,7 +176,7 @@ class RenderingTables(SurveyTables):
         ) or (0, 0, 0, 0)
         failed = self._rows(
             f"SELECT outcome, count(*) FROM part WHERE id IN ({_LAST_DONE}) "
-            f"AND outcome NOT IN ('redirect', {_GOOD}) GROUP BY outcome ORDER BY count(*) DESC, outcome"
+            f"AND {_HAS_FAILED} GROUP BY outcome ORDER BY count(*) DESC, outcome"
         )
         failures = {str(outcome): int(n) for outcome, n in failed}
         return AssetFigures(n_assets, n_archived, archive_bytes, sum(failures.values()), n_pending, failures)

@@ -157,6 +157,6 @@ class RequestFolder:
             raise CrawlFolderError(f"{self.path} holds the requests of spider {stored_owner!r}, not of {owner!r}")
 
     def close(self) -> None:
-        """What is not committed is lost."""
+        """Close the folder; uncommitted changes are lost."""
         self.tables.close()
         self._lock.release()

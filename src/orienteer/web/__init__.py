@@ -1,1 +1,1 @@
-"""What does a person see in the browser? See ARCHITECTURE.md."""
+"""The pages in the browser and their JSON API: one crawl, or a library of crawls."""

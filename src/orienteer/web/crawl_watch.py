@@ -111,11 +111,11 @@ class CrawlNow:
     hosts: tuple[HostPages, ...]
     n_hosts: int
     n_hosts_known: int
-    n_hosts_resting: int
+    n_hosts_backing_off: int
     n_hosts_abandoned: int
     workers: tuple[WorkerNow, ...]
     fetching: tuple[Fetching, ...]
-    n_workers_died: int
+    n_workers_crashed: int
     first_time: float | None
     last_time: float | None
     archive_bytes: int
@@ -336,11 +336,11 @@ class CrawlWatch:
             hosts=status.hosts,
             n_hosts=status.n_hosts,
             n_hosts_known=status.n_hosts_known,
-            n_hosts_resting=int(figures.get("n_hosts_resting", 0)) if is_running else 0,
+            n_hosts_backing_off=int(figures.get("n_hosts_backing_off", 0)) if is_running else 0,
             n_hosts_abandoned=int(figures.get("n_hosts_abandoned", 0)),
             workers=workers_of(figures) if is_running else (),
             fetching=fetching_of(figures) if is_running else (),
-            n_workers_died=int(figures.get("n_workers_died", 0)) if is_running else 0,
+            n_workers_crashed=int(figures.get("n_workers_crashed", 0)) if is_running else 0,
             first_time=status.first_time,
             last_time=status.last_time,
             archive_bytes=status.archive_bytes,

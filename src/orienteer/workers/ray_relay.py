@@ -29,11 +29,11 @@ from orienteer.workers.ray_cluster import join_cluster
 from orienteer.workers.ray_worker import LEASE_S, Reply
 
 BEGIN, ORDERS, END = "begin", "orders", "end"
-RESEND_S = 20.0  # refused orders are sent again for so long
-SILENT_S = 30.0  # an actor without a reply for so long is unreachable
-PENDING_S = 240.0  # an actor may wait so long for free CPUs
+RESEND_S = 20.0  # for which refused orders are sent again
+SILENT_S = 30.0  # after which an actor without a reply is unreachable
+PENDING_S = 240.0  # for which an actor may wait for free CPUs
 
-_POLL_S = 1.0  # a call waits so long for results
+_POLL_S = 1.0  # for which a call waits for results
 _MAX_CALLS = 2  # concurrent calls of an actor: one waits for results, one delivers orders
 _CHECK_INTERVAL_S = 1.0
 _ACTOR_CPUS = 0.25  # workers mostly wait for the network, and the other nodes need room for actors of a lost one
@@ -193,7 +193,7 @@ class _Relay:
         arrived = min((arrived for arrived, _ in call.orders), default=actor.last_sent)
         actor.unsent = [(arrived, data) for data in reply.refused] + actor.unsent
         if actor.unsent and time.monotonic() - actor.unsent[0][0] > RESEND_S:
-            self._lose(actor, "orders do not get through to it", is_certain=False)
+            self._lose(actor, "orders do not reach it", is_certain=False)
 
     def _on_hello(self, actor: _Actor, hello: _Hello) -> None:
         if hello.differs:
@@ -209,7 +209,7 @@ class _Relay:
             if now - actor.started_at > PENDING_S:
                 self._on_no_room(actor)
         elif actor.in_flight and now - min(call.began for call in actor.in_flight.values()) > SILENT_S:
-            self._lose(actor, f"no word from {actor.location[0]} for {SILENT_S:.0f} s", is_certain=False)
+            self._lose(actor, f"{actor.location[0]} has not replied for {SILENT_S:.0f} s", is_certain=False)
 
     def _on_no_room(self, actor: _Actor) -> None:
         """Drop an actor that got no CPUs in time; without any running actor the crawl must stop."""
@@ -249,7 +249,7 @@ def _describe_loss(actor: _Actor, error: Exception) -> tuple[str, bool]:
     if actor.token is None:
         return str(error).strip().splitlines()[-1], True
     alive = {node["NodeID"] for node in ray.nodes() if node["Alive"]}
-    return (f"its process on {where} has died", True) if actor.node in alive else (f"{where} is gone", False)
+    return (f"its process on {where} has crashed", True) if actor.node in alive else (f"{where} is gone", False)
 
 
 def _actor_class() -> Any:

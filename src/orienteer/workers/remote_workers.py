@@ -39,7 +39,7 @@ from orienteer.workers.worker import NO_LIMIT, WorkerFigures
 
 GRACE_S = 60.0  # added to the fetch timeout: a worker also parses pages, and its machine may be busy
 
-_MAX_IMBALANCE = 8  # requests in flight that a host's own worker may have more than the idlest one
+_MAX_IMBALANCE = 8  # requests in flight of a host's own worker, minus those of the idlest one
 _MAX_SENT_BYTES = 96 << 10  # of requests in flight, per worker: this always fits into the buffer of the pipe
 _MAX_CRASHES = 2  # of workers with a URL in flight, before the isolated worker fetches it
 _MAX_ISOLATED_CRASHES = 3  # before the page is UNREADABLE

@@ -1,7 +1,7 @@
 """A server that tries to recognise the pages of a survey's walks, and answers these falsely.
 
 It knows the program, the start pages, and all its answers so far, so it knows which page the policy values most at
-every moment. A page is requested *out of turn* if a page of higher priority waits. What it does not know is the seed.
+every moment. A page is requested *out of order* if a page of higher priority waits. What it does not know is the seed.
 It answers falsely with the links that lead to fetched pages only: a walk there ends as soon as a walk can.
 
 The truth is the web as it was seen: fetched pages have the links that they were answered with, and all others those
@@ -43,7 +43,7 @@ class Outcome:
 def crawled(
     graph: LinkGraph, trusted: np.ndarray, start: SurveyStart, false_share: float, rng: int, waits_until: float = 0.0
 ) -> Outcome:
-    """Crawl by `certified` until it stops; this share of the pages requested out of turn is answered falsely.
+    """Crawl by `certified` until it stops; this share of the pages requested out of order is answered falsely.
 
     Before the coverage is `waits_until` all answers are true: the server guesses from when on walks count.
     """

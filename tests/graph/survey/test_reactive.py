@@ -44,7 +44,7 @@ def test_decoys_protect_claims_from_a_server_that_recognises_pages_out_of_turn(
 ) -> None:
     """Without decoys most claims are wrong, which is why the assumption is needed; with them a fifth of these at most.
 
-    Of 60 claims 45 and 3 are wrong where all pages out of turn are answered falsely, 22 and 1 where half of them are.
+    Of 60 claims 45 and 3 are wrong where all pages out of order are answered falsely, 22 and 1 where half of them are.
     """
     without, with_ = outcomes(bytes.hex, false_share), outcomes(survey_seed, false_share)
     assert n_wrong(without) >= least_wrong * N_WEBS

@@ -276,7 +276,7 @@ class CrawlSurvey:
 
     def measured(self, proved: Certificate) -> Measured | None:
         """Return the measured coverage of the pages fetched so far; None before the first walk has ended."""
-        if self._edge is None or self.n_walks == 0:
+        if self._edge is None or self._evidence.n == 0:
             return None
         of_reachable = self.start.of_reachable
         lower, upper = (proved.of_reachable, 1.0) if of_reachable else (proved.lower, proved.upper)

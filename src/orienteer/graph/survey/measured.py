@@ -7,14 +7,14 @@ from typing import Any
 
 from orienteer.graph.proved import percent
 from orienteer.notebook import facts_html
-from orienteer.wording import SAME_ANSWERS, counted
+from orienteer.wording import SAME_RESPONSES, counted
 
 
 @dataclass(frozen=True)
 class Measured:
     """A coverage measured by random walks.
 
-    It lies between `lower` and `upper` with this `confidence`, at any time of inspection, if SAME_ANSWERS holds; the
+    It lies between `lower` and `upper` with this `confidence`, at any time of inspection, if SAME_RESPONSES holds; the
     interval is never wider than the proved bounds. `estimate` is the most likely value. `n_probes` pages were fetched
     for `n_walks` walks; both numbers include decoys. With `of_reachable` it is the coverage seen by a surfer who
     restarts at blocked pages and unknown links.
@@ -33,7 +33,7 @@ class Measured:
         return (self.upper - self.lower) / 2
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"text": str(self), "supposes": SAME_ANSWERS}
+        return asdict(self) | {"text": str(self), "assumes": SAME_RESPONSES}
 
     def __str__(self) -> str:
         of_what = " of what is reachable" if self.of_reachable else ""
@@ -51,7 +51,7 @@ class Measured:
             ("at least", percent(self.lower)),
             ("at most", percent(self.upper, up=True)),
             ("confidence", confidence_text(self.confidence)),
-            ("supposing that", SAME_ANSWERS),
+            ("assuming that", SAME_RESPONSES),
             ("walks", self.n_walks),
             ("pages fetched for them", self.n_probes),
         ]

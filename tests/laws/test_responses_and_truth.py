@@ -1,7 +1,7 @@
-"""Every kind of answer on a small site, held against the dense truth.
+"""Every kind of response on a small site, compared with the dense truth.
 
 A home page links to a page in question and to another one; behind the page in question are five more that no other page
-links to. Whatever it answers, what is proved must not exceed what is true.
+links to. For any response of that page, what is proved must not exceed what is true.
 """
 
 from __future__ import annotations

@@ -6,17 +6,17 @@ from pathlib import Path
 
 from tests.cli.run import orienteer, refused
 from tests.credentials.servers import Recorder
-from tests.credentials.test_login import ACCESS, PASSWORD, WIKI, Wiki
+from tests.credentials.test_login import CREDENTIALS, PASSWORD, WIKI, Wiki
 
 
 def test_a_crawl_behind_a_login(tmp_path: Path) -> None:
-    folder, access = tmp_path / "crawl", tmp_path / "access.toml"
-    access.write_text(ACCESS)
+    folder, credentials = tmp_path / "crawl", tmp_path / "credentials.toml"
+    credentials.write_text(CREDENTIALS)
     wiki = Wiki(password="another one")
     with Recorder(wiki) as web:
-        named = [WIKI, "-o", folder, "--credentials", access]
+        named = [WIKI, "-o", folder, "--credentials", credentials]
         crawl = ["crawl", *named, "--connect-to", web.address, "--delay", "0", "--processes", "1", "--workers", "1"]
-        access.chmod(0o600)
+        credentials.chmod(0o600)
         wrong = refused(*crawl, "--quiet")
         assert (
             wrong
@@ -27,12 +27,12 @@ def test_a_crawl_behind_a_login(tmp_path: Path) -> None:
         wiki.password = PASSWORD
         orienteer(*crawl, "--quiet", "--budget", "3")
         status = orienteer("status", folder).stdout
-        assert f"access {WIKI}" in " ".join(status.split())
+        assert f"credentials {WIKI}" in " ".join(status.split())
         assert "name the file again (--credentials FILE)" in refused("crawl", folder, "--quiet")
 
         wiki.password = "changed meanwhile"
         paused = orienteer(
-            "crawl", folder, "--credentials", access, "--connect-to", web.address, "--budget", "50", code=3
+            "crawl", folder, "--credentials", credentials, "--connect-to", web.address, "--budget", "50", code=3
         )
         assert "paused: it is not logged in any more" in " ".join(paused.stdout.split())
         assert "check user and password" in " ".join(paused.stdout.split())

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from tests.faults.strangers import try_folders
+from tests.faults.untrusted_folders import try_folders
 
 
-def test_folders_of_strangers_do_no_harm(
+def test_untrusted_folders_do_no_harm(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh_rng: random.Random
 ) -> None:
-    """Different ones in every run; `python -m benchmarks untrusted_folders` tries a thousand."""
+    """Other folders are tried in every run; `python -m benchmarks untrusted_folders` tries a thousand."""
     monkeypatch.chdir(tmp_path)
     numbers = fresh_rng.sample(range(1000), settings().max_examples // 3)
     tally = try_folders(tmp_path, numbers, n_commands=2, in_processes_every=10)
