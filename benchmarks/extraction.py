@@ -39,7 +39,7 @@ def over_pages(work: Callable[[bytes, str], Any]) -> Callable[[], int]:
 
 
 def charset() -> Callable[[], int]:
-    from orienteer.extract.charset import as_utf8, charset_of
+    from orienteer.extract.parser import as_utf8, charset_of
 
     return over_pages(lambda html, url: as_utf8(html, charset_of(html)))
 

@@ -70,8 +70,8 @@ def missing_code(url: str, html: bytes) -> tuple[list[str], list[str]]:
     from markdown_it import MarkdownIt
 
     from orienteer.exports.markdown_blocks import markdown_of
-    from orienteer.extract.charset import as_utf8, charset_of
     from orienteer.extract.page import extract_page
+    from orienteer.extract.parser import as_utf8, charset_of
 
     content = as_utf8(html, charset_of(html))
     blocks = list(code_of(content)) if b"<pre" in content.lower() else []

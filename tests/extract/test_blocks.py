@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orienteer.extract.block_elements import MAX_CONTAINERS
+from orienteer.extract.block_elements import MAX_CONTAINERS, language_of
 from orienteer.extract.block_reader import MAX_IMAGES
 from orienteer.extract.blocks import Block, Cell, Item, text_of
-from orienteer.extract.code_language import language_of
 from orienteer.extract.page import MAX_TEXT_CHARS, Page, extract_page
 from tests.extract.documents import random_document
 from tests.extract.pieces import mutated, random_page

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orienteer.extract.feature_columns import WORDS, line_counts
 from orienteer.extract.learned_words import (
     SHORT_LINE_WORDS,
     LearnedWords,
@@ -15,7 +16,6 @@ from orienteer.extract.learned_words import (
     lowered,
     title_shares,
 )
-from orienteer.extract.line_counts import WORDS, line_counts
 from orienteer.extract.line_places import Places
 
 _KNOWN = {"share": -2.0, "nav": -1.5, "entry": 2.5, "été": 0.5, "日本": 1.0, "a1": -0.25, "привет": 0.75}

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orienteer.extract.charset import decoded
 from orienteer.extract.links import MAX_LINKS, NOFOLLOW, SCRIPTED, TOO_MANY_LINKS, UNREADABLE, URL_TOO_LONG
 from orienteer.extract.markup import MAX_TEXT_BYTES
 from orienteer.extract.page import MAX_TEXT_CHARS, extract_page
+from orienteer.extract.parser import decoded
 from orienteer.extract.reader import MAX_REFERENCES
 from orienteer.url import canonical_url
 from tests.extract.only_links import extract_links

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from orienteer.extract.block_reader import read_with_blocks
 from orienteer.extract.elements import NAMES
+from orienteer.extract.feature_columns import CHARS, ENDS_SENTENCE, FIGURES, SENTENCES, WORDS, line_counts
 from orienteer.extract.learned_words import element_words
-from orienteer.extract.line_counts import CHARS, ENDS_SENTENCE, FIGURES, SENTENCES, WORDS, line_counts
 from orienteer.extract.line_places import places_of
 from orienteer.extract.line_reader import read_with_lines
 from orienteer.extract.main_text import MAIN, arrays_of, as_bytes, load_model, model_of

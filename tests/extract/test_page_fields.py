@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orienteer.extract.linked_data import LinkedData, linked_data
 from orienteer.extract.markup import MAX_LINKED_DATA_BYTES
 from orienteer.extract.page import extract_page
-from orienteer.extract.page_fields import MAX_FIELD_CHARS, NO_FIELDS, PageFields
+from orienteer.extract.page_fields import MAX_FIELD_CHARS, NO_FIELDS, LinkedData, PageFields, linked_data
 from orienteer.responses.reading import read_page
 
 PAGE = "http://example.org/dir/page"

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from turbohtml import parse
 
-from orienteer.extract.charset import decoded
 from orienteer.extract.page import extract_page
+from orienteer.extract.parser import decoded
 from orienteer.extract.reader import read
 from orienteer.files.compressed import zstd
 from tests.conftest import shared_file

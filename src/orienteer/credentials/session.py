@@ -19,8 +19,8 @@ from urllib.parse import urlencode
 
 from orienteer.credentials.cookies import CookieJar
 from orienteer.credentials.grant import Grant, LoginSettings
-from orienteer.extract.charset import decoded
 from orienteer.extract.forms import Form, forms_of
+from orienteer.extract.parser import decoded
 from orienteer.responses.response import Response
 from orienteer.responses.secrets import origin_of
 

@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Final, NamedTuple
 
-from orienteer.extract.charset import decoded
-from orienteer.extract.parser import TokenType, tokens
+from orienteer.extract.parser import TokenType, decoded, tokens
 from orienteer.url import canonical_url
 
 MAX_ASSETS = 2_000  # of a document

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from orienteer.extract.assets import PageBase
-from orienteer.extract.charset import decoded
-from orienteer.extract.parser import TokenType, tokens
+from orienteer.extract.parser import TokenType, decoded, tokens
 from orienteer.url import canonical_url
 
 _MAX_FORMS = 100

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from orienteer.extract import feature_columns as columns
 from orienteer.extract.elements import N_NAMES, NUMBERS, numbers
-from orienteer.extract.feature_columns import N_ANCESTORS, SHIFTS
+from orienteer.extract.feature_columns import CHARS, N_ANCESTORS, PRICES, SENTENCES, SHIFTS, WORDS, line_counts
 from orienteer.extract.learned_words import NO_WORDS, LearnedWords, lowered, title_shares
-from orienteer.extract.line_counts import CHARS, PRICES, SENTENCES, WORDS, line_counts
 from orienteer.extract.line_places import Floats, Ints, Places
 from orienteer.kernel import kernel
 

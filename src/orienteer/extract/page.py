@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import chain
 
-from orienteer.extract.block_lines import bounded
-from orienteer.extract.block_reader import BlockReader, read_with_blocks
+from orienteer.extract.block_reader import BlockReader, bounded, read_with_blocks
 from orienteer.extract.blocks import Block
-from orienteer.extract.charset import as_utf8, charset_of
 from orienteer.extract.line_places import places_of
 from orienteer.extract.line_reader import LineReader, read_with_lines
 from orienteer.extract.links import (
@@ -25,6 +23,7 @@ from orienteer.extract.links import (
 )
 from orienteer.extract.main_text import line_scores, main_text
 from orienteer.extract.page_fields import NO_FIELDS, PageFields
+from orienteer.extract.parser import as_utf8, charset_of
 from orienteer.extract.reader import PageReader, read
 from orienteer.extract.refresh import Refresh, stated_refresh
 from orienteer.extract.robot_rules import OUR_NAME, RobotRules, rules_of, rules_of_header

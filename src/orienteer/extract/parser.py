@@ -1,14 +1,21 @@
-"""The tokenizer of pages and the detection of their encodings: the one module that imports turbohtml."""
+"""Decode and tokenize pages: the one module that imports turbohtml.
+
+The encoding of a page is chosen as browsers choose it.
+"""
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator
 from functools import lru_cache
 
 from turbohtml import Token, Tokenizer, TokenType, parse, tokenize
 from turbohtml.detect import detect
 
-__all__ = ["Token", "TokenType", "detected_encoding", "dispatch", "standard_encoding", "tokens"]
+__all__ = ["Token", "TokenType", "as_utf8", "charset_of", "decoded", "dispatch", "tokens"]
+
+_PIECE_BYTES = 1 << 20
+_BYTE_ORDER_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def dispatch(html: str, handler: object) -> None:
@@ -24,16 +31,49 @@ def tokens(html: str) -> Iterator[Token]:
     return tokenize(html)
 
 
-def detected_encoding(html: bytes) -> str | None:
-    """Detect the encoding of a page as browsers do; its name in the Encoding standard."""
-    return detect(html).encoding
+def charset_of(html: bytes, charset: str | None = None) -> str:
+    """Return the encoding of a page: by its byte order mark, else the HTTP header's `charset`, else by detection.
+
+    It is a name of the Encoding standard in lower case, such as "utf-8" or "windows-1252".
+
+    >>> charset_of(b"<meta charset=latin1>"), charset_of(b"", "no such charset"), charset_of(b"caf\\xe9", "UTF8")
+    ('windows-1252', 'utf-8', 'utf-8')
+    """
+    named = None if charset is None or html.startswith(_BYTE_ORDER_MARKS) else _standard_name(charset)
+    return named or (detect(html).encoding or "utf-8").lower().removesuffix("-sig")
+
+
+def decoded(html: bytes, charset: str | None = None) -> str:
+    """Decode a page, without its byte order mark; bytes that cannot be decoded become U+FFFD."""
+    return as_utf8(html, charset_of(html, charset)).decode()
+
+
+def as_utf8(html: bytes, charset: str) -> bytes:
+    """Convert a page from the encoding of `charset_of` to valid UTF-8 without a byte order mark."""
+    if charset == "utf-8":
+        html = html.removeprefix(codecs.BOM_UTF8)
+        return html if _is_utf8(html) else html.decode(errors="replace").encode()
+    return html.decode(f"whatwg-{charset}").removeprefix("\ufeff").encode(errors="replace")
+
+
+def _is_utf8(html: bytes) -> bool:
+    """Whether a page is valid UTF-8; decoded in pieces, since the text of a page takes up to four times its bytes."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for start in range(0, len(html), _PIECE_BYTES):
+            decoder.decode(html[start : start + _PIECE_BYTES])
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 @lru_cache(maxsize=64)
-def standard_encoding(label: str) -> str | None:
-    """Return the name of an encoding in the Encoding standard; None for an unknown label."""
+def _standard_name(label: str) -> str | None:
+    """Return the encoding of a label by the Encoding standard; None for an unknown label."""
     # Python's codec registry would cache all labels for good, including the ones that servers make up.
     try:
-        return parse(b"", encoding=label).encoding
+        name = parse(b"", encoding=label).encoding
     except (LookupError, ValueError):
         return None
+    return None if name is None else name.lower()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orienteer.extract.charset import decoded
 from orienteer.extract.page import Page
+from orienteer.extract.parser import decoded
 from orienteer.responses.headers import Headers
 from orienteer.responses.response import Response
 

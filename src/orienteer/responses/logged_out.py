@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
-from orienteer.extract.charset import decoded
 from orienteer.extract.forms import forms_of
+from orienteer.extract.parser import decoded
 
 if TYPE_CHECKING:
     from orienteer.responses.response import Response

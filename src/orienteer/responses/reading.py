@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from orienteer.extract.blocks import blocks_of_text
-from orienteer.extract.charset import decoded
 from orienteer.extract.documents.document import TOO_MANY_LINKS as CUT
 from orienteer.extract.documents.document import Document, DocumentReading, UnreadableDocumentError
 from orienteer.extract.documents.kinds import READERS, XML_TYPES, is_document
@@ -12,6 +11,7 @@ from orienteer.extract.language import primary_language
 from orienteer.extract.links import NOFOLLOW, TOO_MANY_LINKS, UNREADABLE, URL_TOO_LONG, resolved
 from orienteer.extract.page import MAX_TEXT_CHARS, Page, extract_page
 from orienteer.extract.page_fields import with_server_date
+from orienteer.extract.parser import decoded
 from orienteer.extract.robot_rules import OUR_NAME
 from orienteer.responses.sniffing import is_xml
 

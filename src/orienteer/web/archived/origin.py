@@ -26,7 +26,7 @@ from starlette.types import Receive, Scope, Send
 
 from orienteer.errors import OrienteerError
 from orienteer.extract.assets import decoded_style
-from orienteer.extract.charset import decoded
+from orienteer.extract.parser import decoded
 from orienteer.extract.static_page import UrlRewriter, Use, static_page
 from orienteer.inspect.captures import ArchivedContent
 from orienteer.responses.response import location_of

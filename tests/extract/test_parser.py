@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orienteer.extract.charset import as_utf8, charset_of, decoded
+from orienteer.extract.parser import as_utf8, charset_of, decoded
 
 
 @pytest.mark.parametrize(
