@@ -2,6 +2,9 @@
 
 Peers get the links of `a` elements and join them to the page's URL, which gives no canonical URLs; "with text" is the
 text of the whole tree. Neither knows `nofollow`, robots, frames or redirects.
+
+The rows of bare trees say what reading pages from a tree would cost at least: it would need the links' texts and the
+text by lines as well, and a check against pages whose tree takes thousands of times their memory.
 """
 
 from __future__ import annotations
@@ -110,6 +113,26 @@ def parsel_links(with_text: bool) -> Callable[[], int]:
     return over_pages(work)
 
 
+def turbohtml_tree(with_links: bool, with_text: bool) -> Callable[[], int]:
+    """The standard tree in C, of the library whose tokenizer we use; its links with texts, and the text of the page."""
+    from turbohtml import PlainText, parse
+
+    layout = PlainText(layout="strict", bullet="", table_cell_separator="\n")
+
+    def work(html: bytes, url: str) -> Any:
+        tree = parse(html, encoding="utf-8", positions=False)
+        links = [(a.attr("href"), a.attr("rel"), a.text) for a in tree.iter_elements("a")] if with_links else []
+        return links, tree.to_text(layout) if with_text else None
+
+    return over_pages(work)
+
+
+def lexbor_tree() -> Callable[[], int]:
+    from selectolax.lexbor import LexborHTMLParser
+
+    return over_pages(lambda html, url: LexborHTMLParser(html))
+
+
 CONTENDERS: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
     ("charset and decoding, part of all below", charset, ()),
     ("links, title, head", head, ()),
@@ -121,6 +144,10 @@ CONTENDERS: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
     ("lxml: links, title, text", lxml_links, (True,)),
     ("parsel: links, title", parsel_links, (False,)),
     ("parsel: links, title, text", parsel_links, (True,)),
+    ("turbohtml: bare tree", turbohtml_tree, (False, False)),
+    ("turbohtml: tree, links with texts", turbohtml_tree, (True, False)),
+    ("turbohtml: tree, links with texts, text", turbohtml_tree, (True, True)),
+    ("selectolax (lexbor): bare tree", lexbor_tree, ()),
 ]
 
 
@@ -138,7 +165,9 @@ def run() -> str:
             continue
         n_pages = found.result
         rows.append([name, f"{1e3 * found.cpu_s / n_pages:.3f}"])
-    packages = ["turbohtml", "numba", "rensa"] + [name for name in ("lxml", "parsel") if _is_installed(name)]
+    packages = ["turbohtml", "numba", "rensa"] + [
+        name for name in ("lxml", "parsel", "selectolax") if _is_installed(name)
+    ]
     return f"{n_pages:,} pages. {machine(*packages)}\n\n" + table(["", "CPU ms per page"], rows)
 
 
