@@ -110,8 +110,8 @@ def _pickled(owners: Mapping[str, object], web: GrowingGraph | None) -> tuple[by
 def _attributes(owner: object) -> dict[str, Any]:
     """Return the attributes in its `__dict__` and in the slots that are set."""
     state: Any = object.__getstate__(owner)
-    parts = state if isinstance(state, tuple) else (state,)
-    return {name: value for part in parts if part for name, value in part.items()}
+    own, slots = state if isinstance(state, tuple) else (state, None)
+    return {**(own or {}), **(slots or {})}
 
 
 def _class_of(owner: object) -> tuple[str, str]:
