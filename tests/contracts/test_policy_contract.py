@@ -231,7 +231,7 @@ def test_its_state_can_be_stored(case: str, rng: np.random.Generator) -> None:
             crawl.blocked(page)
         else:
             crawl.fetched(page, web.links(page), about=topic.about(page))
-        check_state(crawl.policy)
+        check_state(crawl.policy, crawl.web)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,7 +1,8 @@
-"""Checkpoints of crawl folders: of policies with ordinary state, of an older version, and where none can be made."""
+"""Checkpoints of crawl folders: of ordinary policies, of older versions and other users, and where none can be made."""
 
 from __future__ import annotations
 
+import pickle
 import shutil
 from pathlib import Path
 from typing import Any, ClassVar
@@ -75,9 +76,30 @@ class Unfit(OftenLinked):
         return super().begin(web, trusted)
 
 
+class Trap:
+    """An object whose pickle runs code when it is loaded."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.file,)
+
+
+class Trapped(OftenLinked):
+    """A policy whose checkpoint runs code."""
+
+    name: ClassVar[str] = "trapped"
+    file: ClassVar[Path]
+
+    def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
+        self._trap = Trap(self.file)
+        return super().begin(web, trusted)
+
+
 @pytest.fixture(autouse=True)
 def policies(monkeypatch: pytest.MonkeyPatch) -> None:
-    for kind in (OftenLinked, Spoilt, Unfit):
+    for kind in (OftenLinked, Spoilt, Unfit, Trapped):
         register_for_now(POLICIES, kind, monkeypatch)
 
 
@@ -114,7 +136,7 @@ def test_a_dict_travels_through_the_file(site: GraphSite, tmp_path: Path) -> Non
 
 def test_a_policy_that_cannot_be_saved_is_refused_before_the_first_fetch(site: GraphSite, tmp_path: Path) -> None:
     with FakeWeb(site) as web:
-        with pytest.raises(InputError, match=r"^unfit: _note_of is a function; a policy's state must be"):
+        with pytest.raises(InputError, match=r"^unfit: _note_of cannot be saved .*; a policy's state must be"):
             crawled(web, hub(site), tmp_path / "c", policy="unfit")
         assert web.requests == []
 
@@ -128,7 +150,7 @@ def test_a_crawl_continues_when_its_policy_cannot_be_saved_any_more(site: GraphS
     assert StoredCrawl(tmp_path / "c").order == StoredCrawl(tmp_path / "whole").order
     noted = events_of(tmp_path / "c")
     assert [kind for kind, _ in noted] == ["no checkpoint"] * 3
-    assert all(text.startswith("spoilt: _sources[") and "is a function" in text for _, text in noted)
+    assert all(text.startswith("spoilt: _sources cannot be saved") for _, text in noted)
     assert events_of(tmp_path / "whole") == []
     with CrawlFolder.open(tmp_path / "c") as folder:
         saved = folder.read_checkpoint()
@@ -153,7 +175,8 @@ def test_a_folder_of_version_0_1_0_is_opened(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage", ["no text", "other text", "no arrays", "deep", "of another policy", "other pages", "other numbers"]
+    "damage",
+    ["no state", "of version 0.2", "unsigned", "no arrays", "of another policy", "other pages", "other numbers"],
 )
 def test_a_strange_checkpoint_is_not_used(damage: str, site: GraphSite, tmp_path: Path) -> None:
     with FakeWeb(site) as web:
@@ -164,18 +187,18 @@ def test_a_strange_checkpoint_is_not_used(damage: str, site: GraphSite, tmp_path
     with CrawlFolder.open(tmp_path / "c") as folder:
         saved = folder.read_checkpoint()
         assert saved is not None
-        if damage == "no text":
+        if damage == "no state":
             saved["state"] = np.zeros(50, np.uint8)
-        elif damage == "other text":
-            saved["state"] = np.frombuffer(b'{"policy": ["data", "os", "system", {}], "coverage": 1}', np.uint8)
+        elif damage == "of version 0.2":
+            saved["state"] = np.frombuffer(b'{"policy": ["object", "m", "Certified", {}], "coverage": 1}', np.uint8)
+        elif damage == "unsigned":  # by the state's own signature: that of the file is right
+            saved["state"] = np.frombuffer(bytes(32) + pickle.dumps(Trap(tmp_path / "run")), np.uint8)
         elif damage == "no arrays":
-            saved = {name: part for name, part in saved.items() if not name.startswith("policy.")}
+            saved = {name: part for name, part in saved.items() if not name.startswith("state.")}
         elif damage == "other pages":
             saved["frontier.pages"] = saved["frontier.pages"] + np.uint32(1 << 20)
         elif damage == "other numbers":
             saved["crawl.order"] = saved["crawl.order"].astype(np.float64)
-        elif damage == "deep":
-            saved["state"] = np.frombuffer(b"[" * 100_000, np.uint8)
         if damage == "of another policy":
             shutil.copy(tmp_path / "other" / "checkpoints" / "latest.npz", folder.checkpoint_path)
         else:
@@ -184,3 +207,24 @@ def test_a_strange_checkpoint_is_not_used(damage: str, site: GraphSite, tmp_path
     assert crawl.order == right.order
     for mine, theirs in zip(crawl.waiting(), right.waiting(), strict=True):
         assert sorted(mine.tolist()) == sorted(theirs.tolist())
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_checkpoint_of_another_user_runs_no_code(
+    site: GraphSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is a whole and valid one, but for the key. The folder is replayed, with the same result."""
+    file = tmp_path / "run"
+    monkeypatch.setattr(Trapped, "file", file, raising=False)
+    with FakeWeb(site) as web:
+        with monkeypatch.context() as patched:
+            patched.setenv("XDG_STATE_HOME", str(tmp_path / "of another user"))
+            crawled(web, hub(site), tmp_path / "c", policy="trapped", budget=30, **ONE_WORKER)
+            shutil.copytree(tmp_path / "c", tmp_path / "copy")
+            opened(tmp_path / "copy")
+            assert file.exists(), "the user who signed it runs it"
+            file.unlink()
+        crawled(web, hub(site), tmp_path / "c", policy="trapped", budget=60, **ONE_WORKER)
+        crawled(web, hub(site), tmp_path / "whole", policy="often-linked", budget=60, **ONE_WORKER)
+    assert not file.exists()
+    assert StoredCrawl(tmp_path / "c").order == StoredCrawl(tmp_path / "whole").order

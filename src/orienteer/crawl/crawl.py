@@ -94,7 +94,7 @@ class Crawl:
         initial = policy.begin(self.web, trusted)
         self._is_shared = policy.priorities(self.web.n_pages) is not None
         self._apply(initial)
-        check_state(policy)
+        check_state(policy, self.web)
 
     def state(self, page: int) -> PageState:
         return PageState(int(self._state[page])) if page < len(self._state) else PageState.KNOWN

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from orienteer.files.user_folders import state_folder
 
+SIGNATURE_BYTES = 32
 _KEY_BYTES = 32
 
 
@@ -32,8 +33,22 @@ def is_signed(signed: bytes, purpose: str, chunks: Iterable[bytes | memoryview])
     return key is not None and hmac.compare_digest(signed, _signed(key, purpose, chunks))
 
 
+def signed_content(purpose: str, content: bytes) -> bytes | None:
+    """Return some bytes with their signature before them; None if no key can be stored."""
+    signed = signature(purpose, [content])
+    return None if signed is None else signed + content
+
+
+def verified_content(purpose: str, signed: bytes) -> bytes | None:
+    """Return the bytes that `signed_content` was given; None if this user did not sign them for this purpose."""
+    content = signed[SIGNATURE_BYTES:]
+    return content if is_signed(signed[:SIGNATURE_BYTES], purpose, [content]) else None
+
+
 def _signed(key: bytes, purpose: str, chunks: Iterable[bytes | memoryview]) -> bytes:
-    digest = hashlib.blake2b(key=key, digest_size=32, person=hashlib.blake2b(purpose.encode(), digest_size=16).digest())
+    digest = hashlib.blake2b(
+        key=key, digest_size=SIGNATURE_BYTES, person=hashlib.blake2b(purpose.encode(), digest_size=16).digest()
+    )
     for chunk in chunks:
         digest.update(memoryview(chunk).nbytes.to_bytes(8, "little"))  # else another split would have the same digest
         digest.update(chunk)

@@ -2,14 +2,13 @@
 
 A crawl can always be resumed by replaying all events into a new Crawl. A checkpoint saves most of that: it has the
 state of the policy and the coverage, the page states and the frontier, as they were after some event. A new policy
-needs no code for it: `policies/policy_state.py` defines what its attributes may hold, and saves them.
+needs no code for it: `policies/policy_state.py` pickles and signs its attributes.
 
 The links are not in it. They are read from the database into `crawl.web` before `restore`.
 """
 
 from __future__ import annotations
 
-import json
 from array import array
 from collections.abc import Mapping
 from typing import Any
@@ -22,17 +21,13 @@ from orienteer.policies.policy_state import ObjectState, set_state, state_of
 
 Arrays = dict[str, NDArray[Any]]
 
-_encoded = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
-
 
 def checkpoint(crawl: Crawl) -> Arrays:
     """Return what `restore` needs, except for the links; an InputError if the state of the policy cannot be saved."""
-    states = {name: state_of(owner) for name, owner in _owners(crawl).items()}
-    text = _encoded({name: state.tree for name, state in states.items()})
-    arrays = {f"{name}.{k}": array for name, state in states.items() for k, array in enumerate(state.arrays)}
+    state = state_of(_owners(crawl), crawl.web)
     pages, priorities = crawl.waiting()
-    return arrays | {
-        "state": np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8),
+    return {f"state.{k}": array for k, array in enumerate(state.arrays)} | {
+        "state": np.frombuffer(state.signed, np.uint8),
         "crawl.n_pages": np.array(crawl.web.n_pages),
         "crawl.order": np.array(crawl.order, np.uint32),
         "crawl.blocked": np.array(crawl.blocked_pages, np.uint32),
@@ -47,8 +42,8 @@ def checkpoint(crawl: Crawl) -> Arrays:
 def restore(crawl: Crawl, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Restore the state of a new Crawl, whose web has the links already.
 
-    An unusable checkpoint raises a KeyError, ValueError, TypeError or AttributeError: so does one of version 0.1.0,
-    which had no `state`.
+    An unusable checkpoint raises a KeyError, ValueError, TypeError or AttributeError: so does one of version 0.1 or
+    0.2, whose state is not signed.
 
     The frontier's clock starts again: no host is snoozed, nothing is in flight.
     """
@@ -61,9 +56,9 @@ def restore(crawl: Crawl, arrays: Mapping[str, NDArray[Any]]) -> None:
         _pages(arrays[key], n_pages) for key in ("crawl.order", "crawl.blocked", "frontier.pages")
     )
     surveyed = None if crawl.survey is None else (crawl.survey.start, crawl.survey.pending_rounds)
-    trees = _trees(arrays["state"])
-    for name, owner in _owners(crawl).items():
-        set_state(owner, ObjectState(trees[name], _arrays_of(name, arrays)))
+    n_arrays = sum(key.startswith("state.") for key in arrays)
+    state = ObjectState(arrays["state"].tobytes(), [arrays[f"state.{k}"] for k in range(n_arrays)])
+    set_state(_owners(crawl), crawl.web, state)
     if crawl.survey is not None:
         crawl.survey.restore(*surveyed)  # type: ignore[misc]
     crawl.restore_state(
@@ -79,18 +74,6 @@ def restore(crawl: Crawl, arrays: Mapping[str, NDArray[Any]]) -> None:
 def _owners(crawl: Crawl) -> dict[str, object]:
     owners: dict[str, object] = {"policy": crawl.policy, "coverage": crawl.coverage}
     return owners if crawl.survey is None else owners | {"survey": crawl.survey}
-
-
-def _trees(text: NDArray[Any]) -> Any:
-    try:
-        return json.loads(text.tobytes().decode("utf-8", "surrogatepass"))
-    except RecursionError:
-        raise ValueError("the state is nested too deeply") from None
-
-
-def _arrays_of(name: str, arrays: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
-    n = sum(key.startswith(f"{name}.") for key in arrays)
-    return [arrays[f"{name}.{k}"] for k in range(n)]
 
 
 def _pages(saved: NDArray[Any], n_pages: int) -> NDArray[np.uint32]:

@@ -13,10 +13,10 @@ The *state* of a policy is its attributes. A live crawl may be killed at any mom
 to a new policy, or it gets the state from a checkpoint and only later events are replayed. Both must give the same
 order. Invariants:
 
-- The attributes are ordinary Python and NumPy values: numbers, texts, arrays, lists, dicts, sets, dataclasses, enums,
-  random generators, in any nesting (`policy_state.py` has the full list); no functions, open files or other objects.
-  This is checked after `begin`, before the first fetch. If a policy violates it later, its crawl continues without
-  checkpoints, and a resume replays all events.
+- The attributes are ordinary Python and NumPy objects that can be pickled: numbers, texts, arrays, lists, dicts, sets,
+  dataclasses, enums, random generators; no lambdas, generators or open files, and no two arrays that share memory
+  (`policy_state.py`). This is checked after `begin`, before the first fetch. If a policy violates it later, its crawl
+  continues without checkpoints, and a resume replays all events.
 - There is no state elsewhere: neither in global variables nor in class attributes.
 - The same events give the same priorities, also in another process, independently of the order of a set, of `hash` of a
   text, and of the time. Random numbers come from a generator among its attributes with a fixed seed.

@@ -21,7 +21,7 @@ from scrapy import Request, Spider
 from scrapy.utils.request import request_from_dict
 
 from orienteer.errors import InputError
-from orienteer.files.signing import is_signed, signature
+from orienteer.files.signing import signed_content, verified_content
 from orienteer.files.user_folders import state_folder
 from orienteer.pages.states import PageState
 from orienteer.scrapy.plugin_settings import PluginSettings
@@ -31,7 +31,6 @@ from orienteer.store.page_row import NO_LINKS
 from orienteer.store.request_folder import RequestFolder, RequestRow
 
 _PURPOSE = "request of a spider"
-_SIGNATURE_BYTES = 32
 
 logger = logging.getLogger(__name__)
 
@@ -102,8 +101,8 @@ class RequestLedger:
         stored = None if self._tables is None else self._tables.request(page)
         if stored is None:
             raise InputError(f"the request of page {page} is not stored")
-        signed, content = stored[:_SIGNATURE_BYTES], stored[_SIGNATURE_BYTES:]
-        if not is_signed(signed, _PURPOSE, [content]):
+        content = verified_content(_PURPOSE, stored)
+        if content is None:
             raise InputError(
                 f"the request of page {page} was not written by you, or by an older version: it is a pickle, which "
                 "could run any code, and is not loaded; begin with a new ORIENTEER_DIR"
@@ -165,11 +164,10 @@ class RequestLedger:
         self._in_memory.pop(page, None)
         if self._tables is not None:
             try:
-                content = pickle.dumps(request.to_dict(spider=self._spider), protocol=5)
-                signed = signature(_PURPOSE, [content])
+                signed = signed_content(_PURPOSE, pickle.dumps(request.to_dict(spider=self._spider), protocol=5))
                 if signed is None:
                     raise ValueError(f"no key for its signature can be stored in {state_folder()}")
-                return self._tables.set_request(page, signed + content)
+                return self._tables.set_request(page, signed)
             except (ValueError, TypeError, AttributeError, pickle.PicklingError) as error:
                 self._warn_once(request, error)
         self._in_memory[page] = request

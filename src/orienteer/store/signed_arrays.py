@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.files.plain import expect_plain, replaced_inside
-from orienteer.files.signing import is_signed, signature
+from orienteer.files.signing import SIGNATURE_BYTES, is_signed, signature
 
 _PURPOSE = "checkpoint"
-_SIGNATURE_BYTES = 32
 _CHUNK_BYTES = 1 << 20
 
 
@@ -35,7 +34,7 @@ def write_signed_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
             n_bytes = file.seek(0, os.SEEK_END)
             signed = signature(_PURPOSE, _content(file, n_bytes))
             file.seek(n_bytes)
-            file.write(signed or bytes(_SIGNATURE_BYTES))
+            file.write(signed or bytes(SIGNATURE_BYTES))
 
 
 def read_signed_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
@@ -43,11 +42,11 @@ def read_signed_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
     try:
         expect_plain(path, alone=False)
         with path.open("rb") as file:
-            n_bytes = file.seek(0, os.SEEK_END) - _SIGNATURE_BYTES
+            n_bytes = file.seek(0, os.SEEK_END) - SIGNATURE_BYTES
             if n_bytes <= 0:
                 return None
             file.seek(n_bytes)
-            if not is_signed(file.read(_SIGNATURE_BYTES), _PURPOSE, _content(file, n_bytes)):
+            if not is_signed(file.read(SIGNATURE_BYTES), _PURPOSE, _content(file, n_bytes)):
                 return None
             file.seek(0)
             with np.load(file, allow_pickle=False) as arrays:
