@@ -67,7 +67,7 @@ class Meter:
         self._reader = LimitedReader()
 
     def read(self, content: bytes, media_type: str) -> Spent:
-        n_started, began, before = self._reader.n_started, time.perf_counter(), self._all_cpu_s()
+        n_started, began, before = self._reader.supervisor.n_started, time.perf_counter(), self._all_cpu_s()
         pid = self._pid()
         document, why = None, ""
         try:
@@ -75,7 +75,7 @@ class Meter:
         except UnreadableDocumentError as error:
             why = str(error)
         wall_s, cpu_s = time.perf_counter() - began, self._all_cpu_s() - before
-        died = self._pid() is None or (pid is not None and self._reader.n_started > n_started)
+        died = self._pid() is None or (pid is not None and self._reader.supervisor.n_started > n_started)
         ended_peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 if died else 0
         return Spent(document, why, cpu_s, wall_s, max(ended_peak, self._peak_bytes()), died)
 
@@ -83,7 +83,7 @@ class Meter:
         self._reader.close()
 
     def _pid(self) -> int | None:
-        return None if self._reader._child is None else self._reader._child.pid
+        return next(iter(self._reader.supervisor.pids), None)
 
     def _all_cpu_s(self) -> float:
         """Of the process there is, and of those that have ended."""
