@@ -16,6 +16,9 @@ of its process. A suspect that crashes two processes fails. A task that exceeds 
 process that crashes before it is ready counts against no task, but after several such failures in a row no more are
 started (`StartLimit`). A process may also exit with code 0 after a reply, for example when it has grown; its next tasks
 get another one.
+
+`CrashRecord` and `StartLimit` are also the rules for processes with another transport: browsers (`browser/renderer`),
+and workers (`workers/remote_workers`), which may be on other machines and whose requests the crawl retries.
 """
 
 from __future__ import annotations
