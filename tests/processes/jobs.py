@@ -101,12 +101,6 @@ def refusing() -> Iterator[Callable[[int], int]]:
 
 
 @contextmanager
-def crashing_at_start() -> Iterator[Callable[[int], int]]:
-    os.kill(os.getpid(), signal.SIGKILL)
-    yield lambda number: number
-
-
-@contextmanager
 def only_one(log: Path) -> Iterator[Callable[[int], int]]:
     """Only the first process gets ready; it waits for three others that crash at start."""
     try:

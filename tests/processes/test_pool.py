@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from orienteer.errors import InputError, OrienteerError, ProcessError
+from orienteer.errors import InputError, OrienteerError
 from orienteer.processes import parallelism
 from orienteer.processes.ordered import in_order
 from orienteer.processes.pool import Failed, Opening, opened_pool
@@ -118,11 +118,6 @@ def test_an_exception_is_raised_at_the_position_of_its_item(n_processes: int) ->
 def test_an_error_at_start_is_one_line(n_processes: int) -> None:
     with pytest.raises(InputError, match="^there is nothing here to be read$"):
         all_of(jobs.refusing, range(500), n_processes)
-
-
-def test_without_a_ready_process_an_error_is_raised() -> None:
-    with pytest.raises(ProcessError, match=r"3 processes in a row crashed .* killed by SIGKILL"):
-        all_of(jobs.crashing_at_start, range(500), 2)
 
 
 def test_a_single_ready_process_is_enough(tmp_path: Path) -> None:

@@ -150,6 +150,7 @@ class _SubprocessPool(Generic[_Item, _Result]):
         self._partial_chunk: list[_Item] = []  # the last items, not put yet
         self._chunks: deque[_Chunk[_Item]] = deque()  # not taken yet, in order
         self._results: deque[Any] = deque()  # of the chunk that is being taken
+        self._n_taken_bytes = 0  # of replies
 
     @property
     def has_room(self) -> bool:
@@ -168,7 +169,9 @@ class _SubprocessPool(Generic[_Item, _Result]):
                 self._flush()
             while not self._chunks[0].is_done:
                 self._supervisor.advance(timeout_s=None)
-            self._results.extend(self._chunks.popleft().results())
+            chunk = self._chunks.popleft()
+            self._n_taken_bytes += chunk.n_reply_bytes
+            self._results.extend(chunk.results())
         result = self._results.popleft()
         if isinstance(result, _Raised):
             raise result.error
@@ -186,8 +189,8 @@ class _SubprocessPool(Generic[_Item, _Result]):
 
     def _may_begin(self, chunk: _Chunk[_Item]) -> bool:
         first = self._chunks[0]
-        is_next = chunk is first or chunk in first.singles
-        return is_next or sum(chunk.n_reply_bytes for chunk in self._chunks) <= _MAX_RESULT_BYTES
+        n_bytes = self._supervisor.n_reply_bytes - self._n_taken_bytes
+        return n_bytes <= _MAX_RESULT_BYTES or chunk is first or chunk in first.singles
 
 
 def _raise_error_at_start(message: bytes) -> None:

@@ -64,10 +64,10 @@ class CrashRecord(Generic[_Key]):
             self._n_crashes.pop(item, None)
 
     def is_suspect(self, item: _Key) -> bool:
-        return self._n_crashes[item] >= self._suspect_after
+        return self._n_crashes.get(item, 0) >= self._suspect_after
 
     def is_refused(self, item: _Key) -> bool:
-        return self._n_crashes[item] >= self._refused_after
+        return self._n_crashes.get(item, 0) >= self._refused_after
 
 
 class StartLimit:
@@ -157,6 +157,7 @@ class Supervisor(Generic[_Task]):
     ) -> None:
         self.n_processes = n_processes
         self.n_started = 0
+        self.n_reply_bytes = 0  # received so far
         self._serve, self._arguments = serve, arguments
         self._max_in_flight = max_in_flight
         self._limits = limits
@@ -220,7 +221,7 @@ class Supervisor(Generic[_Task]):
         self._slots.clear()
 
     def _wait_s(self, timeout_s: float | None) -> float | None:
-        due = min((slot.due for slot in self._slots.values()), default=math.inf)
+        due = math.inf if self._limits is None else min((slot.due for slot in self._slots.values()), default=math.inf)
         if due == math.inf:
             return timeout_s
         left_s = max(0.0, due - time.monotonic())
@@ -247,7 +248,8 @@ class Supervisor(Generic[_Task]):
         """Whether a process may get a task: a suspect must be alone, so that no other task is blamed."""
         if not slot.is_ready or len(slot.in_flight) >= self._max_in_flight:
             return False
-        return not slot.in_flight or not any(map(self._crashes.is_suspect, (task, slot.in_flight[0])))
+        is_suspect = self._crashes.is_suspect
+        return not slot.in_flight or not (is_suspect(task) or is_suspect(slot.in_flight[0]))
 
     def _receive(self, slot: _Slot[_Task]) -> None:
         try:
@@ -265,6 +267,7 @@ class Supervisor(Generic[_Task]):
             task = slot.in_flight.popleft()
             task.reply = message
             slot.n_replies += 1
+            self.n_reply_bytes += len(message)
             self._crashes.drop(task)
             self._set_due(slot)
 
