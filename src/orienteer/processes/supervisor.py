@@ -140,8 +140,9 @@ class _Slot(Generic[_Task]):
 class Supervisor(Generic[_Task]):
     """Up to `n_processes` child processes that call `serve(channel, *arguments)`, started when there are tasks.
 
-    Each has at most `max_in_flight` tasks. `on_ready` gets the first message of a process, and may raise an exception.
-    Tasks begin in the order in which they were put, each as soon as `may_begin(task)`.
+    Each has at most `max_in_flight` tasks; with more than one, `serve` must read the next while it sends a reply, or
+    both sides may block. `on_ready` gets the first message of a process, and may raise an exception. Tasks begin in the
+    order in which they were put, each as soon as `may_begin(task)`.
     """
 
     def __init__(
