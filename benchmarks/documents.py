@@ -31,12 +31,12 @@ from benchmarks.measure import machine, measured, table
 from orienteer.extract.documents.document import Document, UnreadableDocumentError
 from orienteer.extract.documents.limited import LimitedReader
 from orienteer.fake_web.page_site import PageSite
-from orienteer.fake_web.process import FakeWebProcess
 from orienteer.live.session import live_crawl
 from orienteer.search.indexing import update_index
 from orienteer.search.search_index import SearchIndex
 from tests.documents.bombs import WHOLE, bombs, damaged
 from tests.documents.makers import PDF
+from tests.fake_web.process import FakeWebProcess
 
 PACKAGES = (
     "bash-doc", "debian-policy", "debmake-doc", "developers-reference", "fig2dev", "graphviz-doc", "maint-guide",
@@ -67,7 +67,7 @@ class Meter:
         self._reader = LimitedReader()
 
     def read(self, content: bytes, media_type: str) -> Spent:
-        n_started, began, before = self._reader.n_started, time.perf_counter(), self._all_cpu_s()
+        n_started, began, before = self._reader.supervisor.n_started, time.perf_counter(), self._all_cpu_s()
         pid = self._pid()
         document, why = None, ""
         try:
@@ -75,7 +75,7 @@ class Meter:
         except UnreadableDocumentError as error:
             why = str(error)
         wall_s, cpu_s = time.perf_counter() - began, self._all_cpu_s() - before
-        died = self._pid() is None or (pid is not None and self._reader.n_started > n_started)
+        died = self._pid() is None or (pid is not None and self._reader.supervisor.n_started > n_started)
         ended_peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 if died else 0
         return Spent(document, why, cpu_s, wall_s, max(ended_peak, self._peak_bytes()), died)
 
@@ -83,7 +83,7 @@ class Meter:
         self._reader.close()
 
     def _pid(self) -> int | None:
-        return None if self._reader._child is None else self._reader._child.pid
+        return next(iter(self._reader.supervisor.pids), None)
 
     def _all_cpu_s(self) -> float:
         """Of the process there is, and of those that have ended."""

@@ -24,8 +24,8 @@ from typing import Any
 
 from benchmarks.measure import machine, table
 from orienteer.fake_web.fake_response import NOT_FOUND, FakeResponse, redirect_to
-from orienteer.fake_web.process import FakeWebProcess
 from orienteer.fake_web.site import RequestHeaders, Site
+from tests.fake_web.process import FakeWebProcess
 
 N_GOOD, N_BROKEN = 60, 3
 BUDGET, TRAP_DELAY_S = 400, 0.02

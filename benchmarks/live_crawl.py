@@ -29,8 +29,8 @@ from benchmarks.crawlers.task import Archived, Task, archived
 from benchmarks.measure import Measurement, machine, measured, table
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.page_site import PageSite
-from orienteer.fake_web.process import FakeWebProcess
 from orienteer.graph.synthetic import synthetic_web
+from tests.fake_web.process import FakeWebProcess
 
 DOCUMENTATION = Path(__file__).parents[2] / "shared" / "data" / "dev-docs-web.tar.zst"
 OURS = "Orienteer, the same work"

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from benchmarks.measure import machine, measured, table
 from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.process import FakeWebProcess
 from orienteer.fake_web.site import RequestHeaders, Site
+from tests.fake_web.process import FakeWebProcess
 
 N_PAGES = 64
 N_PAGES_OF_TAGS = 16  # each takes seconds to read

@@ -36,7 +36,7 @@ import orienteer as ori
 from benchmarks.crawlers.scrapy_project import Ran
 from benchmarks.live_crawl import DOCUMENTATION, documentation_site
 from benchmarks.measure import machine, table
-from orienteer.fake_web.process import FakeWebProcess
+from tests.fake_web.process import FakeWebProcess
 
 ONE_LINE = {"ADDONS": {"orienteer.scrapy.Addon": 500}}
 BREADTH_FIRST = {

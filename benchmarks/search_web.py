@@ -22,11 +22,11 @@ from urllib.parse import unquote
 from backports import zstd
 
 from orienteer.fake_web.page_site import PageSite
-from orienteer.fake_web.process import FakeWebProcess
 from orienteer.live.session import live_crawl
 from orienteer.neighborhood.estimate import live_estimate
 from orienteer.neighborhood.rounds import EstimateSettings
 from orienteer.url import canonical_url
+from tests.fake_web.process import FakeWebProcess
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 SETS = ("dev-docs-web.tar.zst", "schools-wikipedia-articles.tar.zst", "webkb-dev.jsonl.zst")

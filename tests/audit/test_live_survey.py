@@ -18,7 +18,6 @@ from orienteer.audit.survey_folder import made_for
 from orienteer.audit.survey_report import SurveyReport
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.fake_web.fake_response import FakeResponse, redirect_to
-from orienteer.fake_web.faults import Faulty
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
@@ -28,6 +27,7 @@ from orienteer.ledger.plan import CrawlPlan, CrawlSettings
 from orienteer.live.session import refresh
 from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
+from tests.fake_web.faults import Faulty
 from tests.faults.crawl_process import archived_urls
 from tests.live.live_crawls import StoredCrawl, Tables, crawled, hub
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from orienteer.browser import process_group
 from orienteer.browser.connection import BrowserConnection
 from orienteer.browser.executable import NAMES, find_browser
 from orienteer.browser.job import BrowserRequest, RenderResult
@@ -22,6 +21,7 @@ from orienteer.browser.renderer import Renderer
 from orienteer.browser.settings import BrowserSettings
 from orienteer.browser.tab import Tab
 from orienteer.errors import InputError
+from orienteer.processes import process_group
 from tests.browser.rendering import open_renderer, page_job, render, render_page, site
 
 _ROOT = Path(__file__).parents[2]

@@ -16,7 +16,6 @@ import pytest
 
 from orienteer.cli.refreshing import BUSY, NOT_DUE, REFRESHED, Options, RefreshTarget, refresh_one
 from orienteer.errors import CrawlFolderError
-from orienteer.fake_web.changing import ChangingSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.fetch.webhook import Webhook
@@ -27,6 +26,7 @@ from orienteer.store.folder import CrawlFolder
 from orienteer.store.lock import LOCK, REFRESH_LOCK, FolderLock
 from tests import receiver as loopback
 from tests.cli.run import orienteer, refused
+from tests.fake_web.changing import ChangingSite
 from tests.live.live_crawls import crawled
 from tests.ready_process import ReadyPopen
 

@@ -22,7 +22,6 @@ import orienteer as ori
 from orienteer.exports import wacz
 from orienteer.exports.archived_records import searchable_url
 from orienteer.exports.sorted_lines import SortedLines
-from orienteer.fake_web.changing import ChangingSite
 from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
@@ -42,6 +41,7 @@ from tests.exports.crawls import (
     site_crawl,
 )
 from tests.exports.rendered_folders import add_assets, add_rendering
+from tests.fake_web.changing import ChangingSite
 from tests.live.live_crawls import crawled
 from tests.store.small_crawls import warcio_responses
 from tests.valid_archives import validated

@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 import orienteer as ori
-from orienteer.fake_web.changing import ChangingSite
 from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.imports.import_crawl import import_crawl
 from orienteer.ledger.revisiting import DAY_S
 from tests.exports.crawls import HOME, SITE, site_crawl
+from tests.fake_web.changing import ChangingSite
 from tests.live import test_documents
 from tests.live.apps import needs_browser
 from tests.live.live_crawls import crawled

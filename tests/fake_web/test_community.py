@@ -11,7 +11,6 @@ import pytest
 
 from orienteer.extract import near_duplicates
 from orienteer.extract.page import Page, extract_page
-from orienteer.fake_web.changing import ChangingSite
 from orienteer.fake_web.community import events
 from orienteer.fake_web.community.addresses import (
     CAR_PARK,
@@ -31,7 +30,7 @@ from orienteer.fake_web.community.addresses import (
 from orienteer.fake_web.community.site import CommunitySite, is_of_town, url_at_port
 from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import RequestHeaders, host_and_target
+from orienteer.fake_web.site import RequestHeaders, TaggedSite, host_and_target
 from tests.fake_web.client import fetch
 from tests.live.live_crawls import StoredCrawl, crawled
 
@@ -209,7 +208,7 @@ def test_a_week_passes() -> None:
 
 
 def test_a_crawl_proves_enough_without_staying_in_the_calendar(tmp_path: Path) -> None:
-    with FakeWeb(ChangingSite(CommunitySite(), "etag")) as web:
+    with FakeWeb(TaggedSite(CommunitySite())) as web:
         home = url_at_port(HOME, web.port)
         settings = {"crawl": {"robots": True}}
         report = crawled(web, home, tmp_path / "c", scope="site", until=0.98, budget=4000, settings=settings)
@@ -245,3 +244,22 @@ def test_from_the_shell_one_web_must_be_named(arguments: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 2
     assert "--community" in done.stderr
+
+
+def test_a_page_with_the_tag_of_the_request_is_not_sent_again() -> None:
+    town = CommunitySite()
+    site = TaggedSite(town)
+
+    def requested(url: str, tag: str = "") -> FakeResponse:
+        head = f"GET / HTTP/1.1\r\nIf-None-Match: {tag}".encode()
+        return site.response(*host_and_target(url), RequestHeaders(head if tag else b""))
+
+    first = requested(HOME)
+    assert first.body == response(town, HOME).body
+    tag = dict(first.headers)["ETag"]
+    for sent in (tag, f"W/{tag}", f'"other", {tag}'):
+        again = requested(HOME, sent)
+        assert (again.status, again.payload(), dict(again.headers)) == (304, b"", {"ETag": tag})
+    town.pass_a_week()
+    assert requested(HOME, tag).status == 200
+    assert requested(at(HALL, "/nothing-here"), tag) == response(town, at(HALL, "/nothing-here"))

@@ -8,14 +8,14 @@ import pytest
 
 from orienteer.errors import InputError
 from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.faults import Faulty
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite, RequestHeaders, Site, host_and_target
-from orienteer.fake_web.traps import ENTRANCE, with_traps
 from orienteer.graph.shapes import clique
 from tests.extract.only_links import extract_links
 from tests.fake_web.client import exchange, fetch, request_for
+from tests.fake_web.faults import Faulty
+from tests.fake_web.traps import ENTRANCE, with_traps
 
 NO_HEADERS = RequestHeaders(b"")
 SITE = GraphSite(clique(400), page_bytes=0)

@@ -8,7 +8,6 @@ import pytest
 from orienteer.errors import InputError
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.opening import graph_site_at, site_at
-from orienteer.fake_web.process import FakeWebProcess
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import RequestHeaders, host_and_target
 from orienteer.graph.link_graph import LinkGraph
@@ -18,6 +17,7 @@ from orienteer.url import canonical_url
 from tests.conftest import random_web, shared_file
 from tests.extract.only_links import extract_links
 from tests.fake_web.client import fetch
+from tests.fake_web.process import FakeWebProcess
 
 
 def links_served(port: int, site: GraphSite, page: int) -> list[int | None]:

@@ -10,9 +10,9 @@ import sys
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.fake_web.process import FakeWebProcess
 from orienteer.fake_web.site import MadeSite
 from tests.fake_web.client import fetch
+from tests.fake_web.process import FakeWebProcess
 
 HELLO = "http://a.test/hello"
 
@@ -34,7 +34,7 @@ def test_in_a_process_of_its_own():
 
 
 def test_a_process_that_does_not_listen_to_reason_is_killed(monkeypatch):
-    monkeypatch.setattr("orienteer.fake_web.process._TIMEOUT_S", 0.1)
+    monkeypatch.setattr("tests.fake_web.process._TIMEOUT_S", 0.1)
     with FakeWebProcess(made_site, "hello") as web:
         assert web.pid is not None
         os.kill(web.pid, signal.SIGSTOP)

@@ -11,7 +11,6 @@ import pytest
 import orienteer as ori
 from orienteer.errors import DamagedArchiveWarning, InputError
 from orienteer.fake_web.fake_response import redirect_to
-from orienteer.fake_web.faults import Faulty
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
@@ -21,6 +20,7 @@ from orienteer.policies.focused import LinkWords
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.store.database import Database
 from tests.conftest import random_web
+from tests.fake_web.faults import Faulty
 from tests.live.live_crawls import StoredCrawl, crawled, hub
 from tests.live.test_topic_crawl import HOME, ON_TOPIC, PAGES
 from tests.live.topics import LIVE_POLICIES, is_focused, spec_for, topic_for

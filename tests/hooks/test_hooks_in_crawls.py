@@ -14,7 +14,6 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import InputError
-from orienteer.fake_web.changing import ChangingSite
 from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
@@ -28,6 +27,7 @@ from orienteer.store.database import Database
 from orienteer.store.folder import settings_of_folder
 from orienteer.web.crawl_watch import CrawlWatch
 from tests.cli.run import orienteer, refused
+from tests.fake_web.changing import ChangingSite
 from tests.hooks.hook_files import (
     APPLE,
     CELLAR,

@@ -11,7 +11,6 @@ import pytest
 
 import orienteer as ori
 from orienteer.fake_web.fake_response import FakeResponse, redirect_to
-from orienteer.fake_web.faults import Faulty
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
@@ -19,6 +18,7 @@ from orienteer.inspect.replay import replay
 from orienteer.inspect.snapshot import graph_of_crawl
 from orienteer.store.folder_view import FolderView
 from tests.conftest import random_web
+from tests.fake_web.faults import Faulty
 from tests.imports.made_collections import digest, record, response, write, write_wacz
 from tests.live.live_crawls import StoredCrawl, crawled, hub
 

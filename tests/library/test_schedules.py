@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from orienteer.errors import InputError, NotInLibraryError
-from orienteer.fake_web.changing import ChangingSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.ledger.revisiting import DAY_S
@@ -25,6 +24,7 @@ from orienteer.library.schedule import RETRY_S, Schedule, due_at
 from orienteer.library.scheduler import RefreshScheduler
 from orienteer.library.schedules import Schedules, schedule_state_of
 from orienteer.store.folder import CrawlFolder
+from tests.fake_web.changing import ChangingSite
 from tests.live.live_crawls import crawled
 
 HOME = "http://a.test/"

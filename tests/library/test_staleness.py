@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orienteer.fake_web.changing import ChangingSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.ledger.revisiting import DAY_S
@@ -16,6 +15,7 @@ from orienteer.library.staleness import Staleness, change_rates
 from orienteer.pages.states import PageState
 from orienteer.store.database_view import DatabaseView
 from orienteer.store.epoch_tables import SeenPages
+from tests.fake_web.changing import ChangingSite
 from tests.live.refreshes import Refreshed
 
 

@@ -6,13 +6,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from orienteer.fake_web.changing import ChangingSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.ledger.revisiting import DAY_S
 from orienteer.live.session import Report, refresh
 from orienteer.store.database import Database
 from orienteer.store.page_row import PageRow
 from orienteer.store.visits import VisitKind
+from tests.fake_web.changing import ChangingSite
 from tests.live.live_crawls import StoredCrawl, crawled
 
 NOTHING_HAPPENS = {VisitKind.NOT_MODIFIED, VisitKind.UNCHANGED, VisitKind.CARRIED}

@@ -10,10 +10,10 @@ import pytest
 
 from orienteer.errors import CrawlFolderError
 from orienteer.fake_web.fake_response import FakeResponse, redirect_to
-from orienteer.fake_web.faults import Faulty
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.ledger.ledger import Ledger
+from tests.fake_web.faults import Faulty
 from tests.live.live_crawls import crawled
 
 SEED = "http://a.test/"

@@ -13,7 +13,6 @@ from warcio.archiveiterator import ArchiveIterator
 
 import orienteer as ori
 from orienteer.errors import CrawlFolderError, InputError
-from orienteer.fake_web.changing import ChangingSite, Validators, next_epoch
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
@@ -29,6 +28,7 @@ from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_view import FolderView
 from orienteer.store.visits import VisitKind
 from tests.conftest import random_web
+from tests.fake_web.changing import ChangingSite, Validators, next_epoch
 from tests.live.live_crawls import hub
 from tests.live.refreshes import NOTHING_HAPPENS, Refreshed, contents, rows_of, visits_of
 

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.fake_web.changing import ChangingSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.folder_status import folder_status
@@ -21,6 +20,7 @@ from orienteer.live.session import open_crawl, plan_of_folder, refresh
 from orienteer.pages.states import PageState
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_words import PageWords, packed, unpacked
+from tests.fake_web.changing import ChangingSite
 from tests.live.live_crawls import crawled
 from tests.live.refreshes import rows_of
 

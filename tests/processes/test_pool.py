@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from orienteer.errors import InputError, OrienteerError, ProcessError
+from orienteer.errors import InputError, OrienteerError
 from orienteer.processes import parallelism
 from orienteer.processes.ordered import in_order
 from orienteer.processes.pool import Failed, Opening, opened_pool
@@ -120,16 +120,11 @@ def test_an_error_at_start_is_one_line(n_processes: int) -> None:
         all_of(jobs.refusing, range(500), n_processes)
 
 
-def test_without_a_ready_process_an_error_is_raised() -> None:
-    with pytest.raises(ProcessError, match=r"5 processes in a row crashed .* killed by SIGKILL"):
-        all_of(jobs.crashing_at_start, range(500), 2)
-
-
 def test_a_single_ready_process_is_enough(tmp_path: Path) -> None:
     log = tmp_path / "first"
     with in_order(jobs.only_one, (log,), pairs(range(3_000)), 2) as results:
         assert [result for _, result in results] == list(range(3_000))
-    assert len(list(log.iterdir())) == 5
+    assert len(list(log.iterdir())) == 3
 
 
 def test_randomly_killed_processes_lose_no_item(fresh_rng: random.Random) -> None:

@@ -6,10 +6,10 @@ import time
 from pathlib import Path
 
 import orienteer as ori
-from orienteer.fake_web.changing import ChangingSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.ledger.revisiting import DAY_S
+from tests.fake_web.changing import ChangingSite
 from tests.live.live_crawls import crawled
 
 HOME = "http://a.test/"

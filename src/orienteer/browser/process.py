@@ -7,9 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from orienteer.browser import flags, process_group
+from orienteer.browser import flags
 from orienteer.browser.profile import Profile
 from orienteer.errors import ProcessError
+from orienteer.processes import process_group
 
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 

@@ -33,10 +33,10 @@ from orienteer.browser.job import BrowserRequest, BrowserResponse, RenderJob, Re
 from orienteer.browser.process import BrowserProcess
 from orienteer.browser.settings import BrowserSettings
 from orienteer.errors import ProcessError
+from orienteer.processes.supervisor import CrashRecord, StartLimit
 
 _TICK_S = 0.25
 _MEMORY_CHECK_S = 1.0
-_MAX_START_FAILURES = 3  # browsers in a row that do not start
 
 
 class Renderer:
@@ -57,12 +57,14 @@ class Renderer:
         self._numbers = itertools.count()
         # Used only in the thread:
         self._waiting: deque[RenderJob] = deque()
-        self._retries: deque[RenderJob] = deque()  # their browser crashed; each is rendered alone
+        self._suspects: deque[RenderJob] = deque()  # their browser crashed; each is rendered alone
+        self._crashes: CrashRecord[int] = CrashRecord(suspect_after=1, refused_after=1)  # by number of the job
+        self._starts = StartLimit()
         self._browser: Browser | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._wake: asyncio.Event | None = None
         self._is_exclusive = False
-        self._n_start_failures = self._n_cancelled = 0
+        self._n_cancelled = 0
         self._ended_cpu_s = 0.0
         atexit.register(self.close)
 
@@ -145,9 +147,9 @@ class Renderer:
 
     async def _begin(self) -> None:
         """Start waiting jobs, as far as there are free tabs."""
-        while not self._is_closed and (self._waiting or self._retries):
+        while not self._is_closed and (self._waiting or self._suspects):
             n_tabs = len(self._tasks)
-            exclusive = bool(self._retries)
+            exclusive = bool(self._suspects)
             if n_tabs >= (1 if exclusive or self._is_exclusive else self._settings.tabs):
                 return
             browser = self._browser
@@ -156,7 +158,7 @@ class Renderer:
                     return
                 self._end_browser("worn")
                 browser = None
-            job = (self._retries if exclusive else self._waiting).popleft()
+            job = (self._suspects if exclusive else self._waiting).popleft()
             n_cancelled = self._n_cancelled
             if browser is None:
                 browser = await self._new_browser(job.user_agent)
@@ -164,16 +166,17 @@ class Renderer:
                     self._emit(RenderResult(job.number, job.url, problem="crashed"))
                     continue
             self._is_exclusive = exclusive
-            task = asyncio.ensure_future(self._render(browser, job, exclusive, n_cancelled))
+            task = asyncio.ensure_future(self._render(browser, job, n_cancelled))
             self._tasks.add(task)
             task.add_done_callback(self._done)
 
     async def _new_browser(self, user_agent: str) -> Browser | None:
-        while self._n_start_failures < _MAX_START_FAILURES and not self._is_closed:
+        while not self._starts.is_reached and not self._is_closed:
+            started_at = time.monotonic()
             try:
                 process = BrowserProcess(self._program, user_agent, isolates_network=self._is_cut_off)
             except ProcessError:
-                self._n_start_failures += 1
+                self._starts.add_failure(started_at)
                 continue
             self.n_browsers += 1
             self._browser = Browser(process, user_agent, self._emit, lambda: next(self._numbers))
@@ -181,14 +184,14 @@ class Renderer:
                 await self._browser.open()
             except BrowserGoneError:
                 self._end_browser("does not start")
-                self._n_start_failures += 1
+                self._starts.add_failure(started_at)
                 continue
-            self._n_start_failures = 0
+            self._starts.reset()
             return self._browser
-        self._n_start_failures = max(0, self._n_start_failures - 1)  # the next job tries once
+        self._starts.allow_one()  # by the next job
         return None
 
-    async def _render(self, browser: Browser, job: RenderJob, exclusive: bool, n_cancelled: int) -> None:
+    async def _render(self, browser: Browser, job: RenderJob, n_cancelled: int) -> None:
         if n_cancelled != self._n_cancelled:  # cancelled before it started
             return self._emit(RenderResult(job.number, job.url, problem="cancelled"))
         try:
@@ -196,15 +199,16 @@ class Renderer:
         except BrowserGoneError:
             if self._is_closed:
                 return
-            if exclusive:
-                problem = "memory" if browser.death_cause == "memory" else "crashed"
-                self._emit(RenderResult(job.number, job.url, problem=problem))
-            else:
-                self._retries.append(job)
+            self._crashes.add(job.number)
+            if not self._crashes.is_refused(job.number):
+                return self._suspects.append(job)
+            problem = "memory" if browser.death_cause == "memory" else "crashed"
+            self._emit(RenderResult(job.number, job.url, problem=problem))
         except Exception:  # an unexpected reply of another browser version: the job must still return
             self._emit(RenderResult(job.number, job.url, problem="crashed"))
         else:
             self._emit(rendered)
+        self._crashes.drop(job.number)
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -247,10 +251,11 @@ class Renderer:
 
     def _cancel(self) -> None:
         self._n_cancelled += 1
-        for job in (*self._waiting, *self._retries):
+        for job in (*self._waiting, *self._suspects):
+            self._crashes.drop(job.number)
             self._emit(RenderResult(job.number, job.url, problem="cancelled"))
         self._waiting.clear()
-        self._retries.clear()
+        self._suspects.clear()
         if self._browser is not None:
             self._browser.stop_all("cancelled")
 

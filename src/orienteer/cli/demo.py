@@ -62,15 +62,15 @@ def demo(
 @contextmanager
 def _served(site: CommunitySite) -> Iterator[FakeWeb]:
     """Serve the town on a fixed port, so that a stored crawl finds it again; on any free port if it is in use."""
-    from orienteer.fake_web.changing import ChangingSite
     from orienteer.fake_web.server import FakeWeb
+    from orienteer.fake_web.site import TaggedSite
 
-    changing = ChangingSite(site, "etag")
+    tagged = TaggedSite(site)
     with ExitStack() as stack:
         try:
-            web = stack.enter_context(FakeWeb(changing, _PORT))
+            web = stack.enter_context(FakeWeb(tagged, _PORT))
         except InputError:
-            web = stack.enter_context(FakeWeb(changing))
+            web = stack.enter_context(FakeWeb(tagged))
         yield web
 
 

@@ -1,1 +1,1 @@
-"""Fake webs on loopback, for tests, benchmarks and the demo: one port, any number of hosts, benign or hostile."""
+"""Fake webs on loopback, for the demo, tests and benchmarks: one port, any number of hosts."""

@@ -13,8 +13,7 @@ from orienteer.errors import OrienteerError
 from orienteer.fake_web.community.addresses import HOME
 from orienteer.fake_web.community.site import CommunitySite, url_at_port
 from orienteer.fake_web.opening import site_at
-from orienteer.fake_web.process import allow_many_connections
-from orienteer.fake_web.server import FakeWeb
+from orienteer.fake_web.server import FakeWeb, allow_many_connections
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

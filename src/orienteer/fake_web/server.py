@@ -12,6 +12,8 @@ connection, and further requests on the connection wait for it.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import resource
 import socket
 import struct
 import threading
@@ -285,6 +287,13 @@ class _Connection(asyncio.Protocol):
             await self._write(piece[:n_bytes])
             await asyncio.sleep(0)
             n_bytes -= len(piece)
+
+
+def allow_many_connections() -> None:
+    """Raise the limit of open files to its hard limit, since each connection needs one."""
+    with contextlib.suppress(ValueError, OSError):
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _host_of(head: bytes) -> str:

@@ -6,14 +6,18 @@ a fake web has no certificates.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from hashlib import blake2b
 
 from orienteer.errors import InputError
 from orienteer.fake_web.fake_response import NOT_FOUND, FakeResponse
 from orienteer.url import canonical_url
 
 ANY_HOST = "*"
+_TAG = re.compile(r'"([^"]*)"')
 
 
 class RequestHeaders:
@@ -85,6 +89,24 @@ class MadeSite(SiteWithRobots):
         if isinstance(made, FakeResponse):
             return made
         return FakeResponse(made) if isinstance(made, (str, bytes)) else made(host, target, headers)
+
+
+class TaggedSite(Site):
+    """A site whose HTML pages have an ETag; a request that has the current one gets a 304 (RFC 9110, section 13)."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
+        response = self._site.response(host, target, headers)
+        if response.status != 200 or not (response.content_type or "").startswith("text/html"):
+            return response
+        body = response.body.encode() if isinstance(response.body, str) else response.body
+        tag = blake2b(body, digest_size=8).hexdigest()
+        response = replace(response, headers=(*response.headers, ("ETag", f'"{tag}"')))
+        if tag not in _TAG.findall(headers.get("If-None-Match") or ""):
+            return response
+        return replace(response, status=304, body=b"", content_type=None)
 
 
 def host_and_target(url: str) -> tuple[str, str]:

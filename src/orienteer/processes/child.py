@@ -98,12 +98,6 @@ class Child:
             return self._process.wait()
 
 
-def prefer_oom_kill() -> None:
-    """Make this process a preferred victim of the OOM killer: it can be replaced, its parent cannot."""
-    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-        file.write("800")
-
-
 def _scratch_file() -> IO[bytes] | None:
     with contextlib.suppress(OSError):  # no space, or no temporary folder
         return tempfile.TemporaryFile()

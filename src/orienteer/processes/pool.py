@@ -8,10 +8,9 @@
 `reading` must be importable; items and results must be picklable. With one process none is started: the function is
 called here. An exception of the function is raised by `take`, at the position of its item.
 
-A process may crash: killed, out of memory, by a segmentation fault. Its first chunk is then retried by other processes,
-item by item; an item that crashed three processes is returned as `Failed`. A process that crashes before it is ready
-counts against no item: after five such failures in a row no more are started, and if none is ready, a ProcessError is
-raised. An item that cannot be processed is `Failed`, too: the function raises a CannotBeDoneError.
+Processes may crash (see `supervisor`): the items of the chunk that it was working on are then retried one by one, and
+an item that crashed two more processes is returned as `Failed`. An item that cannot be processed is `Failed`, too: the
+function raises a CannotBeDoneError.
 
 Items are sent in chunks, several to each process, so that no process is idle while this one is busy. Chunks and results
 in memory are bounded, by number and by bytes.
@@ -27,13 +26,14 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
-from orienteer.errors import OrienteerError, ProcessError
-from orienteer.processes.child import Child, prefer_oom_kill
+from orienteer.errors import OrienteerError
+from orienteer.processes.limits import prefer_oom_kill
+from orienteer.processes.supervisor import ProcessTask, Supervisor
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -45,8 +45,6 @@ _ITEMS_PER_CHUNK = 16
 _MAX_CHUNKS_IN_FLIGHT = 6  # per process
 _MAX_CHUNKS = 12  # per process, including results that are not taken yet
 _MAX_RESULT_BYTES = 64 << 20  # with more, only the chunk that is needed next is assigned
-_MAX_DEATHS = 3  # of processes with an item; after the first crash the item is alone
-_MAX_START_FAILURES = 5  # in a row, of processes that crash before they are ready
 
 
 class CannotBeDoneError(Exception):
@@ -112,68 +110,68 @@ class _InlinePool(Generic[_Item, _Result]):
 
 
 @dataclass(eq=False)
-class _Chunk(Generic[_Item]):
-    """Some items; `results` are pickled when they are done, `failed` is why there are none."""
+class _Chunk(ProcessTask, Generic[_Item]):
+    """Some items; the reply is their pickled results. After a crash they are processed one by one, as `singles`."""
 
     items: list[_Item]
-    n_deaths: int = 0  # of processes that worked on it
-    results: bytes | None = None
-    failed: str | None = None
-
-    @property
-    def is_suspect(self) -> bool:
-        return self.n_deaths > 0
+    singles: list[Self] = field(default_factory=list)
 
     @property
     def is_done(self) -> bool:
-        return self.results is not None or self.failed is not None
+        return all(single.is_done for single in self.singles) if self.singles else super().is_done
 
+    def messages(self) -> tuple[bytes, ...]:
+        return (pickle.dumps(self.items, pickle.HIGHEST_PROTOCOL),)
 
-@dataclass(eq=False)
-class _PoolWorker(Generic[_Item]):
-    child: Child
-    is_ready: bool = False
-    in_flight: deque[_Chunk[_Item]] = field(default_factory=deque)
+    def split(self) -> list[Self]:
+        if len(self.items) == 1:
+            return [self]
+        self.singles = [type(self)([item]) for item in self.items]
+        return self.singles
 
-    def can_take(self, chunk: _Chunk[_Item]) -> bool:
-        """Whether the process may get a chunk: a suspect chunk must be alone, so that no other chunk is blamed."""
-        if not self.is_ready or len(self.in_flight) >= _MAX_CHUNKS_IN_FLIGHT:
-            return False
-        return not self.in_flight or not (chunk.is_suspect or self.in_flight[0].is_suspect)
+    def results(self) -> list[Any]:
+        if self.singles:
+            return [result for single in self.singles for result in single.results()]
+        return [Failed(self.crash.why)] if self.reply is None and self.crash else list(pickle.loads(self.reply or b""))
+
+    @property
+    def n_reply_bytes(self) -> int:
+        return len(self.reply or b"") + sum(single.n_reply_bytes for single in self.singles)
 
 
 class _SubprocessPool(Generic[_Item, _Result]):
     """Calls the function in child processes."""
 
     def __init__(self, job: bytes, n_processes: int) -> None:
-        self._job = job
-        self._n_processes = n_processes
-        self._workers: dict[Connection, _PoolWorker[_Item]] = {}
-        self._partial_chunk: list[_Item] = []  # the last items, not assigned yet
+        self._supervisor: Supervisor[_Chunk[_Item]] = Supervisor(
+            _serve, (job,), n_processes,
+            max_in_flight=_MAX_CHUNKS_IN_FLIGHT, on_ready=_raise_error_at_start, may_begin=self._may_begin,
+        )  # fmt: skip
+        self._partial_chunk: list[_Item] = []  # the last items, not put yet
         self._chunks: deque[_Chunk[_Item]] = deque()  # not taken yet, in order
-        self._waiting: deque[_Chunk[_Item]] = deque()  # not assigned to a process
         self._results: deque[Any] = deque()  # of the chunk that is being taken
-        self._n_bytes = 0  # of pickled results
-        self._n_start_failures = 0
+        self._n_taken_bytes = 0  # of replies
 
     @property
     def has_room(self) -> bool:
         n_chunks = len(self._chunks) + bool(self._results)
-        return n_chunks < _MAX_CHUNKS * self._n_processes
+        return n_chunks < _MAX_CHUNKS * self._supervisor.n_processes
 
     def put(self, item: _Item) -> None:
         self._partial_chunk.append(item)
         if len(self._partial_chunk) == _ITEMS_PER_CHUNK:
             self._flush()
-            self._advance(timeout_s=0)
+            self._supervisor.advance(timeout_s=0)
 
     def take(self) -> _Result | Failed:
         while not self._results:
             if not self._chunks:
                 self._flush()
             while not self._chunks[0].is_done:
-                self._advance(timeout_s=None)
-            self._results.extend(self._unpacked(self._chunks.popleft()))
+                self._supervisor.advance(timeout_s=None)
+            chunk = self._chunks.popleft()
+            self._n_taken_bytes += chunk.n_reply_bytes
+            self._results.extend(chunk.results())
         result = self._results.popleft()
         if isinstance(result, _Raised):
             raise result.error
@@ -181,101 +179,24 @@ class _SubprocessPool(Generic[_Item, _Result]):
 
     def close(self) -> None:
         """Kill all processes: they only read, so nothing is lost."""
-        for worker in self._workers.values():
-            worker.child.kill()
-        for worker in self._workers.values():
-            worker.child.close()
-        self._workers.clear()
+        self._supervisor.close()
 
     def _flush(self) -> None:
         chunk = _Chunk(self._partial_chunk)
         self._partial_chunk = []
         self._chunks.append(chunk)
-        self._waiting.append(chunk)
+        self._supervisor.put(chunk)
 
-    def _unpacked(self, chunk: _Chunk[_Item]) -> list[Any]:
-        if chunk.results is None:
-            assert chunk.failed is not None
-            return [Failed(chunk.failed)]
-        self._n_bytes -= len(chunk.results)
-        return list(pickle.loads(chunk.results))
+    def _may_begin(self, chunk: _Chunk[_Item]) -> bool:
+        first = self._chunks[0]
+        n_bytes = self._supervisor.n_reply_bytes - self._n_taken_bytes
+        return n_bytes <= _MAX_RESULT_BYTES or chunk is first or chunk in first.singles
 
-    # -- processes ----------------------------------------------------------------------------------------------
 
-    def _advance(self, timeout_s: float | None) -> None:
-        """Start processes, assign chunks and receive results; with a timeout of None wait for a result."""
-        n_needed = min(self._n_processes, len(self._workers) + len(self._waiting))
-        while len(self._workers) < n_needed:
-            child = Child(_serve, self._job)
-            self._workers[child.channel] = _PoolWorker(child)
-        self._assign()
-        for channel in wait(list(self._workers), timeout_s):
-            assert isinstance(channel, Connection)
-            self._receive(self._workers[channel])
-        self._assign()
-
-    def _assign(self) -> None:
-        """Assign waiting chunks, in order, to the processes with the fewest chunks in flight."""
-        while self._waiting:
-            chunk = self._waiting[0]
-            available = [worker for worker in self._workers.values() if worker.can_take(chunk)]
-            if not available or (self._n_bytes > _MAX_RESULT_BYTES and chunk is not self._chunks[0]):
-                return
-            worker = min(available, key=lambda worker: len(worker.in_flight))
-            worker.in_flight.append(self._waiting.popleft())
-            with contextlib.suppress(OSError):  # it has crashed: `wait` reports that
-                worker.child.channel.send_bytes(pickle.dumps(chunk.items, pickle.HIGHEST_PROTOCOL))
-
-    def _receive(self, worker: _PoolWorker[_Item]) -> None:
-        try:
-            message = worker.child.channel.recv_bytes()
-        except (EOFError, OSError):
-            return self._remove_dead(worker)
-        if worker.is_ready:
-            worker.in_flight.popleft().results = message
-            self._n_bytes += len(message)
-            return
-        error = pickle.loads(message)
-        if error is not None:
-            raise error
-        worker.is_ready = True
-        self._n_start_failures = 0
-
-    def _remove_dead(self, worker: _PoolWorker[_Item]) -> None:
-        """Remove a crashed process. The chunk that it was working on is suspect, its other chunks are not."""
-        del self._workers[worker.child.channel]
-        why = worker.child.why_ended()
-        worker.child.close()
-        if not worker.is_ready:
-            self._n_start_failures += 1
-            if self._n_start_failures == _MAX_START_FAILURES:
-                self._stop_spawning(why)
-        retried = list(worker.in_flight)
-        if retried:
-            retried[:1] = self._split_for_retry(retried[0], why)
-        self._waiting.extendleft(reversed(retried))
-
-    def _stop_spawning(self, why: str) -> None:
-        """Go on with the processes that are ready, without starting any more."""
-        self._n_processes = sum(worker.is_ready for worker in self._workers.values())
-        self._n_start_failures = 0
-        if not self._n_processes:
-            raise ProcessError(f"{_MAX_START_FAILURES} processes in a row crashed before they were ready: {why}")
-
-    def _split_for_retry(self, chunk: _Chunk[_Item], why: str) -> list[_Chunk[_Item]]:
-        """Split a chunk into single items to retry; empty if too many processes have crashed with it."""
-        chunk.n_deaths += 1
-        if chunk.n_deaths == _MAX_DEATHS:
-            chunk.failed = why
-            return []
-        if len(chunk.items) == 1:
-            return [chunk]
-        retries = [_Chunk([item], n_deaths=1) for item in chunk.items]
-        index = self._chunks.index(chunk)
-        del self._chunks[index]
-        for retry in reversed(retries):
-            self._chunks.insert(index, retry)
-        return retries
+def _raise_error_at_start(message: bytes) -> None:
+    error = pickle.loads(message)
+    if error is not None:
+        raise error
 
 
 # -- in the process ---------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +28,7 @@ from zlib import crc32
 from orienteer.errors import ProcessError
 from orienteer.fetch.loop_clock import LoopClock
 from orienteer.pages.outcome import Outcome
+from orienteer.processes.supervisor import CrashRecord, StartLimit
 from orienteer.responses.response import Request, Response
 from orienteer.responses.verdict import Verdict, verdict_kind_of
 from orienteer.url import host_of
@@ -43,7 +44,6 @@ _MAX_IMBALANCE = 8  # requests in flight of a host's own worker, minus those of 
 _MAX_SENT_BYTES = 96 << 10  # of requests in flight, per worker: this always fits into the buffer of the pipe
 _MAX_CRASHES = 2  # of workers with a URL in flight, before the isolated worker fetches it
 _MAX_ISOLATED_CRASHES = 3  # before the page is UNREADABLE
-_MAX_START_FAILURES = 3  # in a row, of workers that never became ready, before the crawl stops
 
 
 @dataclass(eq=False)
@@ -94,10 +94,8 @@ class RemoteWorkers:
         self._suspects: deque[Request] = deque()  # requests for the isolated worker
         self._waiting: list[Request] = []  # until a worker is ready
         self._presumed_lost: list[tuple[float, list[FetchResult]]] = []  # (time of the report, results)
-        self._crashes: Counter[str] = Counter()  # by URL
-        self._isolated_crashes: Counter[str] = Counter()
-        self._n_start_failures = 0
-        self._last_start_failure = -math.inf
+        self._crashes: CrashRecord[str] = CrashRecord(_MAX_CRASHES, _MAX_ISOLATED_CRASHES)  # by URL
+        self._starts = StartLimit()
         self._next_number = 0
         self._asset_requests: list[AssetRequest] = []
         self._done: list[FetchResult] = []
@@ -108,7 +106,7 @@ class RemoteWorkers:
         return self._n_assigned() + len(self._waiting) + len(self._suspects) + len(self._done) + n_presumed_lost
 
     def start(self, request: Request) -> None:
-        if self._crashes and self._crashes[request.url] >= _MAX_CRASHES:
+        if self._crashes.is_suspect(request.url):
             self._suspects.append(request)
         elif (slot := self._slot_for(request)) is not None:
             self._assign(slot, request)
@@ -232,7 +230,8 @@ class RemoteWorkers:
 
     def _receive(self, slot: WorkerSlot, data: bytes) -> None:
         results = unpack_results(data)
-        slot.is_ready, self._n_start_failures = True, 0
+        slot.is_ready = True
+        self._starts.reset()
         slot.cpu_s = results.cpu_s or slot.cpu_s
         slot.rendering_pages.update(asset.page for asset in results.asset_requests)
         self._asset_requests += results.asset_requests
@@ -249,9 +248,7 @@ class RemoteWorkers:
             slot.n_responses += 1
             slot.rendering_pages.discard(assigned[0].page)
             slot.n_sent_bytes -= _size(assigned[0])
-            if self._crashes:
-                self._crashes.pop(assigned[0].url, None)
-                self._isolated_crashes.pop(assigned[0].url, None)
+            self._crashes.drop(assigned[0].url)
             self._done.append(with_request(response, assigned[0]))
 
     def _replace_crashed(self, slot: WorkerSlot, why: str, busy_until: float = 0.0) -> None:
@@ -262,23 +259,17 @@ class RemoteWorkers:
         lost = []
         for number, (request, _) in slot.in_flight.items():
             was_sent = number not in slot.unsent
-            outcome = self._outcome_after_crash(request, slot is self._isolated) if was_sent else Outcome.LOST
+            outcome = self._outcome_after_crash(request) if was_sent else Outcome.LOST
             lost.append(_without_response(request, outcome, why))
         self._presumed_lost.append((busy_until, lost))
         if not slot.is_ready:
-            self._count_start_failure(slot, why)
+            self._starts.add_failure(slot.started_at)
+            if self._starts.is_reached:
+                raise ProcessError(f"workers crash before they are ready: {why}")
         if slot is self._isolated:
             self._isolated = None
         else:
             self._slots[self._slots.index(slot)] = self._new_slot()
-
-    def _count_start_failure(self, slot: WorkerSlot, why: str) -> None:
-        """Count a worker that crashed before it was ready; workers that crash together count once."""
-        if slot.started_at < self._last_start_failure:
-            return
-        self._n_start_failures, self._last_start_failure = self._n_start_failures + 1, time.monotonic()
-        if self._n_start_failures >= _MAX_START_FAILURES:
-            raise ProcessError(f"workers crash before they are ready: {why}")
 
     def _report_lost(self, now: float) -> None:
         """Report the requests of crashed workers whose fetches must have ended by now."""
@@ -287,12 +278,10 @@ class RemoteWorkers:
         if due:
             self._presumed_lost = [pair for pair in self._presumed_lost if pair[0] > now]
 
-    def _outcome_after_crash(self, request: Request, was_isolated: bool) -> Outcome:
+    def _outcome_after_crash(self, request: Request) -> Outcome:
         """Count a crash for a request that was in flight; return its outcome."""
-        self._crashes[request.url] += 1
-        if was_isolated:
-            self._isolated_crashes[request.url] += 1
-        return Outcome.UNREADABLE if self._isolated_crashes[request.url] >= _MAX_ISOLATED_CRASHES else Outcome.LOST
+        self._crashes.add(request.url)
+        return Outcome.UNREADABLE if self._crashes.is_refused(request.url) else Outcome.LOST
 
 
 def _size(request: Request) -> int:

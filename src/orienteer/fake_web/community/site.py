@@ -1,7 +1,7 @@
 """Quillhaven as a site of a fake web: the hosts of the town, and the external sites that link to it.
 
     site = CommunitySite()
-    with FakeWeb(ChangingSite(site, "etag")) as web:
+    with FakeWeb(TaggedSite(site)) as web:
         ...                        # http://www.quillhaven.localhost:{web.port}/, in a crawler or in a browser
         site.pass_a_week()         # news and new ads; old ads are deleted
 
@@ -11,9 +11,9 @@ catalogue, the council's papers and the pupils' marks are disallowed by robots.t
 
 from __future__ import annotations
 
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from orienteer.fake_web.changing import SiteChanges
 from orienteer.fake_web.community import civic, events, external_sites, leisure, press
 from orienteer.fake_web.community.addresses import HALL, TOWN
 from orienteer.fake_web.community.page import PORT, CommunityPage, Moved, Pages, rendered
@@ -21,6 +21,14 @@ from orienteer.fake_web.fake_response import FakeResponse, redirect_to
 from orienteer.fake_web.site import RequestHeaders, Site
 
 _NOT_HERE = CommunityPage("Not found", ("There is no such page.",))
+
+
+class SiteChanges(NamedTuple):
+    """The changes of some time, by URL: the result of a perfect refresh."""
+
+    new: frozenset[str]
+    edited: frozenset[str]
+    deleted: frozenset[str]
 
 
 class CommunitySite(Site):

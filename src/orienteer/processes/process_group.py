@@ -1,4 +1,5 @@
-"""Resource use of a browser's processes, from `/proc`; zero on systems without it."""
+"""The processes of a session, such as those of a browser: resource use from `/proc` (zero on systems without it), and
+killing all of them."""
 
 from __future__ import annotations
 

@@ -30,6 +30,7 @@ import numpy as np
 
 from orienteer.errors import InputError
 from orienteer.fake_web import prose
+from orienteer.fake_web.community.site import SiteChanges
 from orienteer.fake_web.fake_response import NOT_FOUND, FakeResponse, Headers, redirect_to
 from orienteer.fake_web.site import RequestHeaders, Site, host_and_target
 
@@ -247,14 +248,6 @@ def _is_match(headers: RequestHeaders, validators: Validators, tag: str, modifie
         return date is not None and modified <= mktime_tz(date)
     except (ValueError, OverflowError):  # an impossible date
         return False
-
-
-class SiteChanges(NamedTuple):
-    """The changes of an epoch, by URL: the result of a perfect refresh."""
-
-    new: frozenset[str]
-    edited: frozenset[str]
-    deleted: frozenset[str]
 
 
 def next_epoch(

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any
 
 from orienteer.errors import InputError
-from orienteer.fake_web.server import FakeWeb
+from orienteer.fake_web.server import FakeWeb, allow_many_connections
 from orienteer.fake_web.site import Site
 
 _TIMEOUT_S = 5.0  # for a clean exit, before it is killed
@@ -86,12 +86,3 @@ def _serve(pipe: Connection, factory: Callable[..., Site], args: Any, named: Any
     except Exception as error:
         with contextlib.suppress(OSError):
             pipe.send(f"{type(error).__name__}: {error}")
-
-
-def allow_many_connections() -> None:
-    """Raise the limit of open files to its hard limit, since each connection needs one."""
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource
-
-        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
