@@ -20,7 +20,7 @@ from orienteer.inspect.local_web import local_pages
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.permission import Tables, expect_allowed
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.live.live_crawl import LiveCrawl
+from orienteer.live.live_crawl import LiveCrawl, StopRequest
 from orienteer.live.warm_up import warm_up
 from orienteer.neighborhood.neighborhood_crawl import (
     NeighborhoodSetup,
@@ -136,14 +136,16 @@ def live_estimate(
     restart: bool = False,
     fetch: Mapping[str, Any] | None = None,
     watch: Callable[[EstimateRound], None] | None = None,
+    stop: StopRequest | None = None,
 ) -> EstimateReport:
     """Estimate the global rank of a crawl's pages; a second call resumes an unfinished estimate.
 
     `fetch` are settings of the table [fetch] of crawl.toml that override those of the crawl. `watch` is called after
-    every round.
+    every round; `stop` may be asked to end it.
     """
     overrides = {"fetch": fetch or {}}
     with open_estimate(Path(path), settings or EstimateSettings(), restart, overrides) as estimate:
+        (stop or StopRequest()).attach(estimate.live)
         return estimate.run(watch)
 
 
