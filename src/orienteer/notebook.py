@@ -55,7 +55,7 @@ def data_frame(columns: Mapping[str, Any]) -> pandas.DataFrame:
 
 
 class ProgressLine:
-    """A line that is replaced by the next one, below the cell of a notebook or on a terminal; nothing elsewhere."""
+    """A line that is replaced by the next one, below the cell of a notebook or on a terminal; else no output."""
 
     def __init__(self) -> None:
         self._in_notebook = _is_notebook()

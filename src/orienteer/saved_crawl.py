@@ -148,7 +148,7 @@ class SavedCrawl:
         watch: Callable[[EstimateRound], None] | None = None,
         **settings: Any,
     ) -> EstimateReport:
-        """Estimate the rank of each page in the whole web, by fetching `budget` pages that link to the crawl.
+        """Estimate the rank of each page in the whole web, by fetching `budget` pages outside the crawl.
 
         Without a budget, twice as many pages as the crawl has. `fetch` overrides settings of the table [fetch];
         `settings` are `rounds`, `settle`, `select` and `method`. Another call continues, unless `restart`.
@@ -200,7 +200,7 @@ class SavedCrawl:
             return False
 
     def export(self, format: str, path: str | Path | None = None, **options: Any) -> ExportReport:
-        """Write the pages or their links in a format of `orienteer export`, by default next to the working directory.
+        """Write the pages or their links in a format of `orienteer export`, by default in the working directory.
 
         `options` are `force`, `on_topic`, `hosts`, `sites`, `all_pages`, `processes` and the settings of the format.
         """

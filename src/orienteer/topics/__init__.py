@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from orienteer.public_names import PublicPackage
 from orienteer.registry import settings_of as settings_of
-from orienteer.topics.topic import TOPICS, Topic
+from orienteer.topics.topic import TOPICS
 
 if TYPE_CHECKING:  # the public names: see orienteer.public_names
     from orienteer.topics.classifier import EstimatorTopic as EstimatorTopic
