@@ -15,7 +15,6 @@ attribute of the package is then the function; the module is imported with `from
 from __future__ import annotations
 
 import importlib
-import sys
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -88,7 +87,7 @@ def public_names(package: str) -> dict[str, str]:
     """Return the public names of a package in alphabetical order, each with the module that defines it."""
     import ast
 
-    spec = sys.modules[package].__spec__
+    spec = importlib.import_module(package).__spec__
     source = None if spec is None else spec.loader.get_source(package)  # type: ignore[union-attr]
     homes = {
         alias.name: statement.module
