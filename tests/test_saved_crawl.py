@@ -249,6 +249,8 @@ def test_a_cancelled_task_stops_its_crawl_which_can_be_resumed(large: tuple[Fake
         found = folder_status(tmp_path / "c")
         assert found.holder is None
         assert (found.report or {})["stopped_because"] == "interrupted"
+        continued = ori.open(tmp_path / "c").resume(budget=30, settings=tables(web))  # without a thread
+        assert continued.stopped_because is StopReason.BUDGET
         resumed = await ori.crawl_async(home, tmp_path / "c", until=None, scope="web", settings=tables(web))
         assert resumed.last_run is not None
         assert resumed.last_run.stopped_because is StopReason.FRONTIER_EMPTY

@@ -13,8 +13,9 @@ import asyncio
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -317,16 +318,18 @@ def _in_thread(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
 
     @wraps(function)
     async def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        stop = StopRequest()
-        _stop_request.set(stop)  # the thread has a copy of this context
-        thread = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
+        stop, context = StopRequest(), copy_context()
+        context.run(_stop_request.set, stop)
+        call = partial(context.run, partial(function, *args, **kwargs))
         is_cancelled = False
-        while not thread.done():
-            try:
-                await asyncio.wait({thread})
-            except asyncio.CancelledError:
-                is_cancelled = True
-                stop.ask()
+        with ThreadPoolExecutor(1, f"orienteer-{function.__name__}") as executor:
+            thread = asyncio.get_running_loop().run_in_executor(executor, call)
+            while not thread.done():
+                try:
+                    await asyncio.wait({thread})
+                except asyncio.CancelledError:
+                    is_cancelled = True
+                    stop.ask()
         if is_cancelled:
             thread.exception()  # marks it as retrieved
             raise asyncio.CancelledError
