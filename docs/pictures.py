@@ -22,13 +22,13 @@ from fastapi import FastAPI
 from PIL import Image
 from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
-import orienteer as ori
 from orienteer.fake_web.community.addresses import HOME
 from orienteer.fake_web.community.site import CommunitySite, url_at_port
 from orienteer.fake_web.server import FakeWeb
 from orienteer.live.session import live_crawl
 from orienteer.neighborhood.estimate import live_estimate
 from orienteer.neighborhood.rounds import EstimateSettings
+from orienteer.search.indexing import update_index
 from orienteer.web.app import create_app
 from orienteer.web.library_app import create_library_app
 from orienteer.web.server import PageServer, listening, next_listener
@@ -153,7 +153,7 @@ def _town(folder: Path) -> Path:
         settings = {"politeness": {"delay_s": 0.08}, "fetch": {"connect_to": web.address}}
         live_crawl(url_at_port(HOME, PORT), folder, until=0.98, scope="site", settings=settings)
         live_estimate(folder, EstimateSettings(budget=700, rounds=20))
-    ori.update_index(folder)
+    update_index(folder)
     (folder / "compare").mkdir()
     done = subprocess.run(  # as a user would
         [sys.executable, "-m", "orienteer", "compare", str(folder), "--json"], check=True, stdout=subprocess.PIPE

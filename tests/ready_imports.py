@@ -30,10 +30,11 @@ def import_everything() -> None:
     from orienteer.ledger.plan import CrawlPlan
     from orienteer.live.warm_up import warm_up
     from orienteer.policies.policy_spec import PolicySpec
+    from orienteer.public_names import public_names
     from orienteer.registry import entry_points_of
     from orienteer.url import site_of
 
-    for name in orienteer.__all__:
+    for name in public_names("orienteer"):
         getattr(orienteer, name)
     entry_points_of("")
     for module in pkgutil.walk_packages(orienteer.__path__, "orienteer."):  # ours alone, and no plug-in

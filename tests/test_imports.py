@@ -50,17 +50,17 @@ def test_no_pycurl_where_nothing_is_fetched(tmp_path: Path) -> None:
     with FakeWeb(site) as web:
         crawled(web, hub(site), tmp_path / "crawl", settings={"crawl": {"workers": 2}})
     modules = ["search.search_index", "search.indexing", "imports.import_crawl", "exports.export", "inspect.explain"]
-    modules += ["web.app"]
+    modules += ["web.app", "saved_crawl"]
     lines = (f"import orienteer.{module}; print('{module}', 'pycurl' in sys.modules)" for module in modules)
     program = """
 sys.modules["pycurl"] = None  # importing it raises an ImportError
 from pathlib import Path
 import orienteer as ori
 crawl = Path(sys.argv[1])
-print(ori.update_index(crawl).n_pages > 0)
-with ori.SearchIndex.open(crawl) as index:
-    print(index.search("cargo").total > 0)
-print(ori.export(crawl, "warc", crawl.parent / "all.warc.gz").n_pages > 0)
+saved = ori.open(crawl)
+print(saved.index().n_pages > 0)
+print(saved.search("cargo").total > 0)
+print(saved.export("warc", crawl.parent / "all.warc.gz").n_pages > 0)
 print(ori.import_crawl(crawl.parent / "all.warc.gz", crawl.parent / "again").n_fetched > 0)
 """
     said = run("\n".join(["import sys", *lines, program]), tmp_path / "crawl").splitlines()
@@ -76,10 +76,10 @@ import pkgutil, importlib, sys, orienteer
 for module in pkgutil.walk_packages(orienteer.__path__, "orienteer."):
     if "__main__" not in module.name:
         importlib.import_module(module.name)
-report = orienteer.live_crawl(
-    sys.argv[1], sys.argv[2], scope="web",
+report = orienteer.crawl(
+    sys.argv[1], sys.argv[2], until=None, scope="web",
     settings={"crawl": {"robots": False}, "politeness": {"delay_s": 0.0}, "fetch": {"connect_to": sys.argv[3]}},
-)
+).last_run
 print(report.figures.n_fetched, report.stopped_because)
 """
     )

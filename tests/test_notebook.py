@@ -11,10 +11,17 @@ import pytest
 
 import orienteer as ori
 from orienteer.crawl.crawl import Crawl
+from orienteer.crawl.trace import Trace
+from orienteer.errors import MissingExtraError
 from orienteer.graph import shapes
+from orienteer.graph.coverage import certificate
+from orienteer.graph.estimate import estimate_global_rank
 from orienteer.notebook import data_frame
 from orienteer.policies.policy import TrustedPages
 from orienteer.policies.policy_spec import PolicySpec
+from orienteer.search.indexing import update_index
+from orienteer.search.search_index import SearchIndex
+from orienteer.seeds.select import seed_selection
 from tests.imports.made_collections import response, write
 
 EVIL = "<script>alert('x')</script>\u202e"
@@ -37,8 +44,8 @@ def things(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     folder = tmp_path_factory.mktemp("notebook")
     pages = [response("http://a.test/", f"<title>Home &lt;script&gt;{EVIL}</title>opening hours <a href=/1>")]
     imported = ori.import_crawl(write(folder / "x.warc", pages), folder / "crawl")
-    ori.update_index(folder / "crawl")
-    with ori.SearchIndex.open(folder / "crawl") as index:
+    update_index(folder / "crawl")
+    with SearchIndex.open(folder / "crawl") as index:
         results = index.search("opening hours")
     trace = ori.simulate(WEB, "certified", trust=[0], until=0.9)
     return {
@@ -47,8 +54,8 @@ def things(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
         "Certificate": trace.certificate,
         "Results": results,
         "Crawl": crawl_of_web(),
-        "SeedSelection": ori.seed_selection(WEB, k=1, hops=2),
-        "Estimate": ori.estimate_global_rank(WEB, local=[0, 1], budget=2),
+        "SeedSelection": seed_selection(WEB, k=1, hops=2),
+        "Estimate": estimate_global_rank(WEB, local=[0, 1], budget=2),
         "ImportReport": imported,
     }
 
@@ -96,7 +103,7 @@ def test_the_html_is_a_small_table_in_which_nothing_is_alive(name: str, things: 
 def test_the_lines_read_well(things: dict[str, object]) -> None:
     assert repr(WEB) == "<LinkGraph: 4 pages, 5 links, with hosts and urls>"
     assert repr(things["Trace"]).startswith("<Trace of certified: 3 pages fetched, 0.9")
-    assert repr(ori.certificate(shapes.chain(3), [0, 1], [0])) == "<Certificate: at least 27.75 %, at most 89.17 %>"
+    assert repr(certificate(shapes.chain(3), [0, 1], [0])) == "<Certificate: at least 27.75 %, at most 89.17 %>"
     assert repr(things["Crawl"]) == "<Crawl by certified: 1 page done, 1 blocked, 1 to fetch>"
     assert repr(things["Results"]) == "<Results of 'opening hours': 1 page found; first: http://a.test/>"
     assert repr(things["ImportReport"]) == "<ImportReport: 1 page fetched, 1 in the frontier>"
@@ -104,7 +111,7 @@ def test_the_lines_read_well(things: dict[str, object]) -> None:
 
 def test_results_become_data_frames(things: dict[str, object]) -> None:
     trace = things["Trace"]
-    assert isinstance(trace, ori.Trace)
+    assert isinstance(trace, Trace)
     frame = trace.to_pandas()
     assert list(frame.columns) == ["page", "url", "guarantee"]
     assert frame["page"].tolist() == trace.order.tolist()
@@ -122,7 +129,7 @@ def test_results_become_data_frames(things: dict[str, object]) -> None:
 
 def test_pandas_is_asked_for_by_name_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ori.MissingExtraError, match=r"a data frame needs pandas: pip install 'orienteer\[pandas\]'"):
+    with pytest.raises(MissingExtraError, match=r"a data frame needs pandas: pip install 'orienteer\[pandas\]'"):
         data_frame({"a": [1]})
 
 

@@ -11,19 +11,62 @@ import pytest
 
 import experiments
 import orienteer as ori
+from orienteer.public_names import _FORMER_NAMES, public_names
+
+PACKAGES = ("orienteer", "orienteer.graph", "orienteer.search", "orienteer.seeds", "orienteer.topics")
 
 
-def test_the_public_names_are_there_and_no_others() -> None:
-    assert set(ori.__all__) == set(ori._HOMES)
-    for name in ori.__all__:
-        assert getattr(ori, name) is not None
-    assert set(ori.__all__) == {name for name in dir(ori) if not name.startswith("__")}
-    with pytest.raises(AttributeError, match="no attribute 'pagerang'"):
-        ori.pagerang  # noqa: B018
+@pytest.mark.parametrize("name", PACKAGES)
+def test_the_public_names_are_there_and_no_others(name: str) -> None:
+    package = importlib.import_module(name)
+    names = public_names(name)
+    assert names
+    for one in names:
+        assert getattr(package, one) is not None
+    assert list(names) == list(vars(package).get("__all__", package.__all__)) == sorted(names)
+    assert set(names) == {one for one in dir(package) if not one.startswith("__")}
+    with pytest.raises(AttributeError, match=f"module '{name}' has no attribute 'pagerang'"):
+        package.pagerang  # noqa: B018
+
+
+def test_the_top_level_has_the_most_used_names_only() -> None:
+    assert len(public_names("orienteer")) <= 15
+
+
+@pytest.mark.parametrize("name", sorted(_FORMER_NAMES))
+def test_a_name_that_was_at_the_top_level_is_found_where_the_error_says(name: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(ori, name)
+    place = str(caught.value).removeprefix(f"orienteer.{name} is ").removesuffix(" now")
+    if "(" not in place:
+        module, _, attribute = place.rpartition(".")
+        assert getattr(importlib.import_module(module), attribute) is not None
+    else:
+        first = place.partition("(")[0].removeprefix("orienteer.")
+        assert callable(getattr(ori, first))
+        if ")." in place:
+            assert callable(getattr(ori.SavedCrawl, place.partition(").")[2].partition("(")[0]))
+
+
+def test_a_public_function_is_not_replaced_by_the_module_of_its_name() -> None:
+    script = """
+import orienteer.crawl.goal, orienteer.graph.pagerank, orienteer.graph.survey.bounds
+import orienteer as ori, orienteer.graph
+from orienteer.graph import *
+from orienteer.graph.pagerank import pagerank as same
+assert pagerank is same is ori.pagerank is ori.graph.pagerank
+assert ori.crawl.__name__ == "crawl" and ori.graph.survey.__name__ == "survey" and callable(ori.crawl)
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_importing_the_package_imports_nothing_heavy() -> None:
-    script = "import orienteer, sys; assert not {'numpy', 'numba'} & set(sys.modules)"
+    script = "import orienteer, sys; assert not {'numpy', 'numba', 'scipy', 'ast'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_opening_a_crawl_imports_neither_numba_nor_scipy() -> None:
+    script = "import orienteer, sys; orienteer.open; assert not {'numba', 'scipy', 'pycurl'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", script], check=True)
 
 

@@ -1,11 +1,15 @@
-"""The HTML of results in a notebook, and their conversion to data frames.
+"""Results in a notebook: their HTML, their conversion to data frames, and a line of progress.
 
 Untrusted texts (URLs, titles) are escaped and shortened, without invisible characters.
 """
 
 from __future__ import annotations
 
+import importlib
+import shutil
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +52,45 @@ def data_frame(columns: Mapping[str, Any]) -> pandas.DataFrame:
     except ImportError:
         raise MissingExtraError("a data frame", "pandas", "pandas") from None
     return pandas.DataFrame(dict(columns))
+
+
+class ProgressLine:
+    """A line that is replaced by the next one, below the cell of a notebook or on a terminal; else no output."""
+
+    def __init__(self) -> None:
+        self._in_notebook = _is_notebook()
+        self._on_terminal = not self._in_notebook and sys.stderr is not None and sys.stderr.isatty()
+        self._handle: Any = None
+
+    def show(self, line: str) -> None:
+        if self._in_notebook:
+            data = {"text/plain": plain(line)}
+            if self._handle is None:
+                display: Any = importlib.import_module("IPython.display").display
+                self._handle = display(data, raw=True, display_id=True)
+            else:
+                self._handle.update(data, raw=True)
+        elif self._on_terminal:
+            self._write(f"\r{plain(line)[: shutil.get_terminal_size().columns - 1]}\x1b[K")
+
+    def end(self, line: str) -> None:
+        """Leave this line in the notebook; remove it from the terminal."""
+        if self._in_notebook:
+            self.show(line)
+        elif self._on_terminal:
+            self._write("\r\x1b[K")
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError):  # a terminal that was closed must not end a crawl
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+
+def _is_notebook() -> bool:
+    """Return whether this process is the kernel of a notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return getattr(shell, "kernel", None) is not None
 
 
 def _table(title: str, rows: Iterable[str]) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.agents.agent_crawls import AgentCrawls
+from orienteer.search.indexing import update_index
 from tests.imports.made_collections import response, write
 
 A = "http://a.test"
@@ -33,7 +34,7 @@ def make_crawl(folder: Path, name: str, indexed: bool = True) -> Path:
     write(folder / f"{name}.warc", found)
     ori.import_crawl(folder / f"{name}.warc", folder / name)
     if indexed:
-        ori.update_index(folder / name)
+        update_index(folder / name)
     return folder / name
 
 

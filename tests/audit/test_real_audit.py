@@ -15,6 +15,7 @@ import pytest
 import orienteer as ori
 from orienteer.audit.live_survey import live_survey, open_live_survey
 from orienteer.audit.survey_report import SurveyReport
+from orienteer.exports.export import export
 from orienteer.fake_web.page_site import PageSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.survey.fixed_walks import SurveyGoal
@@ -50,7 +51,7 @@ class Audit:
             one_by_one: Tables = {"crawl": plain["crawl"] | {"workers": 1}}  # the same pages every time
             named: dict[str, Any] = {"scope": "host", "policy": "breadth-first", "settings": one_by_one}
             crawled(web, self.seeds, folder / "part", budget=third, **named)
-            ori.export(folder / "part", "warc", folder / "part.warc.gz")
+            export(folder / "part", "warc", folder / "part.warc.gz")
             ori.import_crawl(folder / "part.warc.gz", folder / "theirs", seeds=self.seeds, settings=plain)
             self.given: Tables = {
                 "politeness": {"delay_s": 0.0, "connections": 8},

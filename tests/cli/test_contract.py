@@ -19,6 +19,7 @@ import orienteer as ori
 from orienteer.cli.main import command_line
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
+from orienteer.search.indexing import update_index
 from tests.cli.run import orienteer, orienteer_each
 from tests.cli.test_help import COMMANDS, GROUPS
 from tests.imports.made_collections import response, write
@@ -62,7 +63,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     folder = tmp_path_factory.mktemp("contract")
     write(folder / "x.warc", [response(url, html) for url, html in PAGES.items()])
     ori.import_crawl(folder / "x.warc", folder / "crawl")
-    ori.update_index(folder / "crawl")
+    update_index(folder / "crawl")
     ori.LinkGraph.from_links(4, [0, 0, 1, 2], [1, 2, 3, 0]).save(folder / "web.npz")
     (folder / "local.txt").write_text("0\n1\n")
     (folder / "crawls").mkdir()

@@ -14,6 +14,7 @@ from orienteer.cli.estimate import describe_round, pages_of_budget
 from orienteer.errors import InputError
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
+from orienteer.graph.estimate import estimate_global_rank
 from orienteer.graph.estimation.history import EstimateRound
 from tests.cli.run import orienteer, orienteer_each
 from tests.conftest import random_web
@@ -82,7 +83,7 @@ def test_on_a_graph(site: GraphSite, tmp_path: Path) -> None:
     )
     assert by_host == by_file
     assert by_host["n_local"] == len(local)
-    expected = ori.estimate_global_rank(
+    expected = estimate_global_rank(
         ori.LinkGraph.load(path), [urls.index(url) for url in local], settle=0.005, truth=True
     )
     assert by_host["top"][0]["outside"] == pytest.approx(expected.rank.max())

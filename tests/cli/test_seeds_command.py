@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import orienteer as ori
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.inspect.snapshot import web_at
 from orienteer.live.page_values import paper_value_of_crawl
+from orienteer.seeds.select import seed_selection
 from tests.cli.run import orienteer, orienteer_each, refused
 from tests.conftest import random_web
 from tests.live.live_crawls import crawled
@@ -39,7 +39,7 @@ def test_a_table_of_seeds_with_what_each_adds(web: Path) -> None:
 
 def test_json_says_the_same_as_python(web: Path) -> None:
     facts = json.loads(orienteer("seeds", web, "-k", 3, "--hops", 2, "--json").stdout)
-    found = ori.seed_selection(LinkGraph.load(web), 3, 2)
+    found = seed_selection(LinkGraph.load(web), 3, 2)
     assert [entry["page"] for entry in facts["seeds"]] == found.pages.tolist()
     assert [entry["n_pages"] for entry in facts["seeds"]] == [seed.n_pages for seed in found.seeds]
     assert facts["seeds"][0]["url"] == URLS[found.pages[0]]

@@ -18,6 +18,7 @@ from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite, RequestHeaders
+from orienteer.graph.survey.survey import survey
 from orienteer.graph.synthetic import synthetic_web
 from tests.cli.live_process import ended, started, wait_until
 from tests.cli.run import orienteer, orienteer_each
@@ -201,5 +202,5 @@ def test_the_numbers_are_those_of_the_function(tmp_path: Path) -> None:
     file.write_text("\n".join(map(str, range(120))))
     options = ["--trust", "ids:0", "--half-width", 0.02, "--rng", 3, "--json"]
     facts = json.loads(orienteer("survey", "--graph", path, "--fetched", file, *options).stdout)["measured"]
-    expected = ori.survey(graph, range(120), [0], half_width=0.02, rng=np.random.default_rng(3))
+    expected = survey(graph, range(120), [0], half_width=0.02, rng=np.random.default_rng(3))
     assert (facts["lower"], facts["upper"], facts["n_walks"]) == (expected.lower, expected.upper, expected.n_walks)

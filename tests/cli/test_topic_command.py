@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import orienteer as ori
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
+from orienteer.topics.topic_file import load_topic
 from tests.cli.run import one_line, orienteer, orienteer_each
 from tests.conftest import random_web
 from tests.live.live_crawls import StoredCrawl, crawled, hub
@@ -32,7 +32,7 @@ def test_train_then_use(folder: Path) -> None:
     assert "on topic   3 pages" in printed
     assert "1 file without HTML" in printed
     assert "words" in printed
-    assert ori.load_topic(folder / "bayes.toml").relevance(ON_TOPIC).min() > 0.5
+    assert load_topic(folder / "bayes.toml").relevance(ON_TOPIC).min() > 0.5
 
 
 def test_commands_for_machines_and_for_people(folder: Path) -> None:

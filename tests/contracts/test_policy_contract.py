@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 
 import orienteer as ori
+from orienteer.crawl.crawl import Crawl
+from orienteer.crawl.trace import Trace
+from orienteer.frontier.politeness import Politeness
 from orienteer.graph import shapes
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
@@ -37,7 +40,7 @@ def web_and_trust(rng: np.random.Generator, n: int = 150) -> tuple[LinkGraph, np
     return web, trust
 
 
-def crawled(web: LinkGraph, case: str, trust: np.ndarray, **arguments: Any) -> ori.Trace:
+def crawled(web: LinkGraph, case: str, trust: np.ndarray, **arguments: Any) -> Trace:
     return ori.simulate(web, policy_of(case), trust, **topic_of(case, web), **arguments)
 
 
@@ -199,7 +202,7 @@ def test_many_workers_fetch_the_same_pages(case: str, rng: np.random.Generator) 
 @pytest.mark.parametrize("case", LIVE_CASES)
 def test_a_lost_page_is_never_requested_and_the_crawl_continues(case: str, rng: np.random.Generator) -> None:
     web, trust = web_and_trust(rng)
-    crawl = ori.Crawl(policy_of(case), TrustedPages.of(trust))
+    crawl = Crawl(policy_of(case), TrustedPages.of(trust))
     topic = LabelledWeb(web, **topic_of(case, web))
     fetched, lost = [], set()
     while (page := crawl.next()) is not None:
@@ -224,7 +227,7 @@ def test_a_lost_page_is_never_requested_and_the_crawl_continues(case: str, rng: 
 def test_its_state_can_be_stored(case: str, rng: np.random.Generator) -> None:
     """After every page of a crawl, not only after `begin`."""
     web, trust = web_and_trust(rng, 60)
-    crawl = ori.Crawl(policy_of(case), TrustedPages.of(trust))
+    crawl = Crawl(policy_of(case), TrustedPages.of(trust))
     topic = LabelledWeb(web, **topic_of(case, web))
     while (page := crawl.next()) is not None:
         if rng.random() < 0.1:
@@ -268,7 +271,7 @@ def test_wrong_names_get_a_suggestion() -> None:
         ({"trust": []}, "zero on every page"),
         ({"trust": [99]}, "page 99 is not in the graph"),
         ({"workers": 0}, "workers is 0"),
-        ({"politeness": ori.Politeness()}, "needs hosts"),
+        ({"politeness": Politeness()}, "needs hosts"),
     ],
 )
 def test_unusable_arguments_are_one_clear_line(arguments: dict, message: str) -> None:

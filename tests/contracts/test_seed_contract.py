@@ -12,6 +12,7 @@ from orienteer.graph import shapes
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.seeds import all_methods, make_method, settings_of
 from orienteer.seeds.cover import Cover, choose_seeds
+from orienteer.seeds.select import seed_selection
 from tests.conftest import random_web
 from tests.contracts.negative_settings import made_with_minus_five
 from tests.seeds.reference import reached
@@ -23,7 +24,7 @@ NAMES = list(all_methods())
 def test_gains_of_seeds_are_true(name: str, rng: np.random.Generator) -> None:
     for value in (None, rng.integers(-4, 8, 150).astype(float)):
         web = random_web(rng, 150, 2.0)
-        found = ori.seed_selection(web, 8, 3, name, value)
+        found = seed_selection(web, 8, 3, name, value)
         worth = np.ones(150) if value is None else value
         covered: set[int] = set()
         for seed in found.seeds:
@@ -49,7 +50,7 @@ def test_seeds_are_distinct_and_fewer_are_the_first_of_more(name: str, rng: np.r
 @pytest.mark.parametrize("name", NAMES)
 def test_a_method_that_looks_at_the_cover_takes_nothing_that_adds_nothing(name: str, rng: np.random.Generator) -> None:
     web = random_web(rng, 60, 2.0)
-    found = ori.seed_selection(web, 60, 3, name, rng.integers(-3, 4, 60).astype(float))
+    found = seed_selection(web, 60, 3, name, rng.integers(-3, 4, 60).astype(float))
     if all_methods()[name].uses_cover:
         assert all(seed.value > 0 for seed in found.seeds)
     else:
@@ -60,7 +61,7 @@ def test_a_method_that_looks_at_the_cover_takes_nothing_that_adds_nothing(name: 
 def test_small_and_odd_graphs(name: str) -> None:
     for web in (shapes.chain(1), shapes.cycle(3), LinkGraph.from_links(4, [], [])):
         for hops in (0, 1, 9):
-            found = ori.seed_selection(web, web.n_pages, hops, name)
+            found = seed_selection(web, web.n_pages, hops, name)
             assert found.n_covered == web.n_pages
 
 
@@ -68,7 +69,7 @@ def test_small_and_odd_graphs(name: str) -> None:
 def test_in_groups_too(name: str, rng: np.random.Generator) -> None:
     web = random_web(rng, 150, 3.0, with_hosts=True)
     assert web.hosts is not None
-    found = ori.seed_selection(web, 12, 3, name, per="host")
+    found = seed_selection(web, 12, 3, name, per="host")
     for seed in found.seeds:
         assert web.hosts[seed.page] == seed.group
     assert found.as_dict()["n_covered"] == found.n_covered

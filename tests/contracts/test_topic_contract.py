@@ -127,12 +127,12 @@ def test_wrong_names_get_a_suggestion() -> None:
 def test_without_scikit_learn_only_trained_topics_report_the_missing_package() -> None:
     script = (
         "import sys; sys.modules['sklearn'] = None\n"
-        "import orienteer as ori\n"
+        "from orienteer.errors import MissingExtraError\n"
         "from orienteer.topics import make_topic\n"
         "make_topic('keywords', words=['a']), make_topic('url-pattern', patterns=['a'])\n"
         "for name in ('bayes', 'linear'):\n"
         "    try: make_topic(name)\n"
-        "    except ori.MissingExtraError as error:\n"
+        "    except MissingExtraError as error:\n"
         "        assert str(error) == f\"topic {name} needs scikit-learn: pip install 'orienteer[topics]'\", error\n"
         "    else: raise AssertionError(name)"
     )

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import orienteer as ori
+from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
 from orienteer.frontier.politeness import Politeness
 from orienteer.graph import shapes
@@ -16,9 +17,9 @@ from tests.conftest import random_web
 from tests.graph.reference import dense_pagerank
 
 
-def new_crawl(policy: str = "fractional", pages: tuple[int, ...] = (0,), **settings: object) -> ori.Crawl:
+def new_crawl(policy: str = "fractional", pages: tuple[int, ...] = (0,), **settings: object) -> Crawl:
     trusted = TrustedPages(np.array(pages, np.uint32), np.full(len(pages), 1 / len(pages)))
-    return ori.Crawl(make_policy(policy), trusted, **settings)
+    return Crawl(make_policy(policy), trusted, **settings)
 
 
 def test_the_life_of_a_page() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import orienteer as ori
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
 from orienteer.graph.coverage import certificate
+from orienteer.graph.proved import Certificate
 from orienteer.pages.stop_reason import StopReason
 from orienteer.pages.unknown import UNKNOWN_COUNT
 from orienteer.policies import make_policy
@@ -48,7 +48,7 @@ class Web:
             self.apply(crawl, page)
         return crawl, chosen
 
-    def proved(self, chosen: list[int]) -> ori.Certificate:
+    def proved(self, chosen: list[int]) -> Certificate:
         """Of the pages chosen so far, by another way than the crawl's."""
         pages = np.array(chosen, np.int64)
         return certificate(
@@ -57,7 +57,7 @@ class Web:
         )  # fmt: skip
 
 
-def why_to_stop(proved: ori.Certificate, goal: Goal) -> StopReason | None:
+def why_to_stop(proved: Certificate, goal: Goal) -> StopReason | None:
     assert goal.until is not None
     if (proved.of_reachable if goal.of_reachable else proved.lower) >= goal.until:
         return StopReason.COVERAGE

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 import orienteer as ori
+from orienteer.crawl.trace import Trace
+from orienteer.frontier.politeness import Politeness
 from orienteer.graph import shapes
+from orienteer.graph.coverage import certificate
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.policies.policy import Priorities
@@ -21,7 +24,7 @@ def homes(web: ori.LinkGraph) -> np.ndarray:
 
 
 def test_politeness_keeps_its_distance(web: ori.LinkGraph) -> None:
-    polite = ori.Politeness(delay_s=3.0)
+    polite = Politeness(delay_s=3.0)
     trace = ori.simulate(web, "fractional", homes(web), budget=600, workers=50, politeness=polite, latency_s=0.5)
     for host in np.unique(web.hosts[trace.order]):
         times = trace.times_s[web.hosts[trace.order] == host]
@@ -30,7 +33,7 @@ def test_politeness_keeps_its_distance(web: ori.LinkGraph) -> None:
 
 def test_without_delays_politeness_changes_nothing_for_one_worker(web: ori.LinkGraph) -> None:
     alone = ori.simulate(web, "fractional", homes(web), budget=300)
-    polite = ori.simulate(web, "fractional", homes(web), budget=300, politeness=ori.Politeness(delay_s=0.0))
+    polite = ori.simulate(web, "fractional", homes(web), budget=300, politeness=Politeness(delay_s=0.0))
     assert polite.order.tolist() == alone.order.tolist()
 
 
@@ -38,7 +41,7 @@ def test_a_longer_delay_costs_quality_or_time(web: ori.LinkGraph) -> None:
     truth = pagerank(web, homes(web))
     covered, hours = [], []
     for delay in (0.0, 5.0):
-        polite = ori.Politeness(delay_s=delay)
+        polite = Politeness(delay_s=delay)
         trace = ori.simulate(web, "certified", homes(web), budget=150, workers=8, politeness=polite, latency_s=0.2)
         covered.append(truth[trace.order].sum())
         hours.append(trace.times_s[-1])
@@ -47,7 +50,7 @@ def test_a_longer_delay_costs_quality_or_time(web: ori.LinkGraph) -> None:
 
 
 def test_the_same_rng_gives_the_same_times(web: ori.LinkGraph) -> None:
-    def run(rng: int) -> ori.Trace:
+    def run(rng: int) -> Trace:
         return ori.simulate(web, "random", homes(web), budget=100, workers=4, rng=rng,
                             latency_s=lambda page, generator: generator.exponential())  # fmt: skip
 
@@ -67,8 +70,8 @@ def test_stopping_by_certificate_needs_no_more_than_the_own_guarantee(web: ori.L
 def test_every_order_stops_at_its_tight_crossing(web: ori.LinkGraph) -> None:
     for name in ("breadth-first", "fractional", "opic", "random"):
         trace = ori.simulate(web, name, homes(web), until=0.9)
-        assert ori.certificate(web, trace.order, homes(web)).lower >= 0.9 - 1e-9
-        assert ori.certificate(web, trace.order[:-1], homes(web)).lower < 0.9
+        assert certificate(web, trace.order, homes(web)).lower >= 0.9 - 1e-9
+        assert certificate(web, trace.order[:-1], homes(web)).lower < 0.9
 
 
 def test_progress_is_reported() -> None:

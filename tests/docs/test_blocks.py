@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-import orienteer as ori
+from orienteer.exports.export import export
 from orienteer.fake_web.server import FakeWeb
 from tests.docs.blocks import Document, document, missing_line
 from tests.docs.example_site import ExampleSite
@@ -79,8 +79,8 @@ def give_example(folder: Path, shop: Shop) -> None:
 
 def give_collections(folder: Path, shop: Shop) -> None:
     """What others have crawled."""
-    ori.export(shop.example, "wacz", folder / "collection.wacz")
-    ori.export(shop.example, "warc", folder / "more.warc.gz", hosts="example.org")
+    export(shop.example, "wacz", folder / "collection.wacz")
+    export(shop.example, "warc", folder / "more.warc.gz", hosts="example.org")
 
 
 def give_courses(folder: Path, shop: Shop) -> None:

@@ -13,11 +13,11 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-import orienteer
 from orienteer.exports.exporter import EXPORTERS
 from orienteer.graph.estimation import all_estimators, all_selections
 from orienteer.graph.formats import FORMATS
 from orienteer.policies.policy import POLICIES
+from orienteer.public_names import public_names
 from orienteer.registry import settings_of
 from orienteer.seeds.seed_method import METHODS
 from orienteer.topics.topic import TOPICS
@@ -26,6 +26,7 @@ from tests.cli.run import orienteer_each
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
+PACKAGES = ("orienteer", "orienteer.graph", "orienteer.search", "orienteer.seeds", "orienteer.topics")
 
 
 @pytest.fixture(scope="module")
@@ -164,6 +165,7 @@ def test_formats_files_and_python_names_are_there(pages: dict[Path, _Page]) -> N
     formats = text_of(pages, "formats")
     assert all(name in formats for name in [*EXPORTERS.own(), *FORMATS.own()])
     python = text_of(pages, "python")
-    assert all(f"{name}¶" in python for name in orienteer.__all__)
+    assert all(f"{name}¶" in python for package in PACKAGES for name in public_names(package))
+    assert all(f"{name}¶" in python for name in ("Report", "FolderStatus", "SurveyReport", "Verification"))
     folder = text_of(pages, "crawl-folder")
     assert all(name in folder for name in ("crawl.toml", "crawl.db", "archive/", "report.json", "index/"))

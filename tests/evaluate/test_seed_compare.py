@@ -10,6 +10,7 @@ from orienteer.evaluate.seed_compare import SeedComparison, SeedSeries, Web, com
 from orienteer.evaluate.seed_plot import PlotRow, figure_of_rows, seed_figure, write_seed_plot
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.seeds import all_methods, settings_of
+from orienteer.seeds.select import seed_selection
 from tests.conftest import random_web
 
 
@@ -20,13 +21,13 @@ def test_series_equal_the_cover_of_the_selections(rng: np.random.Generator) -> N
     assert found.measures == ("pages", "value")
     for label, name, depth in (("greedy", "greedy", 2), ("max-weight(3)", "max-weight", 3), ("max-out", "max-out", 2)):
         for k in range(1, 7):
-            alone = ori.seed_selection(web, k, 3, name, value, depth)
+            alone = seed_selection(web, k, 3, name, value, depth)
             assert found.by_seeds[label].pages[k - 1] == pytest.approx(alone.n_covered / 200)
             assert found.by_seeds[label].value[k - 1] == pytest.approx(alone.value / value.sum())
         for hops in range(1, 4):
-            alone = ori.seed_selection(web, 5, hops, name, value, depth)
+            alone = seed_selection(web, 5, hops, name, value, depth)
             assert found.by_hops[label].value[hops - 1] == pytest.approx(alone.value / value.sum())
-    draws = [ori.seed_selection(web, 6, 3, "random", value, rng=draw).value for draw in range(20)]
+    draws = [seed_selection(web, 6, 3, "random", value, rng=draw).value for draw in range(20)]
     assert found.by_seeds["random"].value[-1] == pytest.approx(np.mean(draws) / value.sum())
     gain = found.improvement(found.by_seeds, "greedy", "value")[-1]
     assert gain == pytest.approx(found.by_seeds["greedy"].value[-1] / found.by_seeds["random"].value[-1] - 1)
@@ -39,7 +40,7 @@ def test_fewer_seeds_are_the_first_of_more(rng: np.random.Generator) -> None:
     for name, depth in [(name, 2) for name in all_methods()] + [("max-weight", 3)]:
         label = f"{name}({depth})" if "depth" in settings_of(all_methods()[name]) else name
         draws = range(20) if name == "random" else [0]
-        alone = [ori.seed_selection(web, 5, 2, name, depth=depth, rng=draw).n_covered for draw in draws]
+        alone = [seed_selection(web, 5, 2, name, depth=depth, rng=draw).n_covered for draw in draws]
         assert found.by_hops[label].pages[-1] == found.by_seeds[label].pages[4]
         assert found.by_seeds[label].pages[4] == pytest.approx(np.mean(alone) / 300)
 
@@ -53,7 +54,7 @@ def test_several_webs_count_the_same_whatever_their_size(rng: np.random.Generato
         for measure in ("pages", "value"):
             apart = [one.by_hops[name].of(measure) for one in each]
             assert found.by_hops[name].of(measure) == pytest.approx(np.mean(apart, axis=0))
-    draws = [ori.seed_selection(webs[0].graph, 4, 2, "random", rng=draw).n_covered for draw in range(3)]
+    draws = [seed_selection(webs[0].graph, 4, 2, "random", rng=draw).n_covered for draw in range(3)]
     assert each[0].by_seeds["random"].pages[-1] == pytest.approx(np.mean(draws) / 60)
 
 

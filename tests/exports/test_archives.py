@@ -21,12 +21,14 @@ from warcio.archiveiterator import ArchiveIterator
 import orienteer as ori
 from orienteer.exports import wacz
 from orienteer.exports.archived_records import searchable_url
+from orienteer.exports.export import export
 from orienteer.exports.sorted_lines import SortedLines
 from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.replay import replay
 from orienteer.ledger.revisiting import DAY_S
+from orienteer.live.session import refresh
 from tests.exports.crawls import (
     HOME,
     MISSING,
@@ -53,7 +55,7 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_warc_holds_the_pages_and_the_redirects_to_them(crawl: Path, tmp_path: Path) -> None:
-    report = ori.export(crawl, "warc", tmp_path / "all.warc.gz")
+    report = export(crawl, "warc", tmp_path / "all.warc.gz")
     found = dict(warcio_responses(tmp_path / "all.warc.gz"))
     assert set(found) == PAGES | {OLD}
     assert report.n_pages == len(PAGES)
@@ -61,15 +63,15 @@ def test_a_warc_holds_the_pages_and_the_redirects_to_them(crawl: Path, tmp_path:
 
 
 def test_a_warc_need_not_be_compressed(crawl: Path, tmp_path: Path) -> None:
-    ori.export(crawl, "warc", tmp_path / "all.warc.gz")
-    ori.export(crawl, "warc", tmp_path / "all.warc")
+    export(crawl, "warc", tmp_path / "all.warc.gz")
+    export(crawl, "warc", tmp_path / "all.warc")
     assert (tmp_path / "all.warc").read_bytes().startswith(b"WARC/1.")
     assert dict(warcio_responses(tmp_path / "all.warc")) == dict(warcio_responses(tmp_path / "all.warc.gz"))
 
 
 def test_a_warc_round_trips(crawl: Path, tmp_path: Path) -> None:
     """Its graph equals that of the crawl, except for failures."""
-    ori.export(crawl, "warc", tmp_path / "all.warc.gz")
+    export(crawl, "warc", tmp_path / "all.warc.gz")
     web = ori.LinkGraph.load(tmp_path / "all.warc.gz")
     assert web.urls is not None
     news = web.urls.find(NEWS)
@@ -86,12 +88,12 @@ def test_after_a_refresh_the_newest_version_counts(tmp_path: Path) -> None:
     with FakeWeb(site) as web:
         crawled(web, HOME, folder)
         site.edit(VISIT, "<title>Visit</title><p>Closed for good.")
-        ori.refresh(folder, now=time.time() + DAY_S)
-    ori.export(folder, "warc", tmp_path / "new.warc.gz")
+        refresh(folder, now=time.time() + DAY_S)
+    export(folder, "warc", tmp_path / "new.warc.gz")
     records = list(warcio_responses(tmp_path / "new.warc.gz"))  # none is a revisit
     assert len(records) == len(PAGES) + 2  # and the plain text, and what redirects
     assert b"Closed for good" in dict(records)[VISIT]
-    ori.export(folder, "jsonl", tmp_path / "new.jsonl")
+    export(folder, "jsonl", tmp_path / "new.jsonl")
     pages = {page["url"]: page for page in map(json.loads, (tmp_path / "new.jsonl").read_text().splitlines())}
     assert pages[VISIT]["text"] == "Closed for good."
 
@@ -103,7 +105,7 @@ def cdxj_of(*archives: Path) -> set[str]:
 
 
 def test_cdxj_equals_that_of_another_indexer(crawl: Path, tmp_path: Path) -> None:
-    ori.export(crawl, "cdxj", tmp_path / "index.cdxj")
+    export(crawl, "cdxj", tmp_path / "index.cdxj")
     text = (tmp_path / "index.cdxj").read_bytes()
     lines = text.decode().splitlines()
     theirs = cdxj_of(*sorted((crawl / "archive").iterdir()))
@@ -137,7 +139,7 @@ def test_keys_are_those_of_pywb(url: str) -> None:
 
 
 def test_wacz_is_valid(crawl: Path, tmp_path: Path) -> None:
-    ori.export(crawl, "wacz", tmp_path / "all.wacz")
+    export(crawl, "wacz", tmp_path / "all.wacz")
     assert validated(tmp_path / "all.wacz") == "0 Validation succeeded, the passed WACZ is valid"
     with zipfile.ZipFile(tmp_path / "all.wacz") as package:
         assert package.testzip() is None
@@ -174,7 +176,7 @@ def test_the_index_of_a_wacz_leads_to_the_records(
     crawl: Path, tmp_path: Path, lines: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(wacz, "_LINES_PER_MEMBER", lines)
-    ori.export(crawl, "wacz", tmp_path / "all.wacz")
+    export(crawl, "wacz", tmp_path / "all.wacz")
     with zipfile.ZipFile(tmp_path / "all.wacz") as package:
         archive = package.read("archive/data.warc.gz")
         entries = indexed(package)
@@ -211,12 +213,12 @@ def targets(path: Path) -> list[tuple[str, str]]:
 
 
 def test_assets_are_exported_once(rendered_crawl: Path, tmp_path: Path) -> None:
-    ori.export(rendered_crawl, "warc", tmp_path / "all.warc.gz")
+    export(rendered_crawl, "warc", tmp_path / "all.warc.gz")
     found = targets(tmp_path / "all.warc.gz")
     assert sorted(uri for _, uri in found) == sorted({"http://a.org/0", "http://a.org/1"} | RENDERINGS | ASSETS)
     assert {uri for kind, uri in found if kind == "revisit"} == {"http://xyz.zz/copy.png"}
     assert gzip.decompress((tmp_path / "all.warc.gz").read_bytes()).count(b"\r\n\r\nnewer\r\n") == 1
-    ori.export(rendered_crawl, "warc", tmp_path / "pages.warc.gz", assets=False)
+    export(rendered_crawl, "warc", tmp_path / "pages.warc.gz", assets=False)
     assert {uri for _, uri in targets(tmp_path / "pages.warc.gz")} == {"http://a.org/0", "http://a.org/1"} | RENDERINGS
 
 
@@ -226,16 +228,16 @@ def test_the_original_of_a_revisited_asset_is_exported(tmp_path: Path) -> None:
     a, b = "http://xyz.zz/a.png", "http://xyz.zz/b.png"
     add_assets(folder, {a: FakeResponse(b"same"), b: FakeResponse(b"same")})
     add_assets(folder, {a: FakeResponse(b"other")})
-    ori.export(folder, "warc", tmp_path / "all.warc.gz")
+    export(folder, "warc", tmp_path / "all.warc.gz")
     assert sorted(targets(tmp_path / "all.warc.gz"))[1:] == [("response", a), ("response", a), ("revisit", b)]
 
 
 def test_assets_are_indexed(rendered_crawl: Path, tmp_path: Path) -> None:
-    ori.export(rendered_crawl, "cdxj", tmp_path / "index.cdxj")
+    export(rendered_crawl, "cdxj", tmp_path / "index.cdxj")
     lines = (tmp_path / "index.cdxj").read_text().splitlines()
     assert set(lines) <= cdxj_of(*sorted((rendered_crawl / "archive").iterdir()))
     assert {json.loads(line.split(" ", 2)[2])["url"] for line in lines} >= RENDERINGS | ASSETS
-    ori.export(rendered_crawl, "wacz", tmp_path / "all.wacz", hosts="a.org")
+    export(rendered_crawl, "wacz", tmp_path / "all.wacz", hosts="a.org")
     with zipfile.ZipFile(tmp_path / "all.wacz") as package:
         entries = indexed(package)
         heads = package.read("indexes/index.idx").decode().splitlines()[1:]
@@ -246,7 +248,7 @@ def test_assets_are_indexed(rendered_crawl: Path, tmp_path: Path) -> None:
 
 def test_hostile_pages_in_a_wacz(tmp_path: Path) -> None:
     crawl = hostile_crawl(tmp_path / "crawl")
-    ori.export(crawl.path, "wacz", tmp_path / "rude.wacz")
+    export(crawl.path, "wacz", tmp_path / "rude.wacz")
     assert validated(tmp_path / "rude.wacz").startswith("0 ")
 
 
@@ -258,7 +260,7 @@ def test_a_damaged_record_is_not_exported(tmp_path: Path) -> None:
     archive.write_bytes(content)
     for format in ("warc", "wacz", "cdxj", "jsonl"):
         with pytest.raises(ori.OrienteerError, match=r"^[^\n]*the file is damaged[^\n]*$"):
-            ori.export(crawl.path, format, tmp_path / f"out.{'warc.gz' if format == 'warc' else format}")
+            export(crawl.path, format, tmp_path / f"out.{'warc.gz' if format == 'warc' else format}")
     assert [path.name for path in tmp_path.iterdir()] == ["crawl"]
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import orienteer as ori
+from orienteer.exports.export import export
 from tests.changing_crawl import EDITED, GONE, NEW, RUDE
 from tests.exports.crawls import RUDE_URLS, hostile_crawl
 
@@ -50,7 +51,7 @@ def link(entry: ET.Element) -> str:
 
 def test_a_feed_lists_changes(changed: Path, tmp_path: Path) -> None:
     out = tmp_path / "feed.atom"
-    report = ori.export(changed, "atom", out, base="https://example.org/feed.atom")
+    report = export(changed, "atom", out, base="https://example.org/feed.atom")
     found = entries(out)
     assert report.n_pages == len(found) == 8
     assert (link(found[0]), text(found[0], "title")) == (GONE, f"Gone: {GONE}")
@@ -69,22 +70,22 @@ def test_a_feed_lists_changes(changed: Path, tmp_path: Path) -> None:
 
 
 def test_ids_are_stable_and_the_newest_come_first(changed: Path, tmp_path: Path) -> None:
-    ori.export(changed, "atom", tmp_path / "all.atom")
-    ori.export(changed, "atom", tmp_path / "few.atom", limit=2)
+    export(changed, "atom", tmp_path / "all.atom")
+    export(changed, "atom", tmp_path / "few.atom", limit=2)
     everything, few = ([text(entry, "id") for entry in entries(tmp_path / name)] for name in ("all.atom", "few.atom"))
     assert few == everything[:2]
 
 
 def test_gone_pages_are_filtered_by_host(changed: Path, tmp_path: Path) -> None:
-    report = ori.export(changed, "atom", tmp_path / "a.atom", hosts="a.test")
+    report = export(changed, "atom", tmp_path / "a.atom", hosts="a.test")
     assert report.n_pages == 8
     with pytest.raises(ori.InputError, match="on other hosts"):
-        ori.export(changed, "atom", tmp_path / "b.atom", hosts="b.test")
+        export(changed, "atom", tmp_path / "b.atom", hosts="b.test")
 
 
 def test_hostile_pages_make_a_valid_feed(tmp_path: Path) -> None:
     crawl = hostile_crawl(tmp_path / "crawl")
-    ori.export(crawl.path, "atom", tmp_path / "feed.xml")
+    export(crawl.path, "atom", tmp_path / "feed.xml")
     found = entries(tmp_path / "feed.xml")
     assert len(found) == len(RUDE_URLS)
     assert {link(entry) for entry in found} == set(RUDE_URLS)
@@ -92,6 +93,6 @@ def test_hostile_pages_make_a_valid_feed(tmp_path: Path) -> None:
 
 def test_invalid_settings(changed: Path, tmp_path: Path) -> None:
     with pytest.raises(ori.InputError, match=r"^limit is 0; a feed has at least one entry$"):
-        ori.export(changed, "atom", tmp_path / "x.atom", limit=0)
+        export(changed, "atom", tmp_path / "x.atom", limit=0)
     with pytest.raises(ori.InputError, match=r"^base is 'http://\['; it must be the URL of the feed"):
-        ori.export(changed, "atom", tmp_path / "x.atom", base="http://[")
+        export(changed, "atom", tmp_path / "x.atom", base="http://[")

@@ -9,6 +9,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.exports.chunking import Chunk, chunks_of
+from orienteer.exports.export import export
 from orienteer.extract.page import extract_page
 from tests.search.small_webs import HandmadeCrawl
 
@@ -85,7 +86,7 @@ def test_chunks_of_a_crawl(tmp_path: Path) -> None:
     crawl = HandmadeCrawl(tmp_path / "crawl")
     crawl.add({URL: f"<html lang=en><title>T</title><h1 id='a b'>H</h1><p>{words(25)}<p>{words(25, 'x')}"})
     crawl.add({"http://a.org/plain": "one\ntwo\n\nthree"}, content_type="text/plain")
-    report = ori.export(crawl.path, "chunks", tmp_path / "out.jsonl", words=30)
+    report = export(crawl.path, "chunks", tmp_path / "out.jsonl", words=30)
     found = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert report.n_pages == 2
     assert [(one["url"], one["page"], one["position"]) for one in found] == [
@@ -96,4 +97,4 @@ def test_chunks_of_a_crawl(tmp_path: Path) -> None:
     assert found[0].items() >= {"headings": ["H"], "title": "T", "language": "en", "n_words": 25}.items()
     assert found[2]["text"] == "one\\\ntwo\n\nthree"
     with pytest.raises(ori.InputError, match="a chunk has 20 to 100,000 words, not 3"):
-        ori.export(crawl.path, "chunks", tmp_path / "no.jsonl", words=3)
+        export(crawl.path, "chunks", tmp_path / "no.jsonl", words=3)

@@ -15,7 +15,9 @@ import numpy as np
 import pytest
 
 import orienteer as ori
+from orienteer.errors import ExportError
 from orienteer.exports import all_exporters
+from orienteer.exports.export import export
 from orienteer.exports.exporter import EXPORTERS
 from orienteer.exports.staging import MARKER
 from orienteer.store.archive import Archive
@@ -52,7 +54,7 @@ def test_the_default_name_is_that_of_the_folder(
     format: str, crawl: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    report = ori.export(crawl, format)
+    report = export(crawl, format)
     assert report.files[0] == Path("crawl" + all_exporters()[format].suffixes[0])
     assert report.n_pages == 12
     assert report.size_bytes == sum(map(len, everything_in(tmp_path).values()))
@@ -62,19 +64,19 @@ def test_the_default_name_is_that_of_the_folder(
 @pytest.mark.parametrize("format", FORMATS)
 def test_hostile_pages(format: str, tmp_path: Path) -> None:
     crawl = hostile_crawl(tmp_path / "crawl")
-    report = ori.export(crawl.path, format, out_of(format, tmp_path))
+    report = export(crawl.path, format, out_of(format, tmp_path))
     assert {path.name for path in tmp_path.iterdir()} == {"crawl", *(path.name for path in report.files)}
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_an_existing_export_is_replaced_only_with_force(format: str, crawl: Path, tmp_path: Path) -> None:
     out = out_of(format, tmp_path)
-    ori.export(crawl, format, out)
+    export(crawl, format, out)
     before = everything_in(tmp_path)
-    with pytest.raises(ori.ExportError, match=r"^[^\n]* exists already; --force replaces it$"):
-        ori.export(crawl, format, out)
+    with pytest.raises(ExportError, match=r"^[^\n]* exists already; --force replaces it$"):
+        export(crawl, format, out)
     assert everything_in(tmp_path) == before
-    ori.export(crawl, format, out, force=True)
+    export(crawl, format, out, force=True)
     assert everything_in(tmp_path).keys() == before.keys()
 
 
@@ -105,15 +107,15 @@ def test_a_failed_export_keeps_the_previous_one(
     out = out_of(format, tmp_path)
     with monkeypatch.context() as spoilt:
         interrupt(spoilt, error)
-        with pytest.raises((KeyboardInterrupt, MemoryError, ori.ExportError)):
-            ori.export(crawl, format, out)
+        with pytest.raises((KeyboardInterrupt, MemoryError, ExportError)):
+            export(crawl, format, out)
     assert everything_in(tmp_path) == {}
     assert list(tmp_path.iterdir()) == []
-    ori.export(crawl, format, out)
+    export(crawl, format, out)
     before = everything_in(tmp_path)
     interrupt(monkeypatch, error)
-    with pytest.raises((KeyboardInterrupt, MemoryError, ori.ExportError)):
-        ori.export(crawl, format, out, force=True)
+    with pytest.raises((KeyboardInterrupt, MemoryError, ExportError)):
+        export(crawl, format, out, force=True)
     assert everything_in(tmp_path) == before
 
 
@@ -121,7 +123,7 @@ def test_a_failed_export_keeps_the_previous_one(
 def test_a_crawl_without_fetched_pages(format: str, tmp_path: Path) -> None:
     CrawlFolder.create(tmp_path / "crawl", SETTINGS).close()
     with pytest.raises(ori.InputError, match=r"^[^\n]*the crawl has not fetched any page yet; there is nothing to ex"):
-        ori.export(tmp_path / "crawl", format, out_of(format, tmp_path))
+        export(tmp_path / "crawl", format, out_of(format, tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["crawl"]
 
 
@@ -131,7 +133,7 @@ def test_a_crawl_with_failures_only(format: str, tmp_path: Path) -> None:
     for url in list(crawl.ids):
         crawl.remove(url)
     with pytest.raises(ori.InputError, match="the crawl has not fetched any page yet"):
-        ori.export(crawl.path, format, out_of(format, tmp_path))
+        export(crawl.path, format, out_of(format, tmp_path))
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -143,7 +145,7 @@ def test_a_crawl_without_an_archive(format: str, tmp_path: Path) -> None:
             folder.database.add_page(PageRow(page, page, 2, "ok", 200, 1.7e9, title="A", links=links))
         folder.acknowledge()
     try:
-        n_pages = ori.export(tmp_path / "crawl", format, out_of(format, tmp_path)).n_pages
+        n_pages = export(tmp_path / "crawl", format, out_of(format, tmp_path)).n_pages
     except ori.InputError as error:
         assert "the crawl has no archive" in str(error)
         n_pages = 0
@@ -158,7 +160,7 @@ def test_export_of_a_running_crawl(format: str, tmp_path: Path) -> None:
     with CrawlFolder.open(crawl.path) as folder:
         folder.database.add_urls(5, ["http://a.org/new"])
         folder.database.add_page(PageRow(5, 5, 2, "ok", 200, 1.7e9))
-        assert ori.export(crawl.path, format, out_of(format, tmp_path)).n_pages == 5
+        assert export(crawl.path, format, out_of(format, tmp_path)).n_pages == 5
         folder.acknowledge()
     with CrawlFolder.open(crawl.path) as folder:
         assert folder.database.next_position() == 6
@@ -181,8 +183,8 @@ def test_invalid_targets(crawl: Path, tmp_path: Path) -> None:
         ("markdown", tmp_path / "file"): "a file, not a folder; choose another name$",
     }
     for (format, out), message in refusals.items():
-        with pytest.raises(ori.ExportError, match=message) as refused:
-            ori.export(crawl, format, out, force=True)
+        with pytest.raises(ExportError, match=message) as refused:
+            export(crawl, format, out, force=True)
         assert "\n" not in str(refused.value)
     assert (tmp_path / "folder" / "mine.txt").read_text() == "mine"
     assert (tmp_path / "file").read_text() == "mine"
@@ -190,24 +192,24 @@ def test_invalid_targets(crawl: Path, tmp_path: Path) -> None:
 
 def test_an_existing_side_file(crawl: Path, tmp_path: Path) -> None:
     (tmp_path / "x.links.parquet").write_text("mine")
-    with pytest.raises(ori.ExportError, match=r"x\.links\.parquet exists already"):
-        ori.export(crawl, "parquet", tmp_path / "x.parquet")
+    with pytest.raises(ExportError, match=r"x\.links\.parquet exists already"):
+        export(crawl, "parquet", tmp_path / "x.parquet")
 
 
 def test_unknown_names(crawl: Path, tmp_path: Path) -> None:
     with pytest.raises(ori.InputError, match=r"no export format named 'parqet'; did you mean 'parquet'\? \(choices: a"):
-        ori.export(crawl, "parqet", tmp_path / "x.parquet")
+        export(crawl, "parqet", tmp_path / "x.parquet")
     with pytest.raises(ori.InputError, match="no setting of jsonl named 'base'"):
-        ori.export(crawl, "jsonl", tmp_path / "x.jsonl", base="http://a.org/")
+        export(crawl, "jsonl", tmp_path / "x.jsonl", base="http://a.org/")
     with pytest.raises(ori.OrienteerError, match="no such crawl folder"):
-        ori.export(tmp_path / "nothing", "jsonl", tmp_path / "x.jsonl")
+        export(tmp_path / "nothing", "jsonl", tmp_path / "x.jsonl")
     with pytest.raises(ori.InputError, match=r"^'http://\[' is no name of a host$"):
-        ori.export(crawl, "jsonl", tmp_path / "x.jsonl", hosts="http://[")
+        export(crawl, "jsonl", tmp_path / "x.jsonl", hosts="http://[")
 
 
 def test_an_empty_folder_is_replaced(crawl: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
-    assert ori.export(crawl, "markdown", tmp_path / "out").n_pages == 12
+    assert export(crawl, "markdown", tmp_path / "out").n_pages == 12
     assert (tmp_path / "out" / MARKER).is_file()
 
 
@@ -236,32 +238,32 @@ def large_crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_full_disk(format: str, small_disk: Path, large_crawl: Path) -> None:
     out = out_of(format, small_disk)
     message = r"^the disk is full: [^\n]* cannot be written; no partial files are left$"
-    with pytest.raises(ori.ExportError, match=message):
-        ori.export(large_crawl, format, out)
+    with pytest.raises(ExportError, match=message):
+        export(large_crawl, format, out)
     assert list(small_disk.iterdir()) == []
     subprocess.run(["mount", "-o", "remount,size=20m", small_disk], check=True)
-    assert ori.export(large_crawl, format, out).n_pages == 100
+    assert export(large_crawl, format, out).n_pages == 100
 
 
 def test_a_full_disk_and_parquet(small_disk: Path, large_crawl: Path) -> None:
     """The previous export stays."""
     (small_disk / "x.parquet").write_bytes(b"old")
     (small_disk / "filler").write_bytes(bytes(30_000))
-    with pytest.raises(ori.ExportError, match=r"^the disk is full: [^\n]*x.parquet cannot be written"):
-        ori.export(large_crawl, "parquet", small_disk / "x.parquet", force=True)
+    with pytest.raises(ExportError, match=r"^the disk is full: [^\n]*x.parquet cannot be written"):
+        export(large_crawl, "parquet", small_disk / "x.parquet", force=True)
     assert everything_in(small_disk).keys() == {"x.parquet", "filler"}
     assert (small_disk / "x.parquet").read_bytes() == b"old"
 
 
 def test_a_read_only_disk(small_disk: Path, crawl: Path) -> None:
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    with pytest.raises(ori.ExportError, match="Read-only file system; nothing of it was written"):
-        ori.export(crawl, "jsonl", small_disk / "x.jsonl")
+    with pytest.raises(ExportError, match="Read-only file system; nothing of it was written"):
+        export(crawl, "jsonl", small_disk / "x.jsonl")
 
 
 def test_a_process_that_is_killed(tmp_path: Path, large_crawl: Path) -> None:
     """The previous export is unchanged, or the new one is complete."""
-    ori.export(large_crawl, "jsonl", tmp_path / "whole.jsonl")
+    export(large_crawl, "jsonl", tmp_path / "whole.jsonl")
     out = tmp_path / "x.jsonl"
     for wait_s in (0.0, 0.02, 0.05):
         out.write_text("old")
@@ -274,5 +276,5 @@ def test_a_process_that_is_killed(tmp_path: Path, large_crawl: Path) -> None:
             if process.poll() is None:
                 process.send_signal(signal.SIGKILL)
         assert out.read_bytes() in (b"old", (tmp_path / "whole.jsonl").read_bytes())
-    ori.export(large_crawl, "jsonl", out, force=True)
+    export(large_crawl, "jsonl", out, force=True)
     assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()

@@ -10,11 +10,13 @@ import duckdb
 import pytest
 import yaml
 
-import orienteer as ori
+from orienteer.exports.export import export
 from orienteer.exports.markdown import file_name
 from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
+from orienteer.search.indexing import update_index
+from orienteer.search.search_index import SearchIndex
 from tests.live.live_crawls import StoredCrawl, crawled
 
 HOST = "http://a.test"
@@ -56,7 +58,7 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def jsonl(folder: Path) -> dict[str, dict[str, Any]]:
     out = folder.with_suffix(".jsonl")
-    ori.export(folder, "jsonl", out, force=True, processes=1)
+    export(folder, "jsonl", out, force=True, processes=1)
     pages = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     return {page["url"].removeprefix(HOST): page for page in pages}
 
@@ -71,8 +73,8 @@ def test_of_duplicates_the_canonical_one_is_exported(crawl: Path) -> None:
 
 
 def test_a_search_shows_the_canonical_one_too(crawl: Path) -> None:
-    ori.update_index(crawl, processes=1)
-    with ori.SearchIndex.open(crawl) as index:
+    update_index(crawl, processes=1)
+    with SearchIndex.open(crawl) as index:
         for words in ("article7", "article7 printed"):
             found = {hit.url: hit.n_duplicates for hit in index.search(words).hits}
             assert found[f"{HOST}/article"] == 1, found
@@ -100,10 +102,10 @@ def test_fields_are_exported(crawl: Path) -> None:
     assert {name: pages["/marked"].get(name) for name in stated} == stated
     assert stated.keys().isdisjoint(pages["/self"]), "what is not stated is left out"
     folder = crawl.with_name("md")
-    ori.export(crawl, "markdown", folder, force=True, processes=1)
+    export(crawl, "markdown", folder, force=True, processes=1)
     front = (folder / file_name(f"{HOST}/marked")).read_text(encoding="utf-8").split("---\n")[1]
     assert {name: yaml.safe_load(front).get(name) for name in stated} == stated
     table = crawl.with_name("t.parquet")
-    ori.export(crawl, "parquet", table, force=True, processes=1)
+    export(crawl, "parquet", table, force=True, processes=1)
     rows = duckdb.sql(f"SELECT {', '.join(stated)} FROM '{table}' WHERE url = '{HOST}/marked'").fetchall()
     assert rows == [tuple(stated.values())]

@@ -11,6 +11,7 @@ import networkx as nx
 import pytest
 
 import orienteer as ori
+from orienteer.exports.export import export
 from tests.exports.crawls import HOME, NEWS, PAGES, RUDE_TITLE, RUDE_URLS, TWIN, VISIT, hostile_crawl, site_crawl
 
 NAMES = {"graphml": "web.graphml", "gexf": "web.gexf", "networkx": "web.json"}
@@ -30,7 +31,7 @@ def opened(format: str, path: Path) -> nx.DiGraph:
 
 
 def exported(crawl: Path, format: str, folder: Path, **options: Any) -> nx.DiGraph:
-    report = ori.export(crawl, format, folder / NAMES[format], **options)
+    report = export(crawl, format, folder / NAMES[format], **options)
     web = opened(format, folder / NAMES[format])
     assert isinstance(web, nx.DiGraph)
     assert (web.number_of_nodes(), web.number_of_edges()) == (report.n_pages, report.n_links)
@@ -90,7 +91,7 @@ def graph_links(web: ori.LinkGraph) -> set[tuple[str, str]]:
 )
 def test_it_round_trips(format: str, name: str, crawl: Path, tmp_path: Path) -> None:
     truth = links(exported(crawl, "networkx", tmp_path))
-    ori.export(crawl, format, tmp_path / name)
+    export(crawl, format, tmp_path / name)
     web = ori.LinkGraph.load(tmp_path / name)
     assert graph_links(web) == truth
     if format == "graphml":
@@ -104,7 +105,7 @@ def test_edges_in_pandas_and_duckdb(crawl: Path, tmp_path: Path) -> None:
     import pandas as pd  # here, since it takes long to import
 
     truth = links(exported(crawl, "networkx", tmp_path))
-    ori.export(crawl, "edges", tmp_path / "web.csv")
+    export(crawl, "edges", tmp_path / "web.csv")
     table = pd.read_csv(tmp_path / "web.csv")
     assert set(table.itertuples(index=False, name=None)) == truth
     with duckdb.connect() as database:
@@ -117,7 +118,7 @@ def test_hostile_edges(name: str, tmp_path: Path) -> None:
     import pandas as pd
 
     crawl = hostile_crawl(tmp_path / "crawl")
-    ori.export(crawl.path, "edges", tmp_path / name)
+    export(crawl.path, "edges", tmp_path / name)
     table = pd.read_csv(tmp_path / name, sep="," if name == "web.csv" else "\t")
     assert set(table["source"]) | set(table["target"]) == set(RUDE_URLS)
     assert len(table) == ori.LinkGraph.load(tmp_path / name).n_links

@@ -9,6 +9,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.exports import sitemap
+from orienteer.exports.export import export
 from orienteer.responses.sitemaps import sitemap_urls
 from orienteer.url import canonical_url
 from tests.exports.crawls import HIDDEN, NEWS, PAGES, RUDE_URLS, TWIN, hostile_crawl, plain_crawl, site_crawl
@@ -31,7 +32,7 @@ def named(path: Path) -> list[str]:
 
 def test_the_pages_are_named(tmp_path: Path) -> None:
     crawl = site_crawl(tmp_path / "crawl")
-    ori.export(crawl, "sitemap", tmp_path / "sitemap.xml")
+    export(crawl, "sitemap", tmp_path / "sitemap.xml")
     urls = set(named(tmp_path / "sitemap.xml"))
     assert len(urls & {NEWS, TWIN}) == 1
     assert urls | {NEWS, TWIN, HIDDEN} == PAGES
@@ -46,7 +47,7 @@ def test_many_pages_are_split(base: str | None, limit: str, tmp_path: Path, monk
     else:
         monkeypatch.setattr(sitemap, "MAX_BYTES", 600)
     crawl = plain_crawl(tmp_path / "crawl", 12)
-    report = ori.export(crawl.path, "sitemap", tmp_path / "my map.xml", **({} if base is None else {"base": base}))
+    report = export(crawl.path, "sitemap", tmp_path / "my map.xml", **({} if base is None else {"base": base}))
     index, *files = report.files
     assert index == tmp_path / "my map.xml"
     assert re.match(rb'<\?xml version="1.0" encoding="UTF-8"\?>\n<sitemapindex', index.read_bytes())
@@ -63,11 +64,11 @@ def test_many_pages_are_split(base: str | None, limit: str, tmp_path: Path, monk
 
 def test_hostile_urls(tmp_path: Path) -> None:
     crawl = hostile_crawl(tmp_path / "crawl")
-    ori.export(crawl.path, "sitemap", tmp_path / "sitemap.xml")
+    export(crawl.path, "sitemap", tmp_path / "sitemap.xml")
     assert named(tmp_path / "sitemap.xml") == RUDE_URLS
 
 
 def test_a_base_that_is_no_url(tmp_path: Path) -> None:
     crawl = plain_crawl(tmp_path / "crawl", 1)
     with pytest.raises(ori.InputError, match="^base is 'nowhere'; it must be the URL of the sitemap"):
-        ori.export(crawl.path, "sitemap", tmp_path / "sitemap.xml", base="nowhere")
+        export(crawl.path, "sitemap", tmp_path / "sitemap.xml", base="nowhere")

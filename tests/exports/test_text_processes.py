@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-import orienteer as ori
 from orienteer.errors import SkippedPageWarning
 from orienteer.exports import page_texts
+from orienteer.exports.export import export
 from tests.exports.crawls import hostile_crawl
 from tests.processes.jobs import children
 from tests.search.deadly import deadly
@@ -30,7 +30,7 @@ def crawls(tmp_path_factory: pytest.TempPathFactory) -> list[HandmadeCrawl]:
 
 def exported(crawl: HandmadeCrawl, format: str, out: Path, n_processes: int) -> dict[str, bytes]:
     """Return all files of an export."""
-    report = ori.export(crawl.path, format, out, processes=n_processes, all_pages=True)
+    report = export(crawl.path, format, out, processes=n_processes, all_pages=True)
     files = [path for path in report.files if path.is_file()] or sorted(out.rglob("*.*"))
     return {str(path.relative_to(out.parent))[1:]: path.read_bytes() for path in files if path.is_file()}
 
@@ -56,7 +56,7 @@ def test_a_page_that_crashes_its_reader_is_empty_and_warned_about(
     crawl.add({url: page(f"Title {k}", f"word{k}") for k, url in enumerate(urls)})
     monkeypatch.setattr(page_texts, "content_reader", partial(deadly, "orienteer.exports.page_texts:content_reader"))
     with pytest.warns(SkippedPageWarning, match=r"^http://a\.org/deadly: skipped, .*killed by SIGKILL"):
-        report = ori.export(crawl.path, "jsonl", tmp_path / "x.jsonl", processes=2)
+        report = export(crawl.path, "jsonl", tmp_path / "x.jsonl", processes=2)
     pages: list[dict[str, Any]] = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text().splitlines()]
     assert report.n_pages == 30
     assert [one["url"] for one in pages] == urls

@@ -18,6 +18,7 @@ from markdown_it import MarkdownIt
 
 import orienteer as ori
 from orienteer.exports import parquet
+from orienteer.exports.export import export
 from orienteer.exports.markdown import file_name, yaml_value
 from orienteer.exports.markdown_text import escaped
 from orienteer.store.folder import CrawlFolder
@@ -47,7 +48,7 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def jsonl(folder: Path, **options: Any) -> dict[str, dict[str, Any]]:
     out = folder.with_suffix(".jsonl")
-    report = ori.export(folder, "jsonl", out, force=True, **options)
+    report = export(folder, "jsonl", out, force=True, **options)
     pages = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert report.n_pages == len(pages)
     assert report.size_bytes == out.stat().st_size
@@ -147,7 +148,7 @@ def test_the_representative_passes_the_filters(tmp_path: Path) -> None:
 
 
 def test_compressed_json_lines(crawl: Path, tmp_path: Path) -> None:
-    ori.export(crawl, "jsonl", tmp_path / "pages.jsonl.gz")
+    export(crawl, "jsonl", tmp_path / "pages.jsonl.gz")
     with gzip.open(tmp_path / "pages.jsonl.gz", "rt") as lines:
         assert {json.loads(line)["url"] for line in lines} == set(jsonl(crawl))
 
@@ -170,7 +171,7 @@ def read_markdown(path: Path) -> tuple[dict[str, Any], str]:
 
 
 def test_markdown_is_a_file_a_page(crawl: Path, tmp_path: Path) -> None:
-    report = ori.export(crawl, "markdown", tmp_path / "out")
+    report = export(crawl, "markdown", tmp_path / "out")
     files = [read_markdown(path) for path in (tmp_path / "out").glob("*/*.md")]
     pages = jsonl(crawl)
     assert report.n_pages == len(files) == len(pages)
@@ -187,7 +188,7 @@ def test_markdown_is_a_file_a_page(crawl: Path, tmp_path: Path) -> None:
 def test_hostile_pages_are_text_in_markdown(tmp_path: Path) -> None:
     """Only paragraphs, headings and links are rendered, and their text is that of the page."""
     crawl = hostile_crawl(tmp_path / "crawl")
-    ori.export(crawl.path, "markdown", tmp_path / "out")
+    export(crawl.path, "markdown", tmp_path / "out")
     files = list((tmp_path / "out").rglob("*"))
     assert all(path.resolve().is_relative_to(tmp_path / "out") for path in files)
     pages = [path for path in files if path.suffix == ".md"]
@@ -253,7 +254,7 @@ def test_parquet_in_duckdb_and_pandas(
     import pandas as pd  # here, since it takes long to import
 
     monkeypatch.setattr(parquet, "_PAGES_PER_ROW_GROUP", n_pages)
-    report = ori.export(crawl, "parquet", tmp_path / "site.parquet")
+    report = export(crawl, "parquet", tmp_path / "site.parquet")
     assert [path.name for path in report.files] == ["site.parquet", "site.links.parquet"]
     known = jsonl(crawl)
     table = pd.read_parquet(tmp_path / "site.parquet").set_index("url")
@@ -279,7 +280,7 @@ def test_parquet_in_duckdb_and_pandas(
 def test_parquet_round_trips(crawl: Path, tmp_path: Path) -> None:
     import pandas as pd
 
-    report = ori.export(crawl, "parquet", tmp_path / "site.parquet", all_pages=True)
+    report = export(crawl, "parquet", tmp_path / "site.parquet", all_pages=True)
     web = ori.LinkGraph.load(tmp_path / "site.links.parquet")
     table = pd.read_parquet(tmp_path / "site.parquet")
     assert web.urls is not None
@@ -292,7 +293,7 @@ def test_hostile_pages_in_parquet(tmp_path: Path) -> None:
     import pandas as pd
 
     crawl = hostile_crawl(tmp_path / "crawl")
-    ori.export(crawl.path, "parquet", tmp_path / "rude.parquet")
+    export(crawl.path, "parquet", tmp_path / "rude.parquet")
     table = pd.read_parquet(tmp_path / "rude.parquet")
     assert set(table["url"]) == set(RUDE_URLS)
     assert table["text"].tolist() == [found["text"] for found in jsonl(crawl.path).values()]

@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
-import orienteer as ori
+from orienteer.exports.export import export
 from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.imports.import_crawl import import_crawl
 from orienteer.ledger.revisiting import DAY_S
+from orienteer.live.session import refresh
 from tests.exports.crawls import HOME, SITE, site_crawl
 from tests.fake_web.changing import ChangingSite
 from tests.live import test_documents
@@ -58,7 +59,7 @@ def refreshed(folder: Path) -> None:
         for days in (1, 2):
             site.begin_epoch()
             site.edit(HOME, f"<title>Day {days}</title><a href=/news/>news</a>")
-            ori.refresh(folder, now=time.time() + days * DAY_S, budget=50)
+            refresh(folder, now=time.time() + days * DAY_S, budget=50)
 
 
 def rendered_by(**more: object) -> Callable[[Path], None]:
@@ -72,7 +73,7 @@ def rendered_by(**more: object) -> Callable[[Path], None]:
             crawled(web, "http://app.test/", folder, settings=settings, assets=True)
             site.begin_epoch()
             site.edit("http://app.test/plain", "<title>Plain</title><p>Edited. <a href=/>home</a>")
-            ori.refresh(folder, now=time.time() + DAY_S, budget=50)
+            refresh(folder, now=time.time() + DAY_S, budget=50)
         kinds = [kind for kind, *_ in records(folder / "archive" / "orienteer-00000.warc.gz")]
         assert kinds.count("resource") >= 6, "documents and pictures of three pages"
 
@@ -81,7 +82,7 @@ def rendered_by(**more: object) -> Callable[[Path], None]:
 
 def imported(folder: Path) -> None:
     rendered_by()(folder.with_name("source"))
-    ori.export(folder.with_name("source"), "warc", folder.with_name("source.warc.gz"))
+    export(folder.with_name("source"), "warc", folder.with_name("source.warc.gz"))
     import_crawl([folder.with_name("source.warc.gz")], folder)
 
 
@@ -105,8 +106,8 @@ def test_archives_and_exports_are_valid(kind: str, tmp_path: Path) -> None:
 
 def check_exports(folder: Path, place: Path) -> None:
     """Export a crawl as WARC and WACZ, and check both."""
-    ori.export(folder, "warc", place / "all.warc.gz")
-    ori.export(folder, "wacz", place / "all.wacz")
+    export(folder, "warc", place / "all.warc.gz")
+    export(folder, "wacz", place / "all.wacz")
     assert validated(place / "all.wacz") == "0 Validation succeeded, the passed WACZ is valid"
     with zipfile.ZipFile(place / "all.wacz") as package:
         packed = package.read("archive/data.warc.gz")

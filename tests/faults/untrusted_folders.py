@@ -30,6 +30,7 @@ import orienteer as ori
 from orienteer.cli.main import command_line
 from orienteer.errors import OrienteerError
 from orienteer.library.single_crawl import ResumedCrawl
+from orienteer.search.indexing import update_index
 from tests.imports.made_collections import response, write
 from tests.ready_process import ReadyProcess, ready
 
@@ -99,7 +100,7 @@ def sound_folder(place: Path, port: int) -> Path:
     write(place / "x.warc", pages)
     settings = {"politeness": {"delay_s": 0.0}, "retry": {"back_off_s": 0.01}, "crawl": {"log": True}}
     ori.import_crawl(place / "x.warc", place / "sound", scope="web", settings=settings)
-    ori.update_index(place / "sound")
+    update_index(place / "sound")
     return place / "sound"
 
 

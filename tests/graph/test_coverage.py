@@ -7,6 +7,7 @@ import scipy.sparse
 import orienteer as ori
 from orienteer.graph import shapes
 from orienteer.graph.coverage import Coverage, certificate
+from orienteer.graph.proved import Certificate
 from orienteer.graph.push import LinkRows
 from orienteer.graph.synthetic import synthetic_web
 from tests.conftest import random_web
@@ -163,7 +164,7 @@ def test_nothing_fetched_proves_nothing_and_everything_proves_all() -> None:
 
 
 def test_it_prints_a_statement_that_stays_true_when_rounded() -> None:
-    text = str(ori.Certificate(lower=0.97119, upper=0.99391, blocked=0.00601))
+    text = str(Certificate(lower=0.97119, upper=0.99391, blocked=0.00601))
     assert text == "at least 97.11 %, at most 99.40 %; 0.61 % blocked"
 
 

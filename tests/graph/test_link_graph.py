@@ -5,7 +5,9 @@ import pytest
 import scipy.sparse
 
 import orienteer as ori
+from orienteer.errors import GraphFileError
 from orienteer.graph import csr, reversal, shapes
+from orienteer.graph.coverage import certificate
 from orienteer.graph.formats import folder
 from orienteer.graph.link_graph import LinkGraph
 from tests.conftest import random_web
@@ -145,12 +147,12 @@ def test_unusable_links_are_one_clear_line(arguments: tuple, message: str) -> No
     ],
 )
 def test_improper_rows_never_become_a_graph(offsets: list[int], targets: list[int], message: str) -> None:
-    with pytest.raises(ori.GraphFileError, match=message):
+    with pytest.raises(GraphFileError, match=message):
         LinkGraph(np.array(offsets, np.int64), np.array(targets, np.uint32))
 
 
 def test_an_object_that_is_not_a_graph_is_one_error_line() -> None:
-    for function in (ori.pagerank, ori.simulate, lambda graph: ori.certificate(graph, [0])):
+    for function in (ori.pagerank, ori.simulate, lambda graph: certificate(graph, [0])):
         with pytest.raises(ori.InputError, match="a graph is needed, not 'web.npz'; LinkGraph.load reads one"):
             function("web.npz")  # type: ignore[operator]
     with pytest.raises(ori.InputError, match="a graph is needed, not 7$"):
@@ -161,4 +163,4 @@ def test_pages_are_named_by_number() -> None:
     web = shapes.cycle(3)
     for arguments in ({"fetched": ["home"]}, {"fetched": [0], "trust": ["home"]}):
         with pytest.raises(ori.InputError, match="pages are named by their numbers in the graph, 0 to 2, not 'home'"):
-            ori.certificate(web, **arguments)
+            certificate(web, **arguments)

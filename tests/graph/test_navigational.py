@@ -8,7 +8,7 @@ import pytest
 import orienteer as ori
 from orienteer.graph import navigational, shapes
 from orienteer.graph.hub_values import mean_over_sources, settle_hub_values
-from orienteer.graph.navigational import KnownLinks
+from orienteer.graph.navigational import KnownLinks, navigational_rank
 from tests.conftest import random_web
 
 
@@ -45,7 +45,7 @@ def test_it_equals_the_dense_reference(gather: str, own_share: float, rng: np.ra
     for n in (1, 2, 5, 30, 120):
         for _ in range(5):
             web, relevance, fetched = random_case(rng, n)
-            found = ori.navigational_rank(web, relevance, fetched, own_share, gather)
+            found = navigational_rank(web, relevance, fetched, own_share, gather)
             truth = dense_navigational_rank(web, relevance, fetched, own_share, gather == "mean")
             for values, true in zip(found, truth, strict=True):
                 np.testing.assert_allclose(values, true, rtol=0, atol=1e-12)
@@ -73,15 +73,15 @@ def test_a_page_that_links_to_everything_leads_nowhere() -> None:
     # 0 links to all, 1 to the two relevant pages alone
     web = ori.LinkGraph.from_links(12, [0] * 11 + [1] * 2, [*range(1, 12), 2, 3])
     relevance = np.isin(np.arange(12), [2, 3]).astype(float)
-    up, _ = ori.navigational_rank(web, relevance, range(12))
+    up, _ = navigational_rank(web, relevance, range(12))
     assert up[1] > 3 * up[0]
-    summed, _ = ori.navigational_rank(web, relevance, range(12), gather="sum")
+    summed, _ = navigational_rank(web, relevance, range(12), gather="sum")
     assert summed[0] > summed[1]
 
 
 def test_an_unfetched_page_scores_by_its_sources_alone() -> None:
     web = shapes.chain(4)
-    up, down = ori.navigational_rank(web, [0, 1, 1, 1], fetched=[True, True, False, False])
+    up, down = navigational_rank(web, [0, 1, 1, 1], fetched=[True, True, False, False])
     assert up.tolist() == [0.8 * 0.2, 0.2, 0, 0]
     assert down[2] == pytest.approx(0.8 * down[1])
     assert down[3] == 0
@@ -102,7 +102,7 @@ def test_an_unfetched_page_scores_by_its_sources_alone() -> None:
 )
 def test_unusable_arguments_are_one_clear_line(arguments: dict, message: str) -> None:
     with pytest.raises(ori.InputError, match=message):
-        ori.navigational_rank(shapes.chain(3), **({"relevance": [0, 0, 1], "fetched": [0]} | arguments))
+        navigational_rank(shapes.chain(3), **({"relevance": [0, 0, 1], "fetched": [0]} | arguments))
 
 
 def test_hub_values_equal_their_definition(rng: np.random.Generator) -> None:

@@ -12,7 +12,10 @@ import pytest
 import yaml
 
 import orienteer as ori
+from orienteer.exports.export import export
 from orienteer.pages.added import Additions
+from orienteer.search.indexing import update_index
+from orienteer.search.search_index import SearchIndex
 from orienteer.store.folder import CrawlFolder
 from tests.search.small_webs import HandmadeCrawl
 
@@ -46,12 +49,12 @@ def crawl(tmp_path: Path) -> HandmadeCrawl:
     made = HandmadeCrawl(tmp_path / "crawl")
     made.add(PAGES)
     add(made.path, ADDED, made)
-    ori.update_index(made.path)
+    update_index(made.path)
     return made
 
 
 def found(folder: Path, words: str) -> list[str]:
-    with ori.SearchIndex.open(folder) as index:
+    with SearchIndex.open(folder) as index:
         return [hit.url for hit in index.search(words).hits]
 
 
@@ -91,7 +94,7 @@ def test_searches(crawl: HandmadeCrawl, words: str, urls: set[str]) -> None:
 
 
 def test_a_name_that_no_field_has_is_a_word_as_before(crawl: HandmadeCrawl) -> None:
-    with ori.SearchIndex.open(crawl.path) as index:
+    with SearchIndex.open(crawl.path) as index:
         assert index.search("colour:red").query == "colour:red"
         assert index.search("zwetschge: fruit").total == 1
         assert index.search("title:pear").total == 1
@@ -101,16 +104,16 @@ def test_words_in_fields_have_less_weight_than_words_in_pages(tmp_path: Path) ->
     crawl = HandmadeCrawl(tmp_path)
     crawl.add({APPLE: "<title>One</title><p>Paper.", PEAR: "<title>Two</title><p>A quince here."})
     add(tmp_path, {APPLE: Additions(fields={"kind": "quince"})}, crawl)
-    ori.update_index(tmp_path)
-    with ori.SearchIndex.open(tmp_path) as index:
+    update_index(tmp_path)
+    with SearchIndex.open(tmp_path) as index:
         assert [hit.url for hit in index.search("quince", rank="text").hits] == [PEAR, APPLE]
 
 
 def test_an_index_is_brought_up_to_date_with_what_changed(crawl: HandmadeCrawl) -> None:
-    again = ori.update_index(crawl.path)
+    again = update_index(crawl.path)
     assert (again.n_read, again.n_added, again.n_replaced) == (0, 0, 0)
     add(crawl.path, {APPLE: Additions(tags=("sold out",)), PEAR: None, HOME: Additions(fields={"price": 1})}, crawl)
-    report = ori.update_index(crawl.path, max_deleted_share=1.0)
+    report = update_index(crawl.path, max_deleted_share=1.0)
     assert (report.n_read, report.n_added, report.n_replaced) == (0, 0, 3)
     assert found(crawl.path, "tag:shop") == []
     assert found(crawl.path, 'tag:"sold out"') == [APPLE]
@@ -120,9 +123,9 @@ def test_an_index_is_brought_up_to_date_with_what_changed(crawl: HandmadeCrawl) 
 
 
 def test_exports_have_fields_and_tags(crawl: HandmadeCrawl, tmp_path: Path) -> None:
-    ori.export(crawl.path, "jsonl", tmp_path / "pages.jsonl")
-    ori.export(crawl.path, "markdown", tmp_path / "pages")
-    ori.export(crawl.path, "parquet", tmp_path / "pages.parquet")
+    export(crawl.path, "jsonl", tmp_path / "pages.jsonl")
+    export(crawl.path, "markdown", tmp_path / "pages")
+    export(crawl.path, "parquet", tmp_path / "pages.parquet")
     lines = [json.loads(line) for line in (tmp_path / "pages.jsonl").read_text().split("\n") if line]
     heads = [yaml.safe_load(path.read_text().split("---\n")[1]) for path in (tmp_path / "pages").rglob("*.md")]
     sql = f"SELECT url, tags, fields FROM '{tmp_path / 'pages.parquet'}'"

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 import orienteer as ori
+from orienteer.exports.export import export
 from orienteer.responses.rendered import RenderedDocument, archived_document
+from orienteer.search.indexing import update_index
+from orienteer.search.search_index import SearchIndex
 from orienteer.store.folder_view import FolderView
 from orienteer.store.rendering_tables import AssetRow, RenderedRow
 from tests.imports.made_collections import record, response, write, write_wacz
@@ -82,8 +85,8 @@ class RenderedContents:
 
 def found(folder: Path, words: str) -> set[str]:
     """Return the URLs of pages that a search finds."""
-    ori.update_index(folder, processes=1)
-    with ori.SearchIndex.open(folder) as index:
+    update_index(folder, processes=1)
+    with SearchIndex.open(folder) as index:
         return {hit.url for hit in index.search(words).hits}
 
 
@@ -112,7 +115,7 @@ def test_a_crawl_by_browsertrix(tmp_path: Path) -> None:
     assert contents.views == {f"{A}/": b"\x89PNG view", f"{A}/item/1": b"jpeg"}
     assert found(tmp_path / "crawl", "lantern") == {f"{A}/", f"{A}/item/1"}  # no two of them are the same page
     assert found(tmp_path / "crawl", "loading") == set()
-    ori.export(tmp_path / "crawl", "jsonl", tmp_path / "out.jsonl", processes=1)
+    export(tmp_path / "crawl", "jsonl", tmp_path / "out.jsonl", processes=1)
     texts = {page["url"]: page["text"] for page in map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())}
     assert texts == {f"{A}/": "A lantern for every evening", f"{A}/item/1": "A brass lantern, hand made"}
 
@@ -193,7 +196,7 @@ def test_malformed_records_are_ignored(tmp_path: Path) -> None:
     records += [made("view", f"{A}/", "<script>", "text/html"), made("dom", f"{A}/gone", "<p>of nothing", "text/html")]
     folder = imported(tmp_path, records)
     assert RenderedContents(folder).views == {}
-    assert ori.update_index(folder, processes=1).n_pages == 1
+    assert update_index(folder, processes=1).n_pages == 1
 
 
 def test_our_own_wacz_round_trips(tmp_path: Path) -> None:
@@ -202,7 +205,7 @@ def test_our_own_wacz_round_trips(tmp_path: Path) -> None:
     dom = archived_document(RenderedDocument(f"{A}/", b"<title>Shop</title><p>Lanterns <a href=/plain>plain</a>"))
     records = [response(f"{A}/", SHELL), made("dom", f"{A}/", dom, "text/html"), plain, *BROWSERTRIX[2:5]]
     first = imported(tmp_path, [*records, made("view", f"{A}/", b"\x89PNG view", PNG)], seeds=f"{A}/")
-    ori.export(first, "wacz", tmp_path / "own.wacz", processes=1)
+    export(first, "wacz", tmp_path / "own.wacz", processes=1)
     with zipfile.ZipFile(tmp_path / "own.wacz") as package:
         lines = [json.loads(line) for line in package.read("pages/pages.jsonl").splitlines()]
     assert {line["url"]: (line["text"], line.get("seed")) for line in lines[1:]} == {

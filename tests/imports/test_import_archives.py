@@ -14,8 +14,12 @@ from orienteer.fake_web.fake_response import FakeResponse, redirect_to
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
+from orienteer.imports.import_report import ImportReport
 from orienteer.inspect.replay import replay
 from orienteer.inspect.snapshot import graph_of_crawl
+from orienteer.live.session import live_crawl, refresh
+from orienteer.search.indexing import update_index
+from orienteer.search.search_index import SearchIndex
 from orienteer.store.folder_view import FolderView
 from tests.conftest import random_web
 from tests.fake_web.faults import Faulty
@@ -25,7 +29,7 @@ from tests.live.live_crawls import StoredCrawl, crawled, hub
 A = "http://a.test"
 
 
-def imported(folder: Path, records: list[bytes], name: str = "x.warc.gz", **options: object) -> ori.ImportReport:
+def imported(folder: Path, records: list[bytes], name: str = "x.warc.gz", **options: object) -> ImportReport:
     return ori.import_crawl(write(folder / name, records), folder / "crawl", **options)  # type: ignore[arg-type]
 
 
@@ -72,14 +76,14 @@ def test_commands_work_and_the_crawl_continues(tmp_path: Path) -> None:
     report = imported(tmp_path, records, seeds=f"{A}/1")
     folder = tmp_path / "crawl"
     assert (report.n_fetched, report.n_frontier, report.n_unlinked) == (15, 16, 0)
-    assert ori.update_index(folder).n_pages == 15
-    with ori.SearchIndex.open(folder) as index:
+    assert update_index(folder).n_pages == 15
+    with SearchIndex.open(folder) as index:
         assert [hit.url for hit in index.search("word7").hits] == [f"{A}/7"]
     assert len(replay(folder).order) == 15
     before = StoredCrawl(folder).order
     settings = {"crawl": {"robots": False}, "politeness": {"delay_s": 0.0}}
     with FakeWeb(MadeSite(places)) as web:
-        gone_on = ori.live_crawl(f"{A}/1", folder, settings={**settings, "fetch": {"connect_to": web.address}})
+        gone_on = live_crawl(f"{A}/1", folder, settings={**settings, "fetch": {"connect_to": web.address}})
         asked = {target for _, _, target in web.requests}
     assert asked == {f"/{k}" for k in range(16, 80)}  # nothing that was imported is asked for again
     assert gone_on.figures.n_fetched == 39
@@ -168,7 +172,7 @@ def test_revisits_are_resolved(tmp_path: Path) -> None:
     assert links_by_url(tmp_path / "crawl")[f"{A}/c"] == {f"{A}/x"}
     waiting = {url for url, row in stored.rows.items() if row is None}
     assert waiting == {f"{A}/d", f"{A}/e", f"{A}/x"}
-    assert ori.update_index(tmp_path / "crawl").n_pages == 6  # each can be read where its row says
+    assert update_index(tmp_path / "crawl").n_pages == 6  # each can be read where its row says
 
 
 def test_redirects_refusals_and_codings(tmp_path: Path) -> None:
@@ -207,8 +211,8 @@ def test_redirects_refusals_and_codings(tmp_path: Path) -> None:
         "/resource": ("ok", "a file"),
     }
     assert (report.n_records, report.n_blocked) == (14, 2)
-    assert ori.update_index(tmp_path / "crawl").n_pages == 5
-    with ori.SearchIndex.open(tmp_path / "crawl") as index:
+    assert update_index(tmp_path / "crawl").n_pages == 5
+    with SearchIndex.open(tmp_path / "crawl") as index:
         assert {hit.title for hit in index.search("coded chunked claimed file").hits} <= {
             "coded",
             "chunked",
@@ -352,7 +356,7 @@ def test_a_refresh_of_imported_pages_is_conditional(tmp_path: Path) -> None:
 
     asked: list[str | None] = []
     with FakeWeb(MadeSite({f"{A}/": answer})) as web:
-        report = ori.refresh(tmp_path / "crawl", settings={"fetch": {"connect_to": web.address}})
+        report = refresh(tmp_path / "crawl", settings={"fetch": {"connect_to": web.address}})
     assert asked == ['"v1"']
     assert report.figures.visits == {"not modified": 1}
 

@@ -17,6 +17,7 @@ from orienteer.fake_web.site import MadeSite
 from orienteer.imports.jobdir import pending_requests
 from orienteer.imports.sources import SourceKind, sources_of
 from orienteer.imports.url_lists import read_url_list
+from orienteer.live.session import live_crawl
 from tests.live.live_crawls import StoredCrawl
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "jobdirs"
@@ -35,7 +36,7 @@ def test_a_sitemap_becomes_a_crawl(tmp_path: Path) -> None:
             "politeness": {"delay_s": 0.0},
             "fetch": {"connect_to": web.address},
         }
-        ori.live_crawl(f"{A}/", tmp_path / "crawl", settings=settings)
+        live_crawl(f"{A}/", tmp_path / "crawl", settings=settings)
     assert StoredCrawl(tmp_path / "crawl").fetched_urls() == set(places)
 
 

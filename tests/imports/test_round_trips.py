@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import orienteer as ori
+from orienteer.exports.export import export
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.inspect.snapshot import graph_of_crawl
@@ -34,7 +35,7 @@ def links_of(graph: ori.LinkGraph) -> dict[str, set[str]]:
 @pytest.mark.parametrize("name", ["pages.warc.gz", "pages.wacz"])
 def test_archives(name: str, crawl: Path, tmp_path: Path) -> None:
     kind = name.split(".")[1]
-    ori.export(crawl, kind, tmp_path / name)
+    export(crawl, kind, tmp_path / name)
     seed = StoredCrawl(crawl).urls[0]
     report = ori.import_crawl(tmp_path / name, tmp_path / "again", seeds=seed, scope="web")
     assert (report.n_frontier, report.n_unlinked, report.n_damaged) == (0, 0, 0)
@@ -57,7 +58,7 @@ def test_graphs(kind: str, name: str, crawl: Path, tmp_path: Path) -> None:
 
 
 def test_a_sitemap(crawl: Path, tmp_path: Path) -> None:
-    ori.export(crawl, "sitemap", tmp_path / "sitemap.xml", hosts=[StoredCrawl(crawl).urls[0].split("/")[2]])
+    export(crawl, "sitemap", tmp_path / "sitemap.xml", hosts=[StoredCrawl(crawl).urls[0].split("/")[2]])
     report = ori.import_crawl(tmp_path / "sitemap.xml", tmp_path / "next")
     assert report.n_listed > 0
     assert report.n_fetched == 0

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import orienteer as ori
 from orienteer.imports.wat import page_of, wat_page
+from orienteer.search.indexing import update_index
 from tests.imports.made_collections import digest, record, response, wat, write
 from tests.imports.test_import_archives import links_by_url
 from tests.live.live_crawls import StoredCrawl
@@ -103,7 +104,7 @@ def test_a_wat_file_becomes_a_crawl_without_texts(tmp_path: Path) -> None:
     assert row is not None
     assert (row.duplicate_of, row.archived) == (stored.urls.index(f"{A}/1"), None)
     assert links_by_url(tmp_path / "crawl")[f"{A}/"] == {f"{A}/{name}" for name in ("1", "2", "moved", "gone", "none")}
-    assert ori.update_index(tmp_path / "crawl").n_pages == 0
+    assert update_index(tmp_path / "crawl").n_pages == 0
 
 
 def test_broken_json_is_counted_and_skipped(tmp_path: Path) -> None:
@@ -121,4 +122,4 @@ def test_a_page_in_both_wat_and_warc_has_content(tmp_path: Path) -> None:
     (tmp_path / "x.warc.gz").write_bytes(gzip.compress(newer))
     report = ori.import_crawl([tmp_path / "x.wat.gz", tmp_path / "x.warc.gz"], tmp_path / "crawl")
     assert (report.n_fetched, report.has_texts) == (2, True)
-    assert ori.update_index(tmp_path / "crawl").n_pages == 1
+    assert update_index(tmp_path / "crawl").n_pages == 1

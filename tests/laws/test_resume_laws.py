@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import orienteer as ori
+from orienteer.crawl.crawl import Crawl
 from orienteer.ledger.checkpoint import checkpoint, restore
 from orienteer.pages.states import PageState
 from orienteer.policies import all_policies
@@ -29,7 +29,7 @@ class Event(NamedTuple):
     hosts: list[int]
     about: AboutPage | None = None
 
-    def happens_to(self, crawl: ori.Crawl) -> None:
+    def happens_to(self, crawl: Crawl) -> None:
         if self.kind == "fetched":
             crawl.fetched(self.page, self.others, hosts=self.hosts, about=self.about)
         elif self.kind == "redirected":
@@ -40,12 +40,12 @@ class Event(NamedTuple):
             getattr(crawl, self.kind)(self.page)
 
 
-def new_crawl(name: str) -> ori.Crawl:
+def new_crawl(name: str) -> Crawl:
     trusted = TrustedPages(np.array([0, 1, 2], np.uint32), np.full(3, 1 / 3))
-    return ori.Crawl(policy_of(name), trusted, hosts=[0, 0, 1])
+    return Crawl(policy_of(name), trusted, hosts=[0, 0, 1])
 
 
-def random_crawl(name: str, n: int, rng: np.random.Generator) -> tuple[ori.Crawl, list[Event]]:
+def random_crawl(name: str, n: int, rng: np.random.Generator) -> tuple[Crawl, list[Event]]:
     """A crawl of a random web in which everything happens that can, with several pages in flight."""
     web = random_web(rng, N_PAGES, 3.0, with_hosts=True)
     assert web.hosts is not None
@@ -73,7 +73,7 @@ def random_crawl(name: str, n: int, rng: np.random.Generator) -> tuple[ori.Crawl
     return crawl, events
 
 
-def assert_same(a: ori.Crawl, b: ori.Crawl) -> None:
+def assert_same(a: Crawl, b: Crawl) -> None:
     assert list(a.order) == list(b.order)
     assert a.states().tolist() == b.states().tolist()
     pages_a, values_a = a.waiting()
@@ -99,7 +99,7 @@ def test_a_replay_and_a_checkpoint_give_the_same_crawl(name: str, seed: int, n: 
     continue_both(crawl, restored)
 
 
-def replayed(name: str, events: list[Event]) -> ori.Crawl:
+def replayed(name: str, events: list[Event]) -> Crawl:
     again = new_crawl(name)
     for event in events:
         if event.kind != "discovered":
@@ -108,7 +108,7 @@ def replayed(name: str, events: list[Event]) -> ori.Crawl:
     return again
 
 
-def from_checkpoint(name: str, crawl: ori.Crawl) -> ori.Crawl:
+def from_checkpoint(name: str, crawl: Crawl) -> Crawl:
     again = new_crawl(name)
     for page in crawl.order:
         again.web.add(page, crawl.web.links(page))
@@ -119,7 +119,7 @@ def from_checkpoint(name: str, crawl: ori.Crawl) -> ori.Crawl:
     return again
 
 
-def continue_both(a: ori.Crawl, b: ori.Crawl) -> None:
+def continue_both(a: Crawl, b: Crawl) -> None:
     """What comes next is the same too."""
     a.recheck_goal()
     b.recheck_goal()

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-import orienteer as ori
 from orienteer.errors import LibraryError, NotInLibraryError, OrienteerError
 from orienteer.library.library import Library, default_library
 from orienteer.search.index_files import index_folder
+from orienteer.search.indexing import update_index
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.lock import FolderLock
 
@@ -38,7 +38,7 @@ def test_a_card_describes_the_state_of_a_crawl(library: Library) -> None:
     assert card.bytes > 0
     assert card.last_time is not None
     assert card.as_dict()["name"] == "a.test"
-    ori.update_index(library.path / "a.test")
+    update_index(library.path / "a.test")
     assert library.card("a.test").is_indexed
     with CrawlFolder.open(library.path / "a.test"):
         assert library.card("a.test").state == "running"

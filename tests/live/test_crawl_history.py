@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-import orienteer as ori
 from orienteer.fake_web.server import FakeWeb
 from orienteer.inspect.explain import page_facts
 from orienteer.inspect.folder_status import FolderWatcher, folder_status
 from orienteer.inspect.frontier_top import FrontierTop, replayed_top, written_top
+from orienteer.live.session import refresh
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.progress_points import ProgressPoint, read_progress
 from tests.faults.crawl_process import CrawlCommand
@@ -74,7 +74,7 @@ def test_a_refresh_has_its_own_epoch_in_the_history(web: FakeWeb, tmp_path: Path
     folder = tmp_path / "crawl"
     crawled(web, web.site.seeds, folder, budget=60)
     n_first = len(history_of(folder))
-    ori.refresh(folder, budget=40)
+    refresh(folder, budget=40)
     points = history_of(folder)
     assert [point.epoch for point in points[:n_first]] == [0] * n_first
     assert {point.epoch for point in points[n_first:]} == {1}
@@ -137,7 +137,7 @@ def test_a_watcher_sees_changes(web: FakeWeb, tmp_path: Path) -> None:
     for budget in (10, 40, 80):
         crawled(web, web.site.seeds, folder, budget=budget)
         assert onlooker.status() == folder_status(folder)
-    ori.refresh(folder, budget=60)
+    refresh(folder, budget=60)
     assert onlooker.status() == folder_status(folder)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import orienteer as ori
+from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
 from orienteer.inspect.fetching import Fetching
 from orienteer.live import figures as module
@@ -46,7 +47,7 @@ class Running(SimpleNamespace):
 
     def __init__(self, goal: Goal | None = None, n_pages: float = math.inf) -> None:
         trusted = TrustedPages(np.array([0], np.uint32), np.ones(1))
-        crawl = ori.Crawl(make_policy("breadth-first"), trusted, goal, hosts=[0])
+        crawl = Crawl(make_policy("breadth-first"), trusted, goal, hosts=[0])
         in_flight = InFlight()
         in_flight.started(0, "http://a.test/", 998.5)
         super().__init__(

@@ -15,7 +15,9 @@ from orienteer.fake_web.fake_response import FakeResponse, redirect_to
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
+from orienteer.graph.coverage import certificate
 from orienteer.inspect.replay import replay
+from orienteer.live.session import live_crawl
 from orienteer.pages.states import PageState
 from tests.conftest import random_web
 from tests.fake_web.faults import Faulty
@@ -44,7 +46,7 @@ def test_seeds_with_different_trust(policy: str, tmp_path: Path, rng: np.random.
     bounds = report.figures.certificate
     truth = ori.pagerank(graph, weights, tolerance=1e-10)[stored.order].sum()
     assert bounds.lower - 1e-9 <= truth <= bounds.upper + 1e-9
-    assert bounds.lower == pytest.approx(ori.certificate(graph, stored.order, weights).lower, abs=1e-8)
+    assert bounds.lower == pytest.approx(certificate(graph, stored.order, weights).lower, abs=1e-8)
     again = replay(tmp_path / "c", until=0.8)
     assert again.order.tolist() == stored.order
     assert again.certificate.lower == pytest.approx(bounds.lower, abs=1e-8)
@@ -73,7 +75,7 @@ def test_with_many_workers_the_set_and_the_certificate_are_the_same(tmp_path: Pa
     assert report.stopped_because == "coverage"
     assert 0.7 <= bounds.lower <= truth + 1e-9
     assert truth <= bounds.upper + 1e-9
-    assert ori.certificate(graph, stored.order, [0]).lower == pytest.approx(bounds.lower, abs=1e-8)
+    assert certificate(graph, stored.order, [0]).lower == pytest.approx(bounds.lower, abs=1e-8)
 
 
 def test_a_crawl_resumes(tmp_path: Path, rng: np.random.Generator) -> None:
@@ -379,7 +381,7 @@ def test_duplicates_are_reported_or_merged(tmp_path: Path) -> None:
 def test_private_addresses_are_refused(address: str, tmp_path: Path) -> None:
     with FakeWeb(MadeSite({})) as web:
         url = f"http://{address}:{web.port}/"
-        report = ori.live_crawl(url, tmp_path, settings={"crawl": {"robots": False}, "politeness": {"delay_s": 0.0}})
+        report = live_crawl(url, tmp_path, settings={"crawl": {"robots": False}, "politeness": {"delay_s": 0.0}})
         assert web.requests == []
     assert list(report.figures.outcomes) == ["forbidden address"]
     assert report.figures.certificate.blocked == pytest.approx(1)
@@ -388,11 +390,9 @@ def test_private_addresses_are_refused(address: str, tmp_path: Path) -> None:
 def test_a_redirect_to_a_private_address_is_refused(tmp_path: Path) -> None:
     """A redirect of a public host must not reach a private address, unless private addresses are allowed."""
     with FakeWeb(MadeSite({"http://public.test/": "<p>secret"})) as inner:
-        report = ori.live_crawl(
-            f"http://localhost:{inner.port}/", tmp_path / "no", settings={"crawl": {"robots": False}}
-        )
+        report = live_crawl(f"http://localhost:{inner.port}/", tmp_path / "no", settings={"crawl": {"robots": False}})
         assert report.figures.outcomes == {"forbidden address": 1}
-        allowed = ori.live_crawl(
+        allowed = live_crawl(
             f"http://localhost:{inner.port}/", tmp_path / "yes",
             settings={"crawl": {"robots": False}, "fetch": {"allow_private": True}},
         )  # fmt: skip
@@ -400,5 +400,5 @@ def test_a_redirect_to_a_private_address_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_robots_txt_of_a_forbidden_host_is_not_retried(tmp_path: Path) -> None:
-    report = ori.live_crawl("http://127.0.0.1:9/", tmp_path, settings={"politeness": {"delay_s": 0.0}})
+    report = live_crawl("http://127.0.0.1:9/", tmp_path, settings={"politeness": {"delay_s": 0.0}})
     assert report.figures.outcomes["forbidden address"] == 1

@@ -13,12 +13,14 @@ import orienteer as ori
 from orienteer.errors import GraphFileError, InputError
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
+from orienteer.graph.coverage import certificate
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.reach import within
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.inspect.snapshot import web_at
 from orienteer.live.page_values import paper_value_of_crawl
 from orienteer.live.start_pages import StartPages, StartSettings, start_pages
+from orienteer.seeds.select import seed_selection
 from tests.live.live_crawls import StoredCrawl, crawled, hub
 
 
@@ -61,9 +63,7 @@ def test_trust_by_value_is_the_trust_of_the_crawl(tmp_path: Path, site: GraphSit
     graph = web_at(tmp_path / "second").graph
     weights = dict(enumerate(np.array(start.trust) / sum(start.trust)))
     assert stored.urls[:4] == list(start.seeds)
-    assert report.figures.certificate.lower == pytest.approx(
-        ori.certificate(graph, stored.order, weights).lower, abs=1e-8
-    )
+    assert report.figures.certificate.lower == pytest.approx(certificate(graph, stored.order, weights).lower, abs=1e-8)
 
 
 # -- selection --------------------------------------------------------------------------------------------------
@@ -91,13 +91,13 @@ def test_pages_of_a_crawl_have_the_values_of_the_paper_by_default(tmp_path: Path
     with FakeWeb(site) as web:
         crawled(web, [hub(site), site.url_of(3)], tmp_path / "c", budget=30)
     known = web_at(tmp_path / "c")
-    by_paper = ori.seed_selection(known.graph, 5, 1, "greedy", paper_value_of_crawl(known))
+    by_paper = seed_selection(known.graph, 5, 1, "greedy", paper_value_of_crawl(known))
     alike = tmp_path / "alike.txt"
     alike.write_text("1\n" * known.graph.n_pages)
     settings = StartSettings(5, 1, "greedy")
     assert start_pages(tmp_path / "c", settings).selection == by_paper
     assert start_pages(tmp_path / "c", replace(settings, value="paper")).selection == by_paper
-    assert start_pages(tmp_path / "c", replace(settings, value=str(alike))).selection == ori.seed_selection(
+    assert start_pages(tmp_path / "c", replace(settings, value=str(alike))).selection == seed_selection(
         known.graph, 5, 1, "greedy"
     )
 

@@ -21,7 +21,7 @@ from orienteer.fake_web.site import RequestHeaders, Site
 from orienteer.graph.survey.crawl_survey import CrawlSurvey, SurveyStart
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.ledger.event_replay import EventReplay
-from orienteer.live.session import plan_of_folder
+from orienteer.live.session import plan_of_folder, refresh
 from orienteer.pages.stop_reason import StopReason
 from orienteer.policies import make_policy
 from orienteer.policies.policy import TrustedPages
@@ -187,7 +187,7 @@ def test_a_refresh_is_measured_too(tmp_path: Path) -> None:
     site, folder = a_site(), tmp_path / "c"
     with FakeWeb(site) as web:
         crawled(web, hub(site), folder, until=UNTIL, settings={"crawl": {"proof": False}})
-        report = ori.refresh(folder)
+        report = refresh(folder)
     assert report.figures.epoch == 1
     assert surveys_of(folder) == [(0, UNTIL), (1, UNTIL)]
     assert report.stopped_because in (StopReason.MEASURED, StopReason.COVERAGE)

@@ -17,6 +17,7 @@ from orienteer.fake_web.fake_response import FakeResponse, redirect_to
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
+from orienteer.graph.estimate import estimate_global_rank
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.neighborhood.estimate import EstimateReport, live_estimate, open_estimate
 from orienteer.neighborhood.rounds import EstimateSettings
@@ -71,7 +72,7 @@ def simulated(domain: Domain, settings: EstimateSettings) -> Any:
     new[old] = np.arange(graph.n_pages)
     renumbered = ori.LinkGraph.from_links(graph.n_pages, new[graph.sources()], new[graph.targets])
     budget = 2 * len(domain.local) if settings.budget is None else settings.budget
-    return ori.estimate_global_rank(
+    return estimate_global_rank(
         renumbered,
         np.arange(len(domain.local)),
         budget,

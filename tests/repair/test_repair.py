@@ -18,6 +18,7 @@ from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.live.session import plan_of_folder, refresh
 from orienteer.repair.repair import RepairReport, repair
+from orienteer.search.indexing import update_index
 from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
 from tests.conftest import random_web
@@ -109,7 +110,7 @@ def test_a_missing_archive_is_fetched_again(
     site: GraphSite, folder: Path, all_of_it: dict[str, tuple[str, ...]]
 ) -> None:
     (folder / WARC).unlink()
-    for opens in (CrawlFolder.open, ori.update_index):
+    for opens in (CrawlFolder.open, update_index):
         with pytest.raises(
             CrawlFolderError, match=r"the file is missing; acknowledged pages are in it; `orienteer repair"
         ):
@@ -205,13 +206,13 @@ def test_pages_with_lost_urls_are_read_again(
 
 
 def test_damaged_derived_files_are_moved(folder: Path) -> None:
-    ori.update_index(folder)
+    update_index(folder)
     (folder / "report.json").write_bytes(b"{\xff")
     (folder / "index" / "columns.npz").write_bytes(b"PK nothing")
     report = repair(folder)
     assert set(report.moved) == {"report.json", "index"}
     assert report.n_pages == 40
-    assert ori.update_index(folder).n_pages > 0
+    assert update_index(folder).n_pages > 0
 
 
 def test_a_refreshed_crawl(site: GraphSite, folder: Path) -> None:

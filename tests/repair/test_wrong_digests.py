@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-import orienteer as ori
+from orienteer.exports.export import export
 from orienteer.inspect.captures import Captures
 from orienteer.repair.repair import repair
 from orienteer.store import wrong_digests
@@ -136,9 +136,9 @@ def test_files_in_object_storage_are_not_changed(old: Path) -> None:
 
 def test_exports_of_an_old_folder_state_right_digests(old: Path, tmp_path: Path) -> None:
     before = (old / WARC).read_bytes()
-    ori.export(old, "warc", tmp_path / "all.warc.gz")
-    ori.export(old, "wacz", tmp_path / "all.wacz")
-    ori.export(old, "cdxj", tmp_path / "all.cdxj")
+    export(old, "warc", tmp_path / "all.warc.gz")
+    export(old, "wacz", tmp_path / "all.wacz")
+    export(old, "cdxj", tmp_path / "all.cdxj")
     assert validated(tmp_path / "all.wacz").startswith("0 ")
     with zipfile.ZipFile(tmp_path / "all.wacz") as package:
         packed = package.read("archive/data.warc.gz")

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
-import orienteer as ori
+from orienteer.exports.export import export
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from tests import external_tools as tools
@@ -55,7 +55,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
         crawled(web, seeds, folder, settings=settings)
     made = Exported(folder, place / "all.warc.gz", place / "all.wacz", place / "all.cdxj", real)
     for path in made[1:4]:
-        ori.export(folder, path.name.split(".")[1], path, processes=1)
+        export(folder, path.name.split(".")[1], path, processes=1)
     return made
 
 

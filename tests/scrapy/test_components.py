@@ -14,6 +14,8 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import CrawlFolderError, InputError
+from orienteer.graph.coverage import certificate as certificate_of
+from orienteer.graph.proved import Certificate
 from orienteer.pages.states import PageState
 from orienteer.policies import all_policies
 from orienteer.policies.focused import FocusedPolicy
@@ -112,12 +114,12 @@ class GraphSpider:
             self.crawl.finish(page, PageState.FETCHED, links=links)
         return page
 
-    def certificate(self) -> ori.Certificate:
+    def certificate(self) -> Certificate:
         """By the definition, from scratch."""
         pairs = [(source, target) for source, targets in self.links.items() for target in targets]
         sources, targets = zip(*pairs, strict=True) if pairs else ((), ())
         graph = ori.LinkGraph.from_links(self.graph.n_pages, sources, targets)
-        return ori.certificate(graph, list(self.links), self.starts, blocked=self.blocked, aliases=self.aliases)
+        return certificate_of(graph, list(self.links), self.starts, blocked=self.blocked, aliases=self.aliases)
 
 
 def test_start_pages_that_come_late_count_as_if_they_had_been_there(rng: np.random.Generator) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import orienteer as ori
+from orienteer.search.indexing import update_index
 from orienteer.search.search_index import SearchIndex
 from tests.imports.made_collections import response, write
 from tests.unprivileged import run_without_privileges
@@ -21,7 +22,7 @@ def folder(tmp_path: Path) -> Path:
     pages = [response(f"{A}/", "<title>Home</title>harbour <a href=/1>one</a>"), response(f"{A}/1", "lighthouse")]
     write(tmp_path / "x.warc", pages)
     ori.import_crawl(tmp_path / "x.warc", tmp_path / "crawl")
-    ori.update_index(tmp_path / "crawl")
+    update_index(tmp_path / "crawl")
     return tmp_path / "crawl"
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-import orienteer as ori
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.ledger.revisiting import DAY_S
+from orienteer.live.session import refresh
+from orienteer.search.indexing import update_index
+from orienteer.search.search_index import SearchIndex
 from tests.fake_web.changing import ChangingSite
 from tests.live.live_crawls import crawled
 
@@ -22,7 +24,7 @@ PAGES = {
 
 
 def found(folder: Path, words: str) -> set[str]:
-    with ori.SearchIndex.open(folder) as index:
+    with SearchIndex.open(folder) as index:
         return {hit.url for hit in index.search(words).hits}
 
 
@@ -31,20 +33,20 @@ def test_the_index_follows_a_refresh(tmp_path: Path) -> None:
     folder, today = tmp_path / "crawl", time.time()
     with FakeWeb(site) as web:
         crawled(web, HOME, folder)
-        ori.update_index(folder)
+        update_index(folder)
         assert found(folder, "kingfishers") == {"http://a.test/two"}
         site.edit("http://a.test/two", "<title>Two</title><p>A page about dragonflies. <a href=/four>four</a>")
         site.add("http://a.test/four", "<title>Four</title><p>A page about newts.")
         site.delete("http://a.test/three")
-        ori.refresh(folder, now=today + DAY_S)
-        report = ori.update_index(folder)
+        refresh(folder, now=today + DAY_S)
+        report = update_index(folder)
         assert (report.n_added, report.n_replaced, report.n_removed) == (1, 1, 0)
         assert found(folder, "dragonflies") == {"http://a.test/two"}
         assert found(folder, "newts") == {"http://a.test/four"}
         assert found(folder, "kingfishers") == set()
         assert found(folder, "otters") == {"http://a.test/three"}, "a page that is missing for a day stays in the index"
         for day in (3, 5):
-            ori.refresh(folder, now=today + day * DAY_S)
-        ori.update_index(folder)
+            refresh(folder, now=today + day * DAY_S)
+        update_index(folder)
         assert found(folder, "otters") == set(), "and is removed if it stays away"
         assert found(folder, "herons") == {"http://a.test/one"}

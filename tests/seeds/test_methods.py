@@ -10,6 +10,7 @@ from orienteer.graph import shapes
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.seeds.cover import Cover, choose_seeds
 from orienteer.seeds.greedy import Greedy
+from orienteer.seeds.select import seed_selection
 from tests.conftest import random_web
 from tests.seeds import reference
 
@@ -55,9 +56,9 @@ def test_values_that_are_no_whole_numbers_make_no_difference_to_the_frame(rng: n
 
 def test_greedy_beats_every_other_method_for_the_first_seed(rng: np.random.Generator) -> None:
     web = random_web(rng, 500, 2.0)
-    best = ori.seed_selection(web, 1, 4, "greedy").value
+    best = seed_selection(web, 1, 4, "greedy").value
     for name in reference.METHODS:
-        assert ori.seed_selection(web, 1, 4, name).value <= best
+        assert seed_selection(web, 1, 4, name).value <= best
 
 
 def test_the_optimum_is_within_the_promise(rng: np.random.Generator) -> None:
@@ -68,7 +69,7 @@ def test_the_optimum_is_within_the_promise(rng: np.random.Generator) -> None:
         value = rng.integers(0, 5, 14).astype(float)
         reached = [reference.reached(web, page, 2) for page in range(14)]
         optimum = max(sum(value[list(set().union(*(reached[p] for p in some)))]) for some in combinations(range(14), 3))
-        assert ori.seed_selection(web, 3, 2, "greedy", value).value >= (1 - 1 / np.e) * optimum
+        assert seed_selection(web, 3, 2, "greedy", value).value >= (1 - 1 / np.e) * optimum
 
 
 def test_chains_are_cut_into_pieces() -> None:
@@ -80,13 +81,13 @@ def test_chains_are_cut_into_pieces() -> None:
 def test_a_page_behind_covered_pages_is_reached_through_them() -> None:
     """0 -> 1 -> 2 -> 3 and 4 -> 1: the second seed passes through page 1, which is covered."""
     web = LinkGraph.from_links(5, [0, 1, 2, 4], [1, 2, 3, 1])
-    found = ori.seed_selection(web, 2, 3, "greedy")
+    found = seed_selection(web, 2, 3, "greedy")
     assert [(seed.page, seed.n_pages) for seed in found.seeds] == [(0, 4), (4, 1)]
 
 
 def test_negative_values_end_the_selection_where_nothing_is_gained() -> None:
     web = LinkGraph.from_links(5, [0, 2], [1, 3])
-    found = ori.seed_selection(web, 5, 1, "greedy", [1, 1, 5, -9, -1])
+    found = seed_selection(web, 5, 1, "greedy", [1, 1, 5, -9, -1])
     assert [(seed.page, seed.value) for seed in found.seeds] == [(0, 2.0)]
     assert found.total_value == 7
     assert found.share(found.value) == 2 / 7
@@ -99,8 +100,8 @@ def test_the_sketched_form_is_near_the_exact_one(rng: np.random.Generator) -> No
     web = random_web(rng, 5000, 2.0)
     spam = np.where(rng.random(5000) < 0.1, -2.0, 1.0)
     for value in (None, spam):
-        exact = ori.seed_selection(web, 8, 4, "greedy", value)
-        near = ori.seed_selection(web, 8, 4, "sketched-greedy", value)
+        exact = seed_selection(web, 8, 4, "greedy", value)
+        near = seed_selection(web, 8, 4, "sketched-greedy", value)
         assert near.value >= 0.9 * exact.value
         assert exact.approximation is None
         assert near.approximation is not None

@@ -6,6 +6,7 @@ import pytest
 import orienteer as ori
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.seeds.page_groups import Division, apportioned, groups_of
+from orienteer.seeds.select import seed_selection
 from tests.conftest import random_web
 
 
@@ -27,7 +28,7 @@ def test_groups_have_their_pages_and_the_links_among_them(rng: np.random.Generat
 def test_groups_are_solved_separately(rng: np.random.Generator) -> None:
     web = random_web(rng, 200, 3.0, with_hosts=True)
     value = rng.integers(-2, 6, 200).astype(float)
-    found = ori.seed_selection(web, 15, 3, "greedy", value, per="host")
+    found = seed_selection(web, 15, 3, "greedy", value, per="host")
     division = Division.of(web, "host")
     worth = np.bincount(division.labels, value, division.n_groups)
     shares = apportioned(15, worth, np.bincount(division.labels, minlength=division.n_groups))
@@ -35,7 +36,7 @@ def test_groups_are_solved_separately(rng: np.random.Generator) -> None:
     for host, group in enumerate(groups_of(web, division)):
         mine = [seed for seed in found.seeds if seed.group == host]
         if shares[host]:
-            alone = ori.seed_selection(group.graph, int(shares[host]), 3, "greedy", value[group.pages])
+            alone = seed_selection(group.graph, int(shares[host]), 3, "greedy", value[group.pages])
             assert [seed.page for seed in mine] == group.pages[alone.pages].tolist()
             assert [seed.value for seed in mine] == [seed.value for seed in alone.seeds]
         else:
@@ -44,16 +45,16 @@ def test_groups_are_solved_separately(rng: np.random.Generator) -> None:
 
 def test_the_seeds_that_add_the_most_come_first(rng: np.random.Generator) -> None:
     web = random_web(rng, 200, 3.0, with_hosts=True)
-    values = [seed.value for seed in ori.seed_selection(web, 20, 3, "greedy", per="host").seeds]
+    values = [seed.value for seed in seed_selection(web, 20, 3, "greedy", per="host").seeds]
     assert values == sorted(values, reverse=True)
 
 
 def test_sites_follow_from_the_urls() -> None:
     urls = ["http://a.example.org/", "http://b.example.org/", "http://b.example.org/x", "http://example.net/"]
     web = LinkGraph.from_links(4, [0, 1, 1], [1, 2, 3], urls=urls)
-    by_site = ori.seed_selection(web, 2, 2, per="site")
+    by_site = seed_selection(web, 2, 2, per="site")
     assert [(seed.page, by_site.group_name(seed)) for seed in by_site.seeds] == [(0, "example.org")]
-    by_host = ori.seed_selection(web, 3, 2, per="host")
+    by_host = seed_selection(web, 3, 2, per="host")
     named = [(seed.page, seed.n_pages, by_host.group_name(seed)) for seed in by_host.seeds]
     assert named == [(1, 2, "b.example.org"), (0, 1, "a.example.org"), (3, 1, "example.net")]
 
@@ -92,6 +93,6 @@ def test_as_many_as_there_are_to_give(rng: np.random.Generator) -> None:
 def test_the_bound_of_several_groups_holds_for_all_together(rng: np.random.Generator) -> None:
     web = random_web(rng, 300, 3.0)
     web = LinkGraph(web.offsets, web.targets, np.repeat([0, 1, 2], 100))
-    approximation = ori.seed_selection(web, 6, 3, "sketched-greedy", per="host").approximation
+    approximation = seed_selection(web, 6, 3, "sketched-greedy", per="host").approximation
     assert approximation is not None
     assert approximation.confidence == pytest.approx(0.97)

@@ -14,14 +14,16 @@ from pathlib import Path
 
 import pytest
 
-import orienteer as ori
 from orienteer.errors import CrawlFolderError
+from orienteer.exports.export import export
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.ledger.revisiting import DAY_S
 from orienteer.live.session import refresh
 from orienteer.pages.states import PageState
+from orienteer.search.indexing import update_index
+from orienteer.search.search_index import SearchIndex
 from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_view import FolderView
@@ -104,20 +106,20 @@ def test_it_is_refreshed(old: Path, web: FakeWeb) -> None:
 
 def test_its_index_is_rebuilt(old: Path) -> None:
     before = digest(old)
-    for use in (ori.update_index, ori.SearchIndex.open):
+    for use in (update_index, SearchIndex.open):
         with pytest.raises(CrawlFolderError, match="written by another version of Orienteer; rebuild it with"):
             use(old)
-    report = ori.update_index(old, rebuild=True)
+    report = update_index(old, rebuild=True)
     assert report.n_read == report.n_added == report.n_pages
-    again = ori.update_index(old)
+    again = update_index(old)
     assert (again.n_added, again.n_replaced, again.n_removed) == (0, 0, 0)
-    assert ori.SearchIndex.open(old).search("site:h5.test").total > 0
+    assert SearchIndex.open(old).search("site:h5.test").total > 0
     assert digest(old) == before
 
 
 def test_it_is_exported(old: Path, tmp_path: Path) -> None:
     before = digest(old)
-    ori.export(old, "jsonl", tmp_path / "pages.jsonl")
+    export(old, "jsonl", tmp_path / "pages.jsonl")
     pages = [json.loads(line) for line in (tmp_path / "pages.jsonl").read_text().splitlines()]
     assert pages
     assert not any("tags" in page or "fields" in page for page in pages)

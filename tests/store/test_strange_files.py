@@ -14,6 +14,7 @@ import orienteer as ori
 from orienteer.errors import CrawlFolderError
 from orienteer.library.single_crawl import ResumedCrawl
 from orienteer.repair.repair import repair
+from orienteer.search.indexing import update_index
 from orienteer.search.search_index import search
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_view import FolderView
@@ -37,7 +38,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("strange")
     write(folder / "x.warc", [response(f"{A}/", "<a href=/1>words"), response(f"{A}/1", "more words")])
     ori.import_crawl(folder / "x.warc", folder / "crawl")
-    ori.update_index(folder / "crawl")
+    update_index(folder / "crawl")
     return folder / "crawl"
 
 
@@ -51,7 +52,7 @@ def place(whole: Path, tmp_path: Path) -> Path:
 
 WRITERS: dict[str, Callable[[Path], object]] = {
     "open": CrawlFolder.open,
-    "index": ori.update_index,
+    "index": update_index,
     "repair": repair,
     "resume": ResumedCrawl,
 }
@@ -114,7 +115,7 @@ def test_readers_refuse_links_too(place: Path) -> None:
 def test_the_folder_itself_may_be_reached_by_a_link(place: Path) -> None:
     (place / "shortcut").symlink_to(place / "crawl")
     CrawlFolder.open(place / "shortcut").close()
-    assert ori.update_index(place / "shortcut").n_pages == 2
+    assert update_index(place / "shortcut").n_pages == 2
 
 
 def test_a_folder_of_requests(place: Path) -> None:

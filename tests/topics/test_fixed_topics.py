@@ -9,6 +9,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.graph.link_graph import LinkGraph
+from orienteer.topics.classifier import EstimatorTopic
 from orienteer.topics.keywords import Keywords
 from orienteer.topics.labels import Labels
 from orienteer.topics.topic import PageContent
@@ -173,7 +174,7 @@ def test_any_estimator_of_texts_is_a_topic() -> None:
     fitted = make_pipeline(CountVectorizer(), LogisticRegression()).fit(
         texts, ["yes" if on else "no" for on in IS_ON_TOPIC]
     )
-    topic = ori.EstimatorTopic(fitted, on_topic="yes")
+    topic = EstimatorTopic(fitted, on_topic="yes")
     assert topic.is_trained
     assert topic.relevance(ON_TOPIC).min() > 0.5 > topic.relevance(OFF_TOPIC).max()
     assert topic.relevance([]).shape == (0,)
@@ -185,7 +186,7 @@ def test_an_estimator_of_word_counts_can_learn_further() -> None:
     from sklearn.naive_bayes import BernoulliNB
 
     fitted = BernoulliNB().partial_fit(word_counts(PAGES), IS_ON_TOPIC, classes=[False, True])
-    topic = ori.EstimatorTopic(fitted, features=word_counts)
+    topic = EstimatorTopic(fitted, features=word_counts)
     before = topic.relevance(OFF_TOPIC[:1])[0]
     topic.learn(OFF_TOPIC[:1] * 9, [True] * 9)
     assert topic.relevance(OFF_TOPIC[:1])[0] > before
@@ -196,8 +197,8 @@ def test_only_fitted_classifiers_are_accepted() -> None:
     from sklearn.naive_bayes import BernoulliNB
 
     with pytest.raises(ori.InputError, match="LinearRegression has no predict_proba"):
-        ori.EstimatorTopic(LinearRegression())
+        EstimatorTopic(LinearRegression())
     with pytest.raises(ori.InputError, match="BernoulliNB is not trained; fit it first"):
-        ori.EstimatorTopic(BernoulliNB())
+        EstimatorTopic(BernoulliNB())
     with pytest.raises(ori.InputError, match=r"on_topic is 'maybe'; the estimator has the classes \[0, 1\]"):
-        ori.EstimatorTopic(BernoulliNB().fit([[0], [1]], [0, 1]), on_topic="maybe")
+        EstimatorTopic(BernoulliNB().fit([[0], [1]], [0, 1]), on_topic="maybe")

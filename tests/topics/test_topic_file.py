@@ -12,7 +12,7 @@ import orienteer as ori
 from orienteer.topics import all_topics, make_topic
 from orienteer.topics.model_file import read_model, write_model
 from orienteer.topics.topic import PageContent
-from orienteer.topics.topic_file import TopicFile
+from orienteer.topics.topic_file import TopicFile, load_topic
 from tests.topics.small_topics import EXAMPLES, HOSTILE, IS_ON_TOPIC, PAGES, topic_file, write_examples
 
 LEARNING = [name for name, kind in all_topics().items() if kind.needs_training]
@@ -40,18 +40,18 @@ def test_a_file_with_all_keys(tmp_path: Path) -> None:
 
 
 def test_topics_that_need_no_training_are_ready(tmp_path: Path) -> None:
-    keywords = ori.load_topic(topic_file(tmp_path, 'kind = "keywords"', 'words = ["exam"]', "weights = [2]"))
+    keywords = load_topic(topic_file(tmp_path, 'kind = "keywords"', 'words = ["exam"]', "weights = [2]"))
     assert keywords.relevance([PageContent("", "exam", "")])[0] > 0.5
-    pattern = ori.load_topic(topic_file(tmp_path, 'kind = "url-pattern"', 'patterns = ["/c/"]'))
+    pattern = load_topic(topic_file(tmp_path, 'kind = "url-pattern"', 'patterns = ["/c/"]'))
     assert pattern.relevance([PageContent("http://a.org/c/", "", "")])[0] == 1
     (tmp_path / "truth.txt").write_text("http://a.org/c/ 1\n")
-    labels = ori.load_topic(topic_file(tmp_path, 'kind = "labels"', 'file = "truth.txt"'))
+    labels = load_topic(topic_file(tmp_path, 'kind = "labels"', 'file = "truth.txt"'))
     assert labels.relevance([PageContent("http://a.org/c/", "", "")])[0] == 1
 
 
 @pytest.mark.parametrize("kind", LEARNING)
 def test_a_trained_topic_is_the_same_when_it_is_loaded(kind: str, tmp_path: Path) -> None:
-    loaded = ori.load_topic(trained_file(tmp_path, kind, "threshold = 0.7"))
+    loaded = load_topic(trained_file(tmp_path, kind, "threshold = 0.7"))
     again = make_topic(kind)
     examples = TopicFile.read(tmp_path / "topic.toml").examples()
     again.train(examples.pages, examples.is_on_topic)
@@ -104,28 +104,28 @@ def test_write_and_read_is_the_same(kind: str, data: st.DataObject, tmp_path_fac
 def test_an_unusable_file_is_one_clear_line(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "topic.toml").write_text(text)
     with pytest.raises(ori.InputError, match=message) as refused:
-        ori.load_topic(tmp_path / "topic.toml")
+        load_topic(tmp_path / "topic.toml")
     assert "\n" not in str(refused.value)
 
 
 def test_a_file_that_is_not_there_or_no_text(tmp_path: Path) -> None:
     with pytest.raises(ori.InputError, match="no such topic file"):
-        ori.load_topic(tmp_path / "none.toml")
+        load_topic(tmp_path / "none.toml")
     with pytest.raises(ori.InputError, match="Is a directory"):
-        ori.load_topic(tmp_path)
+        load_topic(tmp_path)
     (tmp_path / "x.toml").write_bytes(b"\xff\xff")
     with pytest.raises(ori.InputError, match="no text file"):
-        ori.load_topic(tmp_path / "x.toml")
+        load_topic(tmp_path / "x.toml")
 
 
 def test_a_model_of_other_settings_is_not_used(tmp_path: Path) -> None:
     path = trained_file(tmp_path)
     topic_file(tmp_path, 'kind = "bayes"', "smoothing = 0.5")
     with pytest.raises(ori.InputError, match=r"was trained with smoothing = 0.01, not 0.5; train it again"):
-        ori.load_topic(path)
+        load_topic(path)
     topic_file(tmp_path, 'kind = "linear"')
     with pytest.raises(ori.InputError, match=r"the model is of kind 'bayes', not 'linear'; train it again"):
-        ori.load_topic(path)
+        load_topic(path)
 
 
 @pytest.mark.parametrize("kind", LEARNING)
@@ -140,7 +140,7 @@ def test_a_truncated_or_corrupt_model_is_one_clear_line(kind: str, tmp_path: Pat
     for content in spoiled:
         model.write_bytes(content)
         try:
-            ori.load_topic(path).relevance(PAGES)
+            load_topic(path).relevance(PAGES)
         except ori.InputError as error:
             n_refused += 1
             assert "\n" not in str(error)
@@ -169,7 +169,7 @@ def test_an_inconsistent_model_is_one_clear_line(changed: dict, message: str, tm
         content = {**arrays, **changed}
     np.savez(tmp_path / "topic.npz", **{name: array for name, array in content.items() if array is not None})
     with pytest.raises(ori.InputError, match=message):
-        ori.load_topic(path)
+        load_topic(path)
 
 
 def test_a_model_that_would_fill_the_memory_is_refused(tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_a_model_that_would_fill_the_memory_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "topic.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         archive.writestr("occurrences.npy", bytes(300 << 20))
     with pytest.raises(ori.InputError, match="larger than any model"):
-        ori.load_topic(path)
+        load_topic(path)
 
 
 def test_a_model_that_cannot_be_written(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from orienteer.errors import InputError
 from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
 from orienteer.ledger.permission import Tables, expect_allowed
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.live.live_crawl import LiveCrawl
+from orienteer.live.live_crawl import LiveCrawl, StopRequest
 from orienteer.live.warm_up import warm_up
 from orienteer.settings import merged, to_table
 from orienteer.store.folder import CrawlFolder
@@ -84,14 +84,17 @@ def live_survey(
     on_topic: bool = False,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     watch: Callable[[FixedWalks], None] | None = None,
+    stop: StopRequest | None = None,
 ) -> SurveyReport:
     """Measure how complete a crawl is; a second call resumes an unfinished survey.
 
     With `on_topic` it is measured for a surfer who starts from the pages on the topic of the crawl. `settings` are
-    tables as in crawl.toml that override those of the crawl. `watch` is called regularly while it runs.
+    tables as in crawl.toml that override those of the crawl. `watch` is called regularly while it runs;
+    `stop` may be asked to end it.
     """
     folder = None if output is None else Path(output)
     with open_live_survey(Path(path), goal or SurveyGoal(), folder, restart, settings, on_topic) as survey:
+        (stop or StopRequest()).attach(survey.live)
         return survey.run(watch)
 
 

@@ -14,6 +14,7 @@ from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
 from orienteer.graph.survey.gaps import Gap, largest_gaps, last_pages
 from orienteer.graph.survey.measured import Measured
 from orienteer.graph.survey.survey import FixedSurvey
+from orienteer.notebook import facts_html
 from orienteer.pages.stop_reason import StopReason
 from orienteer.url import host_of
 
@@ -66,6 +67,19 @@ class SurveyReport:
             "outcomes": self.outcomes,
             "elapsed_s": self.elapsed_s,
         }
+
+    def __repr__(self) -> str:
+        return f"<SurveyReport: {self.measured}; stopped by {self.stopped_because}>"
+
+    def _repr_html_(self) -> str:
+        facts = [
+            ("source", self.source),
+            ("measured", str(self.measured).removeprefix("measured: ")),
+            ("proved", self.proved),
+            ("stopped by", self.stopped_because),
+        ]
+        gaps = [("missing most", f"{gap.name}: {100 * gap.share:.2f} % of the time") for gap in self.hosts]
+        return facts_html("Survey of a crawl", [*facts, *gaps])
 
     def _gap(self, gap: Gap) -> dict[str, Any]:
         return gap.as_dict() | {"url": self.urls.get(gap.page)}

@@ -435,9 +435,9 @@ def _expect_crawl(places: list[str], output: Path | None, seeds_path: Path | Non
 
 def _default_folder(seeds: tuple[str, ...]) -> Path | None:
     """Return the default folder of a crawl from these seeds."""
-    from orienteer.url import host_of
+    from orienteer.ledger.plan import default_folder
 
-    return Path(host_of(seeds[0]).replace(":", "-") + "-crawl") if seeds else None
+    return default_folder(seeds) if seeds else None
 
 
 def crawl_plan(

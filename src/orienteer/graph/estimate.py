@@ -87,9 +87,8 @@ def estimate_global_rank(
     while the last n/5 pages were fetched. With `truth` True the true rank is computed, for the errors in the history;
     it may also be given, for all pages or for the local ones.
 
-    >>> import orienteer as ori
     >>> from orienteer.graph import shapes
-    >>> ori.estimate_global_rank(shapes.cycle(6), local=[0, 1, 2]).rank.round(4).tolist()
+    >>> estimate_global_rank(shapes.cycle(6), local=[0, 1, 2]).rank.round(4).tolist()
     [0.3333, 0.3333, 0.3333]
     """
     if rounds < 1:

@@ -29,6 +29,7 @@ from orienteer.store.database_view import DatabaseView, StateGroup
 from orienteer.store.folder_view import FolderView
 from orienteer.store.lock import holder_of
 from orienteer.store.rendering_tables import AssetFigures, RenderedTally
+from orienteer.wording import plain
 
 _MAX_RECOMPUTED_URLS = 2_000_000  # of a crawl that was killed
 # The keys of reports and figures that version 0.2 wrote, and their present names.
@@ -197,6 +198,11 @@ class FolderStatus:
         """The certificate over all epochs after the last refresh."""
         values = (self.report or {}).get("library")
         return _certificate(values) if isinstance(values, Mapping) else None
+
+    def __repr__(self) -> str:
+        state = "running" if self.holder is not None else f"{self.n_failed:,} failed, {self.n_blocked:,} blocked"
+        proved = "" if self.proved is None else f"; {self.proved}"
+        return f"<FolderStatus of {plain(str(self.folder), 60)}: {self.n_fetched:,} pages fetched, {state}{proved}>"
 
     def as_dict(self) -> dict[str, Any]:
         return {

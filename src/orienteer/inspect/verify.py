@@ -35,6 +35,7 @@ from orienteer.inspect.survey_progress import SurveyProgress, how_measured
 from orienteer.ledger.event_replay import EventReplay
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.setup import CrawlSetup
+from orienteer.notebook import facts_html
 from orienteer.progress import Progress, silent
 from orienteer.store.database import Database
 from orienteer.store.database_view import DatabaseView
@@ -92,6 +93,15 @@ class Verification:
             "certificate": self.certificate.as_dict(),
             "survey": None if self.survey is None else asdict(self.survey),
         }
+
+    def __repr__(self) -> str:
+        n_problems = f"{counted(len(self.problems), 'problem')}; " if self.problems else ""
+        return f"<Verification: {n_problems}{self.certificate}; {counted(self.n_pages_read, 'archived page')} read>"
+
+    def _repr_html_(self) -> str:
+        facts = [("folder", self.folder), ("holds", self.holds), ("proved", str(self))]
+        problems = [("problem", problem) for problem in self.problems[:_MAX_LISTED]]
+        return facts_html("Verification of a crawl", [*facts, *problems])
 
     def __str__(self) -> str:
         """Return what was verified, in one line."""

@@ -19,6 +19,7 @@ import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ from orienteer.policies.policy_spec import PolicySpec
 from orienteer.settings import from_table, to_table
 from orienteer.store.folder_files import FolderFiles
 from orienteer.store.store_settings import StoreSettings
-from orienteer.url import canonical_url
+from orienteer.url import canonical_url, host_of
 
 # Keys of crawl.toml in folders of earlier versions, by table, with the names that they have now.
 OLD_KEYS = {
@@ -231,6 +232,11 @@ def _display(value: Any) -> str:
 def canonical_seeds(texts: Sequence[str]) -> tuple[str, ...]:
     """Return the seeds as canonical URLs, without repeats; `example.org` means `https://example.org/`."""
     return tuple(dict.fromkeys(map(_canonical_seed, texts)))
+
+
+def default_folder(seeds: Sequence[str]) -> Path:
+    """Return the folder of a crawl from these URLs, if none is named: `example.org-crawl`."""
+    return Path(host_of(seeds[0]).replace(":", "-") + "-crawl")
 
 
 def _canonical_seed(text: str) -> str:

@@ -26,6 +26,7 @@ from orienteer.pages.states import PageState
 from orienteer.pages.stop_reason import StopReason
 from orienteer.store.progress_points import ProgressHistory, ProgressPoint
 from orienteer.store.visits import named_visits
+from orienteer.wording import counted, time_left
 
 _CERTIFICATE_SHARE = 0.02  # of the time may be spent on certificates for display, ...
 _SHARE = 0.01  # ... and this much on the other figures, some of which are O(pages)
@@ -87,6 +88,12 @@ class CrawlFigures:
     n_assets_failed: int = 0
     n_assets_waiting: int = 0
     assets_bytes: int = 0
+
+    def __str__(self) -> str:
+        """Return the progress in one line."""
+        pages = f"{counted(self.n_done, 'page')} done, {self.n_frontier:,} waiting, {self.pages_per_s:.1f} a second"
+        measured = "" if self.measured is None else f"measured: {100 * self.measured.estimate:.1f} %; "
+        return f"{pages}; {measured}proved: {self.certificate}; left: {time_left(self.eta_s)}"
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self) | {

@@ -52,6 +52,25 @@ _SEEDS_LOGGED = 20
 _MAX_UNFETCHED = 1000  # pages in a row that need no request, before responses are polled again
 
 
+class StopRequest:
+    """Asks a crawl to stop, from another thread or a signal handler: once, to finish the requests in flight; twice, to
+    cancel them. It may be asked before the crawl is open."""
+
+    def __init__(self) -> None:
+        self.level = 0
+        self._live: LiveCrawl | None = None
+
+    def attach(self, live: LiveCrawl) -> None:
+        """Stop this crawl when asked, or now if that has happened."""
+        self._live = live
+        live.stop_level = max(live.stop_level, self.level)
+
+    def ask(self) -> None:
+        self.level += 1
+        if self._live is not None:
+            self.attach(self._live)
+
+
 class LiveCrawl:
     """Runs the crawl of a ledger over the network until its goal is reached or it is stopped."""
 

@@ -34,9 +34,9 @@ from orienteer.ledger.topic_reading import LoadedTopic
 from orienteer.live.compiling import loaded_kernels
 from orienteer.live.epoch import begin_epoch
 from orienteer.live.figures import CrawlFigures, ProgressWatch, dead_mass
-from orienteer.live.live_crawl import LiveCrawl
+from orienteer.live.live_crawl import LiveCrawl, StopRequest
 from orienteer.live.rendering import render_limits_of
-from orienteer.live.seed_check import SeedCheck
+from orienteer.live.seed_check import SeedCheck, nothing_crawled
 from orienteer.live.typed_seeds import resolve_schemes
 from orienteer.notebook import facts_html
 from orienteer.pages.outcome import Outcome
@@ -142,6 +142,8 @@ def live_crawl(
     credentials: str | Path | None = None,
     browser: str | Path = "",
     watch: Callable[[CrawlFigures], None] | None = None,
+    stop: StopRequest | None = None,
+    expect_pages: bool = False,
 ) -> Report:
     """Crawl the web from the seeds into a folder; called again, resume the crawl.
 
@@ -154,8 +156,10 @@ def live_crawl(
     `{"politeness": {"delay_s": 2.0}, "fetch": {"timeout_s": 10.0}}`. `cluster` is a Ray cluster that fetches and reads
     pages: "local-ray", or the address of its head. `credentials` is a file with them: headers, cookies, a login.
     `browser` is the program that renders pages which scripts generate; by default Chromium is searched for. These three
-    are not stored: pass them in every run.
+    are not stored: pass them in every run. `stop` may be asked to end the run. With `expect_pages`, a new crawl that
+    ends without a page is removed, with a SeedError.
     """
+    is_new = expect_pages and not (Path(folder) / DATABASE).exists()
     tables = {name: dict(table) for name, table in (settings or {}).items()}
     pages = canonical_seeds([seeds] if isinstance(seeds, str) else list(seeds))
     named: dict[str, Any] = {"seeds": pages, "policy": policy, "topic": topic is not None, "assets": assets}
@@ -171,6 +175,42 @@ def live_crawl(
     with open_crawl(
         Path(folder), plan, topic=topic_file, hooks=given, cluster=cluster, credentials=granted, browser=str(browser)
     ) as live:
+        (stop or StopRequest()).attach(live)
+        report = run(live, watch)
+        if is_new and not report.has_pages and not report.stopped_because.is_pause:
+            raise nothing_crawled(report.failed_seeds)
+        return report
+
+
+def resume(
+    folder: str | Path,
+    *,
+    until: float | None = None,
+    budget: int | None = None,
+    refresh: bool = False,
+    hooks: Sequence[HookSource] | None = None,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+    now: float | None = None,
+    cluster: str | None = None,
+    credentials: str | Path | None = None,
+    browser: str | Path = "",
+    watch: Callable[[CrawlFigures], None] | None = None,
+    stop: StopRequest | None = None,
+) -> Report:
+    """Continue the crawl in a folder; with `refresh`, revisit its pages (see `refresh`).
+
+    Goal, `hooks` and `settings` default to those of the crawl; `cluster`, `credentials`, `browser` and `stop` are as
+    for `live_crawl`.
+    """
+    path = Path(folder)
+    goal = {key: value for key, value in (("until", until), ("budget", budget)) if value is not None}
+    given = None if hooks is None else hooks_from_arguments(hooks)
+    plan = plan_of_folder(path, settings or {}, {"crawl": goal}, {"crawl": {"hooks": names_of(given)}})
+    granted = None if credentials is None else read_credentials(Path(credentials), path)
+    with open_crawl(
+        path, plan, refresh=refresh, now=now, hooks=given, cluster=cluster, credentials=granted, browser=str(browser)
+    ) as live:
+        (stop or StopRequest()).attach(live)
         return run(live, watch)
 
 
@@ -186,22 +226,17 @@ def refresh(
     credentials: str | Path | None = None,
     browser: str | Path = "",
     watch: Callable[[CrawlFigures], None] | None = None,
+    stop: StopRequest | None = None,
 ) -> Report:
     """Revisit the pages of a crawl: run a new epoch, or resume one that was interrupted.
 
-    Goal, `hooks` and `settings` default to those of the crawl; a budget counts the pages requested in the epoch. `now`
-    is the time by which pages are due, in seconds since 1970; `cluster`, `credentials` and `browser` are as for
-    `live_crawl`.
+    A budget counts the pages requested in the epoch. `now` is the time by which pages are due, in seconds since 1970.
+    The rest is as for `resume`.
     """
-    path = Path(folder)
-    goal = {key: value for key, value in (("until", until), ("budget", budget)) if value is not None}
-    given = None if hooks is None else hooks_from_arguments(hooks)
-    plan = plan_of_folder(path, settings or {}, {"crawl": goal}, {"crawl": {"hooks": names_of(given)}})
-    granted = None if credentials is None else read_credentials(Path(credentials), path)
-    with open_crawl(
-        path, plan, refresh=True, now=now, hooks=given, cluster=cluster, credentials=granted, browser=str(browser)
-    ) as live:
-        return run(live, watch)
+    return resume(
+        folder, until=until, budget=budget, refresh=True, hooks=hooks, settings=settings, now=now, cluster=cluster,
+        credentials=credentials, browser=browser, watch=watch, stop=stop,
+    )  # fmt: skip
 
 
 def plan_of_folder(path: Path, *changes: Mapping[str, Mapping[str, Any]]) -> CrawlPlan:

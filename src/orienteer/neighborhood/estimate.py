@@ -20,7 +20,7 @@ from orienteer.inspect.local_web import local_pages
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.permission import Tables, expect_allowed
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.live.live_crawl import LiveCrawl
+from orienteer.live.live_crawl import LiveCrawl, StopRequest
 from orienteer.live.warm_up import warm_up
 from orienteer.neighborhood.neighborhood_crawl import (
     NeighborhoodSetup,
@@ -29,6 +29,7 @@ from orienteer.neighborhood.neighborhood_crawl import (
     open_neighborhood,
 )
 from orienteer.neighborhood.rounds import EstimateSettings
+from orienteer.notebook import rows_html
 from orienteer.pages.stop_reason import StopReason
 from orienteer.settings import from_table, merged, to_table
 from orienteer.store.folder import CrawlFolder, remove_crawl
@@ -81,6 +82,16 @@ class EstimateReport:
             "elapsed_s": self.elapsed_s,
             "position": self.position,
         }
+
+    def __repr__(self) -> str:
+        pages = f"{len(self.pages):,} pages of the domain, {self.n_fetched:,} fetched outside"
+        return f"<EstimateReport: {pages}; {self.forecast}>"
+
+    def _repr_html_(self) -> str:
+        ranks = self.view.page_ranks
+        rows = [(one.position_outside, one.position_inside, one.outside, self.urls.get(one.page)) for one in ranks[:10]]
+        columns = ("place in the web", "place inside", "rank", "page")
+        return rows_html(f"Global rank; {self.forecast}", columns, rows, len(ranks) - len(rows))
 
     def as_stored(self) -> dict[str, Any]:
         """Return the report as stored in the folder, enough to display it again."""
@@ -136,14 +147,16 @@ def live_estimate(
     restart: bool = False,
     fetch: Mapping[str, Any] | None = None,
     watch: Callable[[EstimateRound], None] | None = None,
+    stop: StopRequest | None = None,
 ) -> EstimateReport:
     """Estimate the global rank of a crawl's pages; a second call resumes an unfinished estimate.
 
     `fetch` are settings of the table [fetch] of crawl.toml that override those of the crawl. `watch` is called after
-    every round.
+    every round; `stop` may be asked to end it.
     """
     overrides = {"fetch": fetch or {}}
     with open_estimate(Path(path), settings or EstimateSettings(), restart, overrides) as estimate:
+        (stop or StopRequest()).attach(estimate.live)
         return estimate.run(watch)
 
 

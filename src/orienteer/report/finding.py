@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+from orienteer.notebook import rows_html
 from orienteer.report.kinds import KINDS
+from orienteer.wording import plain
 
 FORMAT = "orienteer-site-report/1"  # changes when a key is removed or changes its meaning
 
@@ -89,6 +91,14 @@ class SiteReport:
     @property
     def counts(self) -> dict[str, int]:
         return {kind: len(self.findings[kind]) for kind in KINDS}
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{n:,} {kind}" for kind, n in self.counts.items() if n) or "no findings"
+        return f"<SiteReport of {plain(self.crawl, 60)}: {self.n_pages:,} pages; {counts}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(KINDS[kind].title, len(found), found[0].url) for kind, found in self.findings.items() if found]
+        return rows_html(f"Report of {self.crawl}: {self.n_pages:,} pages", ("", "found", "the costliest"), rows)
 
     def head(self) -> dict[str, Any]:
         """Return everything but the findings, for JSON."""

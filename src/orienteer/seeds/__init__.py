@@ -6,12 +6,20 @@ tests and the comparison.
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
-from orienteer.registry import settings_of
+from orienteer.public_names import PublicPackage
+from orienteer.registry import settings_of as settings_of
 from orienteer.seeds.seed_method import METHODS, SeedMethod
 
-__all__ = ["all_methods", "make_method", "settings_of"]
+if TYPE_CHECKING:  # the public names: see orienteer.public_names
+    from orienteer.seeds.select import SeedSelection as SeedSelection
+    from orienteer.seeds.select import seed_selection as seed_selection
+    from orienteer.seeds.select import select_seeds as select_seeds
+    from orienteer.seeds.value import paper_value as paper_value
+
+sys.modules[__name__].__class__ = PublicPackage
 
 
 def all_methods() -> dict[str, type[SeedMethod]]:

@@ -6,12 +6,20 @@ contract tests cover it.
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
-from orienteer.registry import settings_of
-from orienteer.topics.topic import TOPICS, Topic
+from orienteer.public_names import PublicPackage
+from orienteer.registry import settings_of as settings_of
+from orienteer.topics.topic import TOPICS
 
-__all__ = ["all_topics", "make_topic", "settings_of"]
+if TYPE_CHECKING:  # the public names: see orienteer.public_names
+    from orienteer.topics.classifier import EstimatorTopic as EstimatorTopic
+    from orienteer.topics.topic import PageContent as PageContent
+    from orienteer.topics.topic import Topic as Topic
+    from orienteer.topics.topic_file import load_topic as load_topic
+
+sys.modules[__name__].__class__ = PublicPackage
 
 
 def all_topics() -> dict[str, type[Topic]]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import orienteer as ori
 from orienteer.graph import shapes
-from orienteer.graph.estimate import _quotas
+from orienteer.graph.estimate import _quotas, estimate_global_rank
 from orienteer.graph.estimation import all_estimators, all_selections, settings_of
 from orienteer.graph.estimation.estimation import Estimation
 from orienteer.graph.growing_graph import GrowingGraph
@@ -28,7 +28,7 @@ def test_equals_the_dense_one(select: str, rng: np.random.Generator) -> None:
         web = random_web(rng, 60, 3.0)
         local = rng.permutation(60)[:10]
         expected, order = dense_find_global(web, local, [3] * 5, select)
-        found = ori.estimate_global_rank(web, local, 15, 5, select, "paper")
+        found = estimate_global_rank(web, local, 15, 5, select, "paper")
         assert found.local.tolist() == local.tolist()
         assert sorted(found.fetched) == sorted(order)
         assert abs(found.rank - expected).sum() < 1e-8
@@ -39,7 +39,7 @@ def test_frontier_return_equals_the_dense_one(number: int) -> None:
     rng = np.random.default_rng(number)
     web = random_web(rng, int(rng.integers(5, 60)), float(rng.choice([1.0, 4.0])))
     local = rng.permutation(web.n_pages)[: int(rng.integers(1, web.n_pages // 2))]
-    found = ori.estimate_global_rank(web, local, int(rng.integers(0, web.n_pages)), 4, method="frontier-return")
+    found = estimate_global_rank(web, local, int(rng.integers(0, web.n_pages)), 4, method="frontier-return")
     expected = dense_frontier_return(web, local, np.append(local, found.fetched))
     assert abs(found.rank - expected).sum() < 1e-8
 
@@ -51,7 +51,7 @@ def test_promises(select: str, method: str, rng: np.random.Generator) -> None:
     local = np.sort(rng.permutation(200)[:30])
     mask = np.zeros(200, bool)
     mask[local] = True
-    found = ori.estimate_global_rank(web, mask, 40, 8, select, method, truth=True)
+    found = estimate_global_rank(web, mask, 40, 8, select, method, truth=True)
     assert found.rank.dtype == np.float64
     assert found.rank.sum() == pytest.approx(1)
     assert (found.rank > 0).all()
@@ -69,7 +69,7 @@ def test_promises(select: str, method: str, rng: np.random.Generator) -> None:
     assert errors.l_inf == pytest.approx(abs(found.rank - truth).max(), abs=2e-6)
     assert -1 <= errors.tau <= 1
     for given_truth in (truth, ori.pagerank(web, tolerance=1e-10)):
-        again = ori.estimate_global_rank(web, local, 40, 8, select, method, truth=given_truth)
+        again = estimate_global_rank(web, local, 40, 8, select, method, truth=given_truth)
         assert again.fetched.tolist() == found.fetched.tolist()
         assert again.history[-1].errors is not None
         assert again.history[-1].errors.l1 == pytest.approx(errors.l1, abs=1e-9)
@@ -79,10 +79,10 @@ def test_promises(select: str, method: str, rng: np.random.Generator) -> None:
 def test_all_of_the_graph_is_exact(method: str, rng: np.random.Generator) -> None:
     web = random_web(rng, 120, 4.0)
     truth = ori.pagerank(web, tolerance=1e-11)
-    found = ori.estimate_global_rank(web, np.arange(120), method=method)
+    found = estimate_global_rank(web, np.arange(120), method=method)
     assert len(found.fetched) == 0
     assert abs(found.rank - truth).sum() < 1e-8
-    cycle = ori.estimate_global_rank(shapes.cycle(50), [3, 7], budget=48, method=method, truth=True)
+    cycle = estimate_global_rank(shapes.cycle(50), [3, 7], budget=48, method=method, truth=True)
     assert len(cycle.fetched) == 48
     assert cycle.history[-1].errors is not None
     assert cycle.history[-1].errors.l1 < 1e-6
@@ -91,18 +91,18 @@ def test_all_of_the_graph_is_exact(method: str, rng: np.random.Generator) -> Non
 @pytest.mark.parametrize("method", ESTIMATORS)
 def test_domains_that_link_to_nothing_outside(method: str) -> None:
     web = LinkGraph.from_links(5, [0, 1, 4], [1, 0, 0])
-    found = ori.estimate_global_rank(web, [1, 0], method=method)
+    found = estimate_global_rank(web, [1, 0], method=method)
     assert found.fetched.tolist() == []
     assert found.rank.tolist() == pytest.approx([0.5, 0.5])
     assert len(found.history) == 1
-    alone = ori.estimate_global_rank(LinkGraph.from_links(3, [], []), [2], method=method)
+    alone = estimate_global_rank(LinkGraph.from_links(3, [], []), [2], method=method)
     assert alone.rank.tolist() == [1.0]
 
 
 def test_without_budget_the_estimate_is_the_local_rank(rng: np.random.Generator) -> None:
     web = random_web(rng, 60, 3.0)
     local = np.arange(20)
-    found = ori.estimate_global_rank(web, local, budget=0, method="paper")
+    found = estimate_global_rank(web, local, budget=0, method="paper")
     inside = (web.sources() < 20) & (web.targets < 20)
     alone = LinkGraph.from_links(20, web.sources()[inside], web.targets[inside])
     assert abs(found.rank - ori.pagerank(alone, tolerance=1e-10)).sum() < 1e-8
@@ -119,7 +119,7 @@ def test_the_budget_is_spread_evenly_over_the_rounds() -> None:
 def test_the_default_is_twice_the_domain_in_fifty_rounds(rng: np.random.Generator) -> None:
     web = random_web(rng, 2000, 8.0)
     local = np.flatnonzero(web.out_degrees() > 0)[:60]
-    found = ori.estimate_global_rank(web, local)
+    found = estimate_global_rank(web, local)
     assert len(found.fetched) == 120
     assert len(found.history) == 51
     assert (found.select, found.method) == ("stochastic-complement", "frontier-return")
@@ -143,10 +143,10 @@ def test_the_default_is_twice_the_domain_in_fifty_rounds(rng: np.random.Generato
 )
 def test_bad_input_is_one_clear_line(arguments: dict, message: str) -> None:
     with pytest.raises(ori.InputError, match=message) as caught:
-        ori.estimate_global_rank(shapes.cycle(6), **{"local": [0, 1], **arguments})
+        estimate_global_rank(shapes.cycle(6), **{"local": [0, 1], **arguments})
     assert "\n" not in str(caught.value)
     with pytest.raises(ori.InputError):
-        ori.estimate_global_rank(LinkGraph.from_links(0, [], []), [])
+        estimate_global_rank(LinkGraph.from_links(0, [], []), [])
 
 
 def discovered(web: LinkGraph, local: np.ndarray) -> tuple[GrowingGraph, dict[int, int], list[int]]:
@@ -230,7 +230,7 @@ def test_settings_are_checked() -> None:
 def test_random_differs_by_rng_alone(rng: np.random.Generator) -> None:
     web = random_web(rng, 500, 6.0)
     local = np.flatnonzero(web.out_degrees() > 0)[:50]
-    runs = [ori.estimate_global_rank(web, local, 40, 4, "random", rng=number).fetched.tolist() for number in (0, 0, 1)]
+    runs = [estimate_global_rank(web, local, 40, 4, "random", rng=number).fetched.tolist() for number in (0, 0, 1)]
     assert runs[0] == runs[1] != runs[2]
 
 
@@ -238,7 +238,7 @@ def test_random_differs_by_rng_alone(rng: np.random.Generator) -> None:
 def test_on_a_real_site_the_error_shrinks(method: str) -> None:
     web = ori.LinkGraph.load(shared_file("graphs/docs-web-dev.npz"))
     assert web.hosts is not None
-    found = ori.estimate_global_rank(web, web.hosts == 22, method=method, truth=True)
+    found = estimate_global_rank(web, web.hosts == 22, method=method, truth=True)
     errors = [entry.errors for entry in found.history if entry.errors]
     assert errors[-1].l1 < 0.25 * errors[0].l1
     assert errors[-1].tau > 0.9

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import orienteer as ori
+from orienteer.graph.estimate import estimate_global_rank
 from orienteer.graph.estimation.neighborhood_view import NeighborhoodView, rank_by_local_links, top_referrers
 from orienteer.graph.link_graph import LinkGraph
 from tests.conftest import random_web
@@ -16,7 +17,7 @@ from tests.graph.reference import dense_links
 def test_impact_is_worth_times_the_share_of_links_into_the_domain(rng: np.random.Generator) -> None:
     web = random_web(rng, 150, 5.0)
     local = rng.permutation(150)[:30]
-    found = ori.estimate_global_rank(web, local, 60, 6)
+    found = estimate_global_rank(web, local, 60, 6)
     worth = found.estimation.worth()
     links = dense_links(web)
     crawled = found.estimation.neighborhood.pages.astype(int)
@@ -39,7 +40,7 @@ def test_impact_is_worth_times_the_share_of_links_into_the_domain(rng: np.random
 def test_pages_with_the_largest_differences() -> None:
     # Inside, all link to 0. The world, which 0 leads to, links to 3 alone.
     web = LinkGraph.from_links(7, [1, 2, 3, 0, 4, 5, 6, 4], [0, 0, 0, 4, 5, 6, 3, 3])
-    found = ori.estimate_global_rank(web, [3, 2, 1, 0])
+    found = estimate_global_rank(web, [3, 2, 1, 0])
     view = NeighborhoodView.of(found.estimation)
     more, less = view.largest_differences()
     assert more[0].page == 3
@@ -53,13 +54,13 @@ def test_pages_with_the_largest_differences() -> None:
 def test_the_local_rank_uses_local_links_only(rng: np.random.Generator) -> None:
     web = random_web(rng, 100, 4.0)
     local = rng.permutation(100)[:40]
-    found = ori.estimate_global_rank(web, local, 30, 3)
+    found = estimate_global_rank(web, local, 30, 3)
     expected = dense_rank(dense_links(web)[np.ix_(local, local)])
     assert abs(rank_by_local_links(found.estimation) - expected).sum() < 1e-8
 
 
 def test_without_referrers() -> None:
-    found = ori.estimate_global_rank(LinkGraph.from_links(4, [0, 1, 1], [1, 0, 2]), [0, 1])
+    found = estimate_global_rank(LinkGraph.from_links(4, [0, 1, 1], [1, 0, 2]), [0, 1])
     assert top_referrers(found.estimation) == []
     assert NeighborhoodView.of(found.estimation).largest_differences(0) == ([], [])
     with pytest.raises(ori.InputError, match="n is -1"):

@@ -7,6 +7,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.graph import shapes
+from orienteer.graph.estimate import estimate_global_rank
 from orienteer.graph.estimation import all_estimators
 from orienteer.graph.estimation.history import EstimateRound
 from orienteer.graph.estimation.settling_forecast import EXPERIENCE, forecast, recent_change
@@ -53,9 +54,9 @@ def test_an_estimate_knows_whether_its_pages_link_to_each_other() -> None:
     spokes = np.arange(30)
     sources, targets = np.concatenate([spokes, np.full(30, 30)]), np.concatenate([np.full(30, 30), spokes])
     star = ori.LinkGraph.from_links(31, sources, targets)
-    assert ori.estimate_global_rank(star, spokes).forecast.has_inner_links is False
+    assert estimate_global_rank(star, spokes).forecast.has_inner_links is False
     linked = ori.LinkGraph.from_links(31, [*sources, 3], [*targets, 4])
-    assert ori.estimate_global_rank(linked, spokes).forecast.has_inner_links is True
+    assert estimate_global_rank(linked, spokes).forecast.has_inner_links is True
 
 
 def test_every_estimator_has_its_experience() -> None:
@@ -67,13 +68,13 @@ def test_every_estimator_has_its_experience() -> None:
 def test_an_estimate_that_has_settled_stops(rng: np.random.Generator) -> None:
     web = random_web(rng, 3000, 6.0)
     local = np.flatnonzero(web.out_degrees() > 0)[:200]
-    all_of_it = ori.estimate_global_rank(web, local)
+    all_of_it = estimate_global_rank(web, local)
     limit = 0.05
-    settled = ori.estimate_global_rank(web, local, settle=limit)
+    settled = estimate_global_rank(web, local, settle=limit)
     assert len(settled.fetched) < len(all_of_it.fetched) == 400
     assert settled.fetched.tolist() == all_of_it.fetched[: len(settled.fetched)].tolist()
     assert settled.forecast.change is not None
     assert settled.forecast.change < limit
     assert settled.estimation.has_settled(limit)
     # A web without a frontier is done at once.
-    assert ori.estimate_global_rank(shapes.cycle(5), np.arange(5)).forecast.change == 0.0
+    assert estimate_global_rank(shapes.cycle(5), np.arange(5)).forecast.change == 0.0

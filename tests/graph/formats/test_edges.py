@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import orienteer as ori
+from orienteer.errors import GraphFileError
 from orienteer.files import compressed
 from orienteer.files.compressed import zstd
 from orienteer.graph import link_sorter, shapes
@@ -110,7 +111,7 @@ def test_several_zstandard_frames_are_one_file(tmp_path: Path) -> None:
     ],
 )
 def test_a_broken_line_is_named(tmp_path: Path, text: str | bytes, message: str) -> None:
-    with pytest.raises(ori.GraphFileError, match=message) as caught:
+    with pytest.raises(GraphFileError, match=message) as caught:
         read_text(tmp_path, text)
     assert "\n" not in str(caught.value)
     assert "links.txt" in str(caught.value)
@@ -127,19 +128,19 @@ def test_a_truncated_or_corrupt_compressed_file_is_one_clear_line(tmp_path: Path
     text = b"".join(b"%d %d\n" % (k, k * k % 1000) for k in range(1000))
     whole = gzip.compress(text) if ending == ".gz" else zstd.compress(text)
     for length in range(1, len(whole), 97):
-        with pytest.raises(ori.GraphFileError, match="truncated|corrupt"):
+        with pytest.raises(GraphFileError, match="truncated|corrupt"):
             read_text(tmp_path, whole[:length], f"links.txt{ending}")
     corrupt = whole[:50] + bytes(b ^ 0xFF for b in whole[50:60]) + whole[60:]
-    with pytest.raises(ori.GraphFileError, match="truncated|corrupt|line"):
+    with pytest.raises(GraphFileError, match="truncated|corrupt|line"):
         read_text(tmp_path, corrupt, f"links.txt{ending}")
-    with pytest.raises(ori.GraphFileError, match="corrupt"):
+    with pytest.raises(GraphFileError, match="corrupt"):
         read_text(tmp_path, b"0 1\n", f"links.txt{ending}")
 
 
 def test_urls_with_line_breaks_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(ori.GraphFileError, match="line break"):
+    with pytest.raises(GraphFileError, match="line break"):
         LinkGraph.from_links(1, [], [], urls=["a\nb"]).save(tmp_path / "web.txt")
-    with pytest.raises(ori.GraphFileError, match="no URLs"):
+    with pytest.raises(GraphFileError, match="no URLs"):
         shapes.cycle(3).save(tmp_path / "web.txt", urls=True)
     assert list(tmp_path.iterdir()) == []
 

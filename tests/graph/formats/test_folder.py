@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import orienteer as ori
+from orienteer.errors import GraphFileError
 from orienteer.graph import shapes
 from orienteer.graph.formats import folder
 from orienteer.graph.link_graph import LinkGraph
@@ -54,7 +54,7 @@ def test_a_truncated_array_is_one_clear_line(tmp_path: Path, name: str) -> None:
     whole = (tmp_path / "web" / name).read_bytes()
     for length in range(0, len(whole), 3):
         (tmp_path / "web" / name).write_bytes(whole[:length])
-        with pytest.raises(ori.GraphFileError, match="web"):
+        with pytest.raises(GraphFileError, match="web"):
             LinkGraph.load(tmp_path / "web")
 
 
@@ -62,7 +62,7 @@ def test_a_truncated_array_is_one_clear_line(tmp_path: Path, name: str) -> None:
 def test_a_missing_array_is_one_clear_line(tmp_path: Path, name: str) -> None:
     save_web(tmp_path / "web")
     (tmp_path / "web" / name).unlink()
-    with pytest.raises(ori.GraphFileError, match=r"missing|not a graph folder"):
+    with pytest.raises(GraphFileError, match=r"missing|not a graph folder"):
         LinkGraph.load(tmp_path / "web")
 
 
@@ -79,30 +79,30 @@ def test_a_missing_array_is_one_clear_line(tmp_path: Path, name: str) -> None:
 def test_a_wrong_graph_json_is_one_clear_line(tmp_path: Path, about: str, message: str) -> None:
     save_web(tmp_path / "web")
     (tmp_path / "web" / "graph.json").write_text(about)
-    with pytest.raises(ori.GraphFileError, match=message):
+    with pytest.raises(GraphFileError, match=message):
         LinkGraph.load(tmp_path / "web")
 
 
 def test_ids_out_of_range_are_found_before_any_kernel_reads_them(tmp_path: Path) -> None:
     save_web(tmp_path / "web")
     np.save(tmp_path / "web" / "targets.npy", np.array([1, 2, 2, 900], np.uint32))
-    with pytest.raises(ori.GraphFileError, match="points outside the graph"):
+    with pytest.raises(GraphFileError, match="points outside the graph"):
         LinkGraph.load(tmp_path / "web")
 
 
 def test_another_type_of_array_is_one_clear_line(tmp_path: Path) -> None:
     save_web(tmp_path / "web")
     np.save(tmp_path / "web" / "targets.npy", np.array([1.0, 2, 2, 0]))
-    with pytest.raises(ori.GraphFileError, match="float64, not uint32"):
+    with pytest.raises(GraphFileError, match="float64, not uint32"):
         LinkGraph.load(tmp_path / "web")
 
 
 def test_a_folder_that_is_no_graph_is_neither_read_nor_overwritten(tmp_path: Path) -> None:
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "to-mother.txt").write_text("dear")
-    with pytest.raises(ori.GraphFileError, match="not a graph folder"):
+    with pytest.raises(GraphFileError, match="not a graph folder"):
         LinkGraph.load(tmp_path / "letters")
-    with pytest.raises(ori.GraphFileError, match="left unchanged"):
+    with pytest.raises(GraphFileError, match="left unchanged"):
         shapes.cycle(3).save(tmp_path / "letters")
     assert os.listdir(tmp_path / "letters") == ["to-mother.txt"]
 
@@ -114,7 +114,7 @@ def test_a_save_that_fails_keeps_the_old_graph(tmp_path: Path, monkeypatch: pyte
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(folder, "_write_array", full_disk)
-    with pytest.raises(ori.GraphFileError, match="No space left on device"):
+    with pytest.raises(GraphFileError, match="No space left on device"):
         shapes.cycle(9).save(tmp_path / "web")
     assert LinkGraph.load(tmp_path / "web") == web
     assert os.listdir(tmp_path) == ["web"]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import orienteer as ori
+from orienteer.errors import GraphFileError
 from orienteer.graph import shapes
 from orienteer.graph.formats import all_formats, format_of
 from orienteer.graph.link_graph import LinkGraph
@@ -39,7 +40,7 @@ def test_every_writable_format_keeps_urls(format, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_reports_a_missing_file(name: str, tmp_path: Path) -> None:
-    with pytest.raises(ori.GraphFileError, match="web") as caught:
+    with pytest.raises(GraphFileError, match="web") as caught:
         LinkGraph.load(path_for(name, tmp_path), name)
     assert "\n" not in str(caught.value)
 
@@ -50,14 +51,14 @@ def test_every_format_refuses_other_files(name: str, content: bytes, tmp_path: P
     path = path_for(name, tmp_path)
     for suffix in FORMATS[name].suffixes:
         path.with_suffix(suffix).write_bytes(content)
-    with pytest.raises(ori.GraphFileError, match="web") as caught:
+    with pytest.raises(GraphFileError, match="web") as caught:
         LinkGraph.load(path)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("format", WRITABLE, ids=lambda format: format.name)
 def test_every_format_needs_its_folder(format, tmp_path: Path) -> None:
-    with pytest.raises(ori.GraphFileError, match="does not exist"):
+    with pytest.raises(GraphFileError, match="does not exist"):
         shapes.cycle(3).save(path_for(format.name, tmp_path / "nowhere"))
 
 

@@ -12,11 +12,12 @@ from orienteer.errors import InputError
 from orienteer.graph import shapes
 from orienteer.graph.coverage import certificate
 from orienteer.graph.survey.bounds import _STAKES, Bounds, _bet
+from orienteer.graph.survey.measured import Measured
 from orienteer.graph.survey.survey import survey
 from tests.graph.survey.reference import OddWeb, most_wrong, odd_web, plain_web
 
 
-def surveyed(web: OddWeb, known: np.ndarray, rng: int, **more: Any) -> ori.Measured:
+def surveyed(web: OddWeb, known: np.ndarray, rng: int, **more: Any) -> Measured:
     return survey(
         web.graph, known & ~web.blocked, web.trust, rng=rng, damping=web.damping,
         blocked=np.flatnonzero(web.blocked), aliases=np.flatnonzero(web.alias), n_unknown=web.n_unknown, **more,
