@@ -15,8 +15,8 @@ from orienteer.errors import InputError
 
 if TYPE_CHECKING:
     from orienteer.graph.estimation.history import EstimateRound
-    from orienteer.neighborhood.estimate import EstimateReport
-    from orienteer.neighborhood.rounds import EstimateSettings
+    from orienteer.side_crawls.estimate import EstimateReport
+    from orienteer.side_crawls.estimate_rounds import EstimateSettings
 
 _TIMES_THE_DOMAIN = re.compile(r"(\d+(?:\.\d+)?)n")
 
@@ -100,7 +100,7 @@ def _refuse_both(folder: Path | None, restart: bool) -> None:
 def _run(
     folder: Path, budget: str, given: dict[str, Any], restart: bool, fetch: dict[str, dict[str, Any]], quiet: bool
 ) -> EstimateReport:
-    from orienteer.neighborhood.estimate import open_estimate
+    from orienteer.side_crawls.estimate import open_estimate
 
     with ExitStack() as stack:
         with waiting(folder, quiet):
@@ -113,7 +113,7 @@ def _run(
 
 def _settings(folder: Path, budget: str, given: dict[str, Any]) -> EstimateSettings:
     from orienteer.inspect.local_web import local_pages
-    from orienteer.neighborhood.rounds import EstimateSettings
+    from orienteer.side_crawls.estimate_rounds import EstimateSettings
     from orienteer.store.folder_view import FolderView
 
     with FolderView.open(folder) as crawl:

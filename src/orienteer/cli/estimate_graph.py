@@ -26,7 +26,7 @@ def estimate_on_graph(
     from orienteer.cli.estimate_display import write_ranks
     from orienteer.graph.estimate import estimate_global_rank
     from orienteer.graph.estimation.neighborhood_view import NeighborhoodView
-    from orienteer.neighborhood.rounds import EstimateSettings
+    from orienteer.side_crawls.estimate_rounds import EstimateSettings
 
     if local is None:
         raise InputError("--graph needs --pages: a file with the pages of the domain, or host:NAME")

@@ -16,8 +16,8 @@ from orienteer.pages.stop_reason import StopReason
 from orienteer.settings import merged
 
 if TYPE_CHECKING:
-    from orienteer.audit.survey_report import SurveyReport
     from orienteer.graph.survey.fixed_walks import SurveyGoal
+    from orienteer.side_crawls.survey_report import SurveyReport
 
 _GOAL, _GRAPH, _POLITE, _NET, _OUTPUT = "Goal", "On a graph", "Politeness", "Network", "Output"
 
@@ -141,8 +141,8 @@ def _run(
     folder: Path, goal: SurveyGoal, place: Path | None, restart: bool, on_topic: bool, given: dict[str, dict[str, Any]],
     top: int, quiet: bool,
 ) -> SurveyReport:  # fmt: skip
-    from orienteer.audit.live_survey import open_live_survey
     from orienteer.cli.survey_display import Progress
+    from orienteer.side_crawls.survey import open_live_survey
 
     with ExitStack() as stack:
         with waiting(folder, quiet):

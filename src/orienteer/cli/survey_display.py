@@ -13,9 +13,9 @@ from orienteer.wording import SAME_RESPONSES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from orienteer.audit.survey_report import SurveyReport
     from orienteer.graph.survey.fixed_walks import FixedWalks
     from orienteer.graph.survey.gaps import Gap
+    from orienteer.side_crawls.survey_report import SurveyReport
 
 _SAY_EVERY_S = 5.0
 _URL_CHARS = 200

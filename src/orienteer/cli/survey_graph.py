@@ -10,16 +10,16 @@ from orienteer.cli.web_argument import loaded_web
 from orienteer.errors import InputError
 
 if TYPE_CHECKING:
-    from orienteer.audit.survey_report import SurveyReport
     from orienteer.graph.survey.fixed_walks import SurveyGoal
+    from orienteer.side_crawls.survey_report import SurveyReport
 
 
 def survey_on_graph(
     path: Path, fetched: Path | None, trust: str | None, damping: float | None, goal: SurveyGoal, rng: int | None,
     n_gaps: int,
 ) -> SurveyReport:  # fmt: skip
-    from orienteer.audit.graph_survey import graph_survey
     from orienteer.graph.page_names import pages_in_file
+    from orienteer.side_crawls.survey_report import graph_survey
 
     if fetched is None:
         raise InputError("--graph needs --fetched: a file of pages, an id or a URL per line")

@@ -177,7 +177,8 @@ class Ledger(EventReplay):
 
     def _redirected(self, page: int, response: FetchResult, target: str, now: float) -> None:
         """Record a redirect; if it cannot be followed, the page is an alias of an unknown page."""
-        has_moved = page in self._seed_pages and not self.page_store.is_temporary_redirect(page, response.status)
+        may_widen = self.setup.widens_scope and page in self._seed_pages
+        has_moved = may_widen and not self.page_store.is_temporary_redirect(page, response.status)
         is_widened = has_moved and not self.scope.contains([target])[0]
         if is_widened:
             self.scope.widen(target)

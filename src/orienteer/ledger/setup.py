@@ -21,9 +21,10 @@ from orienteer.store.history import DonePages, KnownPages
 
 
 class CrawlSetup:
-    """The last epoch of a folder; the first crawl where there is none. Estimates have their own subclass."""
+    """The last epoch of a folder; the first crawl where there is none. Side crawls have their own subclass."""
 
     uses_checkpoints = True
+    widens_scope = True  # by new redirects of seeds that have moved; a replay repeats the earlier ones in any case
 
     def __init__(self, folder: FolderFiles, plan: CrawlPlan) -> None:
         self.plan = plan

@@ -1,23 +1,31 @@
-"""The report of a survey: how complete the crawl is, and where its gaps are."""
+"""The report of a survey: how complete a set of pages is, and where its gaps are; and the survey of a known graph."""
 
 from __future__ import annotations
 
+import secrets
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from orienteer.audit.places import folder_of
+from orienteer.errors import InputError
+from orienteer.graph.coverage import Coverage
+from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.proved import Certificate
+from orienteer.graph.push import LinkRows
 from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
 from orienteer.graph.survey.gaps import Gap, largest_gaps, last_pages
 from orienteer.graph.survey.measured import Measured
 from orienteer.graph.survey.survey import FixedSurvey
 from orienteer.pages.stop_reason import StopReason
+from orienteer.progress import Progress, silent
 from orienteer.url import host_of
 
 N_GAPS = 5  # hosts, and folders, that are listed
+_LIVES = 16  # walks that run concurrently on a graph
 
 _NamesOf = Callable[[Sequence[int]], list[str]]
 
@@ -123,3 +131,54 @@ def _gaps(survey: FixedSurvey, names_of: _NamesOf | None, n: int) -> list[Gap]:
     pages, places = np.unique(last_pages(survey), return_inverse=True)
     names = names_of(pages.tolist())
     return largest_gaps(survey, [names[place] for place in places.tolist()], n)
+
+
+def folder_of(url: str) -> str:
+    """Return the host and the first folder of the path; pages in no folder are at the host's top.
+
+    >>> folder_of("http://example.org/docs/en/intro.html")
+    'example.org/docs/'
+    >>> folder_of("http://example.org/docs?page=2")
+    'example.org/'
+    """
+    path = url.partition("://")[2].partition("/")[2].partition("?")[0].partition("#")[0]
+    first, slash, _ = path.partition("/")
+    return f"{host_of(url)}/{first}/" if slash else f"{host_of(url)}/"
+
+
+def graph_survey(
+    graph: LinkGraph,
+    fetched: NDArray[np.bool_],
+    trust: NDArray[np.float64],
+    goal: SurveyGoal,
+    damping: float = 0.85,
+    *,
+    rng: int | None = None,
+    source: str = "graph",
+    n_gaps: int = N_GAPS,
+    progress: Progress = silent,
+) -> SurveyReport:
+    """Measure how complete the fetched pages are; the same `rng` gives the same walks."""
+    if not fetched.any():
+        raise InputError(f"{source}: no page was fetched, so there is nothing to measure")
+    began = time.monotonic()
+    links = LinkRows.of(graph)
+    coverage = Coverage(trust, damping)
+    coverage.fetch(np.flatnonzero(fetched).astype(np.uint32), links)
+    seed = secrets.token_hex(16) if rng is None else np.random.default_rng(rng).bytes(16).hex()
+    walks = FixedWalks(FixedSurvey(coverage, links, seed, goal.confidence), goal, _LIVES)
+    while walks.stopped_because is None:
+        for page, _ in walks.advance(links):
+            walks.record_page(page, True, links)
+        progress("walking", walks.n_probes, goal.budget or 0)
+    run = SurveyRun(source, int(fetched.sum()), time.monotonic() - began, {})
+    return survey_report(walks, run, _names(graph), n_gaps)
+
+
+def _names(graph: LinkGraph) -> Names:
+    urls, hosts = graph.urls, graph.hosts
+    if urls is not None:
+        return Names.of_urls(lambda pages: [urls[page] for page in pages])
+    if hosts is not None:
+        return Names(hosts=lambda pages: [f"host {hosts[page]}" for page in pages])
+    return Names()
