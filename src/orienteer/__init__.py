@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from orienteer.graph.proved import Certificate
     from orienteer.graph.survey.measured import Measured
     from orienteer.graph.survey.survey import survey
-    from orienteer.hooks.hook_page import HookPage
+    from orienteer.hooks.page_hooks import HookPage
     from orienteer.imports.import_crawl import import_crawl
     from orienteer.imports.import_report import ImportReport
     from orienteer.live.session import live_crawl, refresh
@@ -52,7 +52,7 @@ _HOMES = {
     "GraphFileError": "errors",
     "GrowingGraph": "graph.growing_graph",
     "Hit": "search.search_index",
-    "HookPage": "hooks.hook_page",
+    "HookPage": "hooks.page_hooks",
     "ImportReport": "imports.import_report",
     "IndexReport": "search.indexing",
     "InputError": "errors",

@@ -17,7 +17,7 @@ REGISTRIES = {
     "orienteer.exports": "orienteer.exports.exporter:EXPORTERS",
     "orienteer.graph_formats": "orienteer.graph.formats:FORMATS",
     "orienteer.fetchers": "orienteer.fetch.choice:FETCHERS",
-    "orienteer.page_hooks": "orienteer.hooks.hook_names:HOOKS",
+    "orienteer.page_hooks": "orienteer.hooks.page_hooks:HOOKS",
 }
 _POLICIES, _METHODS, _, _EXPORTS, _GRAPHS, _FETCHERS, _HOOKS = REGISTRIES
 

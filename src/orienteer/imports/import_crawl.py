@@ -24,7 +24,7 @@ from typing import Any
 
 from orienteer.errors import InputError
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.hooks.hook_names import Hook, HookSource, hooks_from_arguments, hooks_from_settings, names_of
+from orienteer.hooks.page_hooks import Hook, HookSource, hooks_from_arguments, hooks_from_settings, names_of
 from orienteer.imports.collecting import Collector
 from orienteer.imports.collection import Collection, Spool
 from orienteer.imports.import_report import ImportReport

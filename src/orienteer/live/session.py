@@ -18,8 +18,14 @@ from orienteer.errors import CrawlFolderError, InputError, LoginError, SeedError
 from orienteer.extract.links import SCRIPTED
 from orienteer.fetch.choice import FETCHERS
 from orienteer.graph.proved import Certificate
-from orienteer.hooks.hook_names import Hook, HookSource, hooks_from_arguments, hooks_from_settings, names_of
-from orienteer.hooks.page_hooks import HookFailures
+from orienteer.hooks.page_hooks import (
+    Hook,
+    HookFailures,
+    HookSource,
+    hooks_from_arguments,
+    hooks_from_settings,
+    names_of,
+)
 from orienteer.inspect.changes import MissingPage, missing_pages
 from orienteer.inspect.library_certificate import library_certificate, on_topic_certificate
 from orienteer.inspect.status_text import describe_assets, headline
