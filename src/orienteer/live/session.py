@@ -11,8 +11,7 @@ from typing import Any
 
 from orienteer.crawl.goal import Ending, Goal
 from orienteer.crawl.retries import HOST_FAILURES
-from orienteer.credentials.credentials_file import read_credentials
-from orienteer.credentials.grant import Credentials, without_secrets_for
+from orienteer.credentials.credentials_file import Credentials, read_credentials, without_secrets_for
 from orienteer.credentials.keyring import Keyring
 from orienteer.errors import CrawlFolderError, InputError, LoginError, SeedError
 from orienteer.extract.links import SCRIPTED
