@@ -11,7 +11,7 @@
     page = "/login"
     fields = { username = "me", password = "${PASSWORD}" }
 
-    ["https://wiki.example.org".logged_out]          see `responses/logged_out`; default: login page, login form, 401
+    ["https://wiki.example.org".logged_out]          see `responses/secrets`; default: login page, login form, 401
     text = "Please log in"
 
 Error messages contain names of tables and keys, never values of the file.
@@ -33,9 +33,8 @@ from typing import Any
 from orienteer.credentials.cookies import Cookie, cookies_for, cookies_in_header
 from orienteer.errors import InputError, unknown_name
 from orienteer.files.private import read_private
-from orienteer.responses.logged_out import LoggedOutSigns
 from orienteer.responses.redaction import is_redactable, looks_secret
-from orienteer.responses.secrets import origin_of
+from orienteer.responses.secrets import LoggedOutSigns, origin_of
 from orienteer.url import canonical_url
 
 _KEYS = ("headers", "basic", "bearer", "cookies", "certificate", "key", "key_password", "login", "logged_out")
