@@ -15,7 +15,7 @@ from orienteer.credentials.credentials_file import Credentials, read_credentials
 from orienteer.credentials.keyring import Keyring
 from orienteer.errors import CrawlFolderError, InputError, LoginError, SeedError
 from orienteer.extract.links import SCRIPTED
-from orienteer.fetch.choice import FETCHERS
+from orienteer.fetch.fetcher import FETCHERS
 from orienteer.graph.proved import Certificate
 from orienteer.hooks.page_hooks import (
     Hook,
