@@ -49,8 +49,7 @@ from orienteer.store.archive import Archive
 from orienteer.store.database_view import IMPORTED_TIMES
 from orienteer.store.failures import map_disk_errors
 from orienteer.store.folder import CrawlFolder, new_crawl_folder
-from orienteer.warc.files import archive_files
-from orienteer.warc.page_lists import ListedPage
+from orienteer.warc.files import ListedPage, archive_files
 from orienteer.wording import counted
 
 _ANY_PAGE = "https://example.org/"  # a placeholder until the seeds are known
