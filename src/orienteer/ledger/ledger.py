@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 from orienteer.errors import InputError
 from orienteer.extract.page import Page
 from orienteer.ledger.checkpoint import checkpoint
-from orienteer.ledger.duplicates import COPIES_FOLLOWED, Duplicates
+from orienteer.ledger.duplicates import COPIES_FOLLOWED, Duplicates, Sessions
 from orienteer.ledger.event_replay import FROM_SITEMAP, EventReplay
-from orienteer.ledger.hosts_in_scope import HostsInScope, n_by_host
 from orienteer.ledger.page_store import PageStore
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.ledger.sessions import Sessions
+from orienteer.ledger.scope import HostsInScope, n_by_host
 from orienteer.ledger.setup import CrawlSetup
 from orienteer.pages.added import Additions
 from orienteer.pages.outcome import Outcome

@@ -34,7 +34,7 @@ from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.permission import expect_allowed, remember_allowed
 from orienteer.ledger.plan import CrawlPlan, canonical_seeds, tables_of
 from orienteer.ledger.revisiting import RefreshSettings
-from orienteer.ledger.stored_policy import LoadedPolicy
+from orienteer.ledger.setup import LoadedPolicy
 from orienteer.ledger.topic_reading import LoadedTopic
 from orienteer.live.compiling import loaded_kernels
 from orienteer.live.epoch import begin_epoch
