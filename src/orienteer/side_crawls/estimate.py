@@ -190,10 +190,20 @@ class OpenEstimate(NamedTuple):
 
     def run(self, watch: Callable[[EstimateRound], None] | None = None) -> EstimateReport:
         """Fetch until the estimate has settled or is interrupted; the result is written into the folder."""
-        report_rounds = _RoundReporter(self.setup, watch)
+        n_watched = 0
+
+        def tick() -> None:
+            """Call `watch` once for each round that has ended."""
+            nonlocal n_watched
+            estimation = self.setup.rounds.estimation
+            for one in () if estimation is None else estimation.history[n_watched:]:
+                n_watched += 1
+                if watch is not None:
+                    watch(one)
+
         started = time.monotonic()
-        why = self.live.run(report_rounds)
-        report_rounds()
+        why = self.live.run(tick)
+        tick()
         return _report(self, why, time.monotonic() - started)
 
 
@@ -230,22 +240,6 @@ def live_estimate(
     overrides = {"fetch": fetch or {}}
     with open_estimate(Path(path), settings or EstimateSettings(), restart, overrides) as estimate:
         return estimate.run(watch)
-
-
-class _RoundReporter:
-    """Calls `watch` once for each round that has ended."""
-
-    def __init__(self, setup: NeighborhoodSetup, watch: Callable[[EstimateRound], None] | None) -> None:
-        self._setup = setup
-        self._watch = watch
-        self._n_reported = 0
-
-    def __call__(self) -> None:
-        estimation = self._setup.rounds.estimation
-        for one in () if estimation is None else estimation.history[self._n_reported :]:
-            self._n_reported += 1
-            if self._watch is not None:
-                self._watch(one)
 
 
 def _report(opened: OpenEstimate, why: StopReason, elapsed_s: float) -> EstimateReport:

@@ -43,7 +43,7 @@ from orienteer.side_crawls.side_crawl import (
     live_side_crawl,
     open_side_folder,
 )
-from orienteer.side_crawls.survey_report import N_GAPS, Names, SurveyReport, SurveyRun, survey_report
+from orienteer.side_crawls.survey_report import N_GAPS, Names, SurveyReport, survey_report
 from orienteer.store.database import Database
 from orienteer.store.failures import damaged
 from orienteer.store.folder import CrawlFolder
@@ -330,11 +330,10 @@ class OpenSurvey(NamedTuple):
         if walks.stopped_because is None:
             self.live.run(tick)
         self.live.ledger.acknowledge()
-        run = SurveyRun(
-            str(self.source), self.setup.made_for.n_pages, time.monotonic() - began,
-            dict(self.live.intake.outcomes.most_common()),
-        )  # fmt: skip
-        report = survey_report(walks, run, Names.of_urls(self.live.ledger.database.urls), n_gaps)
+        names = Names.of_urls(self.live.ledger.database.urls)
+        outcomes = dict(self.live.intake.outcomes.most_common())
+        n_pages = self.setup.made_for.n_pages
+        report = survey_report(walks, names, n_gaps, str(self.source), n_pages, outcomes, began)
         self.folder.write_report(report.as_dict())
         return report
 

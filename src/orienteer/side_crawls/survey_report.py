@@ -79,16 +79,6 @@ class SurveyReport:
         return gap.as_dict() | {"url": self.urls.get(gap.page)}
 
 
-@dataclass(frozen=True)
-class SurveyRun:
-    """The source and the run of a survey, which the walks do not store."""
-
-    source: str
-    n_pages: int
-    elapsed_s: float
-    outcomes: dict[str, int]
-
-
 class Names(NamedTuple):
     """Functions from pages to their URLs, hosts and folders; None where these are not known."""
 
@@ -101,16 +91,21 @@ class Names(NamedTuple):
         return cls(urls, lambda pages: list(map(host_of, urls(pages))), lambda pages: list(map(folder_of, urls(pages))))
 
 
-def survey_report(walks: FixedWalks, run: SurveyRun, names: Names, n: int = N_GAPS) -> SurveyReport:
-    """Report on walks that have ended, or were interrupted; gaps are listed as far as pages have names."""
+def survey_report(
+    walks: FixedWalks, names: Names, n_gaps: int, source: str, n_pages: int, outcomes: dict[str, int], began: float
+) -> SurveyReport:
+    """Report on walks that have ended, or were interrupted; gaps are listed as far as pages have names.
+
+    `began` is the time when this run began (`time.monotonic`).
+    """
     survey = walks.survey
     measured = replace(walks.conclude(), n_probes=walks.n_probes)
-    hosts, folders = _gaps(survey, names.hosts, n), _gaps(survey, names.folders, n)
+    hosts, folders = _gaps(survey, names.hosts, n_gaps), _gaps(survey, names.folders, n_gaps)
     pages = sorted({gap.page for gap in (*hosts, *folders)})
     urls = {} if names.urls is None else dict(zip(pages, names.urls(pages), strict=True))
     return SurveyReport(
-        source=run.source,
-        n_pages=run.n_pages,
+        source=source,
+        n_pages=n_pages,
         measured=measured,
         proved=survey.proved,
         least_half_width=survey.least_half_width,
@@ -120,8 +115,8 @@ def survey_report(walks: FixedWalks, run: SurveyRun, names: Names, n: int = N_GA
         goal=walks.goal,
         stopped_because=walks.stopped_because or StopReason.INTERRUPTED,
         seed=survey.seed,
-        outcomes=run.outcomes,
-        elapsed_s=run.elapsed_s,
+        outcomes=outcomes,
+        elapsed_s=time.monotonic() - began,
     )
 
 
@@ -171,8 +166,7 @@ def graph_survey(
         for page, _ in walks.advance(links):
             walks.record_page(page, True, links)
         progress("walking", walks.n_probes, goal.budget or 0)
-    run = SurveyRun(source, int(fetched.sum()), time.monotonic() - began, {})
-    return survey_report(walks, run, _names(graph), n_gaps)
+    return survey_report(walks, _names(graph), n_gaps, source, int(fetched.sum()), {}, began)
 
 
 def _names(graph: LinkGraph) -> Names:
