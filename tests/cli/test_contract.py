@@ -227,7 +227,7 @@ def completed(*words: str) -> list[str]:
 
 def test_commands_and_options_are_completed() -> None:
     assert completed("imp") == ["import"]
-    assert completed("graph", "") == ["info", "convert", "generate"]
+    assert completed("graph", "") == ["info", "convert", "generate", "survey", "estimate"]
     assert completed("crawl", "--pol") == ["--policy"]
 
 
