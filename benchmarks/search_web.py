@@ -23,8 +23,8 @@ from backports import zstd
 
 from orienteer.fake_web.page_site import PageSite
 from orienteer.live.session import live_crawl
-from orienteer.neighborhood.estimate import live_estimate
-from orienteer.neighborhood.rounds import EstimateSettings
+from orienteer.side_crawls.estimate import live_estimate
+from orienteer.side_crawls.estimate_rounds import EstimateSettings
 from orienteer.url import canonical_url
 from tests.fake_web.process import FakeWebProcess
 

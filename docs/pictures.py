@@ -26,9 +26,9 @@ from orienteer.fake_web.community.addresses import HOME
 from orienteer.fake_web.community.site import CommunitySite, url_at_port
 from orienteer.fake_web.server import FakeWeb
 from orienteer.live.session import live_crawl
-from orienteer.neighborhood.estimate import live_estimate
-from orienteer.neighborhood.rounds import EstimateSettings
 from orienteer.search.indexing import update_index
+from orienteer.side_crawls.estimate import live_estimate
+from orienteer.side_crawls.estimate_rounds import EstimateSettings
 from orienteer.web.app import create_app
 from orienteer.web.library_app import create_library_app
 from orienteer.web.server import PageServer, listening, next_listener

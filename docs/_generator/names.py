@@ -48,8 +48,8 @@ What makes a page relevant. Named as `kind` in the table `[topic]` of a topic fi
 def estimates_page() -> str:
     head = """# Selections and estimators
 
-How `orienteer estimate` chooses the pages that it fetches outside a crawl (`--select`), and how it
-estimates ranks from them (`--method`).
+How `orienteer estimate` and `orienteer graph estimate` choose pages outside a crawl or a domain (`--select`), and how
+they estimate ranks from them (`--method`).
 """
     return (
         head + "\n## Selections\n" + _sections(all_selections(), level=3)

@@ -20,14 +20,12 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from orienteer.audit.live_survey import live_survey
-from orienteer.audit.survey_report import SurveyReport
 from orienteer.errors import CrawlFolderError
 from orienteer.exports.export import ExportReport, export
 from orienteer.exports.saved_pages import SavedPage, saved_pages
 from orienteer.graph.estimation.history import EstimateRound
 from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
-from orienteer.hooks.hook_names import HookSource
+from orienteer.hooks.page_hooks import HookSource
 from orienteer.inspect.folder_status import FolderStatus, folder_status
 from orienteer.inspect.status_text import describe_coverage, describe_measured, describe_stopped
 from orienteer.inspect.verify import Verification, verify
@@ -36,14 +34,16 @@ from orienteer.live import session
 from orienteer.live.figures import CrawlFigures
 from orienteer.live.live_crawl import StopRequest
 from orienteer.live.session import Report
-from orienteer.neighborhood.estimate import EstimateReport, live_estimate
-from orienteer.neighborhood.rounds import EstimateSettings
 from orienteer.notebook import ProgressLine, facts_html
 from orienteer.report.finding import SiteReport
 from orienteer.report.site_report import DEEP, MAX_PLACES, SLOW_S, site_report
 from orienteer.report.writing import expect_free, format_of, save_report
 from orienteer.search.indexing import IndexReport, update_index
 from orienteer.search.search_index import SearchIndex, SearchResults
+from orienteer.side_crawls.estimate import EstimateReport, live_estimate
+from orienteer.side_crawls.estimate_rounds import EstimateSettings
+from orienteer.side_crawls.survey import live_survey
+from orienteer.side_crawls.survey_report import SurveyReport
 from orienteer.store.folder_files import expect_crawl
 from orienteer.store.lock import holder_of
 from orienteer.wording import counted, plain

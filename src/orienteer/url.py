@@ -14,7 +14,7 @@ keep their order and spelling, and an empty query loses its `?`.
 A session in a URL may also identify a visit, or it may name a resource; the URL does not show which. `session_of` finds
 parameters that look like one: phpsessid, jsessionid, aspsessionid*, cfid, cftoken, and `;jsessionid=...` in the path;
 sid, session_id, sessionid, session only if the value looks random: 16 or more letters and digits, at least one a digit.
-The crawl decides whether it matters (ledger/sessions).
+The crawl decides whether it matters (ledger/duplicates).
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ RUNS: dict[str, Made] = {
     "report": lambda folder, web: [folder / "crawl"],
     "repair": lambda folder, web: [folder / "crawl"],
     "seeds": lambda folder, web: [folder / "crawl", "-k", "1"],
-    "estimate": lambda folder, web: ["--graph", folder / "web.npz", "--pages", folder / "local.txt"],
+    "estimate": lambda folder, web: [folder / "crawl", "--budget", "0"],
     "survey": lambda folder, web: [folder / "crawl"],
     "index": lambda folder, web: [folder / "crawl"],
     "search": lambda folder, web: [folder / "crawl", "words"],
@@ -104,6 +104,8 @@ RUNS: dict[str, Made] = {
     "graph info": lambda folder, web: [folder / "web.npz"],
     "graph convert": lambda folder, web: [folder / "web.npz", folder / "web.csv"],
     "graph generate": lambda folder, web: [folder / "made", "--pages", "100"],
+    "graph survey": lambda folder, web: [folder / "web.npz", "--fetched", folder / "local.txt", "--trust", "ids:0"],
+    "graph estimate": lambda folder, web: [folder / "web.npz", "--pages", folder / "local.txt"],
     "topic train": lambda folder, web: [folder / "topic.toml"],
     "topic test": lambda folder, web: [folder / "topic.toml", "--folds", "3"],
     "topic train-policy": lambda folder, web: [
@@ -160,9 +162,9 @@ def test_what_is_not_there_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
     nowhere = tmp_path / "nowhere"
     more: dict[str, list[object]] = {
         "explain": [f"{A}/"], "search": ["x"], "export": ["--format", "jsonl"], "import": ["-o", tmp_path / "new"],
-        "graph convert": [tmp_path / "x.csv"],
+        "graph convert": [tmp_path / "x.csv"], "graph survey": ["--fetched", "x"], "graph estimate": ["--pages", "x"],
     }  # fmt: skip
-    names = set(REGISTERED) - {"demo", "plugins", "graph generate", "topic train-policy", "estimate"}
+    names = set(REGISTERED) - {"demo", "plugins", "graph generate", "topic train-policy"}
     commands = [[*name.split(), nowhere, *more.get(name, [])] for name in sorted(names)]
     for command, done in zip(commands, orienteer_each(commands), strict=True):
         assert done.returncode == 2, (command, done)
@@ -226,7 +228,7 @@ def completed(*words: str) -> list[str]:
 
 def test_commands_and_options_are_completed() -> None:
     assert completed("imp") == ["import"]
-    assert completed("graph", "") == ["info", "convert", "generate"]
+    assert completed("graph", "") == ["info", "convert", "generate", "survey", "estimate"]
     assert completed("crawl", "--pol") == ["--policy"]
 
 

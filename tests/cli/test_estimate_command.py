@@ -1,4 +1,4 @@
-"""`orienteer estimate`, on a fake web and on its graph."""
+"""`orienteer estimate` on a fake web, and `orienteer graph estimate` on its graph."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_on_a_graph(site: GraphSite, tmp_path: Path) -> None:
     local = [url for url in urls if url.split("/")[2] == host]
     (tmp_path / "local.txt").write_text("\n".join(local))
     by_host, by_file = (
-        json.loads(orienteer("estimate", "--graph", path, "--pages", named, "--json").stdout)
+        json.loads(orienteer("graph", "estimate", path, "--pages", named, "--json").stdout)
         for named in (f"host:{host}", tmp_path / "local.txt")
     )
     assert by_host == by_file
@@ -88,7 +88,7 @@ def test_on_a_graph(site: GraphSite, tmp_path: Path) -> None:
     )
     assert by_host["top"][0]["outside"] == pytest.approx(expected.rank.max())
     assert by_host["history"][-1]["errors"]["l1"] == pytest.approx(expected.history[-1].errors.l1)
-    printed = orienteer("estimate", "--graph", path, "--pages", f"host:{host}", "--top", 2).stdout
+    printed = orienteer("graph", "estimate", path, "--pages", f"host:{host}", "--top", 2).stdout
     assert f"{len(local)} pages of 120" in printed
     assert "Kendall's tau" in printed
 
@@ -98,25 +98,23 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path) -> None:
     ori.LinkGraph.from_links(3, [0, 1], [1, 2]).save(graph)
     (tmp_path / "empty.txt").write_text("# nothing\n")
     (tmp_path / "other.txt").write_text("7\n")
-    wrong = {
-        "which domain": [],
-        "no such crawl folder": [tmp_path / "none"],
-        "goes with --graph": [tmp_path, "--pages", "x"],
-        "give a folder or --graph, not both": [tmp_path, "--graph", graph],
-        "--restart goes with a crawl folder": ["--graph", graph, "--restart"],
-        "--graph needs --pages": ["--graph", graph],
-        "the graph has no hosts": ["--graph", graph, "--pages", "host:a"],
-        "no such file of pages": ["--graph", graph, "--pages", tmp_path / "no.txt"],
-        "a domain has at least one": ["--graph", graph, "--pages", tmp_path / "empty.txt"],
-        "page 7 is not in the graph": ["--graph", graph, "--pages", tmp_path / "other.txt"],
-        "rounds is 0": ["--graph", graph, "--pages", tmp_path / "other.txt", "--rounds", 0],
-        "settle is 3": ["--graph", graph, "--pages", tmp_path / "other.txt", "--settle", 3],
-        "did you mean 'paper'": ["--graph", graph, "--pages", tmp_path / "other.txt", "--method", "papr"],
-        "--top: 0 or more": ["--graph", graph, "--top", -1],
+    on_graph = ["graph", "estimate", graph, "--pages"]
+    other = [*on_graph, tmp_path / "other.txt"]
+    wrong: dict[str, list[object]] = {
+        "Missing argument 'DIR'": ["estimate"],
+        "no such crawl folder": ["estimate", tmp_path / "none"],
+        "--top: 0 or more": ["estimate", tmp_path, "--top", -1],
+        "Missing option '--pages'": ["graph", "estimate", graph],
+        "the graph has no hosts": [*on_graph, "host:a"],
+        "no such file of pages": [*on_graph, tmp_path / "no.txt"],
+        "a domain has at least one": [*on_graph, tmp_path / "empty.txt"],
+        "page 7 is not in the graph": other,
+        "rounds is 0": [*other, "--rounds", 0],
+        "settle is 3": [*other, "--settle", 3],
+        "did you mean 'paper'": [*other, "--method", "papr"],
+        "--top: 0 or": [*other, "--top", -1],
     }
-    for (expected, arguments), done in zip(
-        wrong.items(), orienteer_each([["estimate", *arguments] for arguments in wrong.values()]), strict=True
-    ):
+    for (expected, arguments), done in zip(wrong.items(), orienteer_each(list(wrong.values())), strict=True):
         assert done.returncode == 2, (arguments, done)
         assert done.stderr.startswith("orienteer: ")
         assert done.stderr.count("\n") == 1

@@ -40,6 +40,8 @@ COMMANDS = [
     ["graph", "info"],
     ["graph", "convert"],
     ["graph", "generate"],
+    ["graph", "survey"],
+    ["graph", "estimate"],
     ["topic"],
     ["topic", "train"],
     ["topic", "train-policy"],

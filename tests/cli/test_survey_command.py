@@ -1,4 +1,4 @@
-"""`orienteer survey`, on a fake web and on its graph."""
+"""`orienteer survey` on a fake web, and `orienteer graph survey` on its graph."""
 
 from __future__ import annotations
 
@@ -139,8 +139,8 @@ def test_on_a_graph(site: GraphSite, tmp_path: Path) -> None:
     found = [
         json.loads(done.stdout)
         for done in orienteer_each(
-            [["survey", "--graph", named, "--fetched", file, *options] for file in (order, by_url)]
-            + [["survey", "--graph", plain, "--fetched", order, *options]]
+            [["graph", "survey", named, "--fetched", file, *options] for file in (order, by_url)]
+            + [["graph", "survey", plain, "--fetched", order, *options]]
         )
     ]
     truth = ori.pagerank(graph, tolerance=1e-10)[pages].sum()
@@ -151,7 +151,7 @@ def test_on_a_graph(site: GraphSite, tmp_path: Path) -> None:
     assert found[0]["hosts"][0]["url"]
     assert found[2]["hosts"][0]["name"].startswith("host ")
     assert found[2]["folders"] == []
-    printed = orienteer("survey", "--graph", plain, "--fetched", order, *options[:-1]).stdout
+    printed = orienteer("graph", "survey", plain, "--fetched", order, *options[:-1]).stdout
     assert "".join(f"300 pages of {order}".split()) in "".join(printed.split()), "a long path is on a line of its own"
     assert bounds_in(printed) == pytest.approx([found[0]["measured"][key] for key in ("lower", "upper")], abs=2e-4)
 
@@ -163,29 +163,26 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("# nothing\n")
     (tmp_path / "other.txt").write_text("0\n7\n")
     (tmp_path / "bytes.txt").write_bytes(b"\xff\xfe\x00")
-    on_graph = ["--graph", graph, "--fetched", file]
+    on_graph = ["graph", "survey", graph, "--fetched"]
+    right = [*on_graph, file]
     wrong: dict[str, list[object]] = {
-        "no crawl given": [],
-        "no such crawl folder": [tmp_path / "none"],
-        "not a crawl folder": [tmp_path],
-        "--fetched goes with --graph": [tmp_path, "--fetched", file],
-        "--trust goes with --graph": [tmp_path, "--trust", "uniform"],
-        "give a folder or --graph, not both": [tmp_path, *on_graph],
-        "on a graph nothing is stored": [*on_graph, "--restart"],
-        "--graph needs --fetched": ["--graph", graph],
-        "no such file of pages": ["--graph", graph, "--fetched", tmp_path / "no.txt"],
-        "no page was fetched": ["--graph", graph, "--fetched", tmp_path / "empty.txt"],
-        "line 2: page 7 is not in the graph": ["--graph", graph, "--fetched", tmp_path / "other.txt"],
-        "bytes.txt": ["--graph", graph, "--fetched", tmp_path / "bytes.txt"],
-        "half width is 0.7": [*on_graph, "--half-width", 0.7],
-        "budget is -1": [*on_graph, "--budget", -1],
-        "confidence": [*on_graph, "--confidence", 1.5],
-        "--top: 0 or more": [*on_graph, "--top", -1],
-        "damping is 1.0": [*on_graph, "--damping", 1],
+        "Missing argument 'DIR'": ["survey"],
+        "no such crawl folder": ["survey", tmp_path / "none"],
+        "not a crawl folder": ["survey", tmp_path],
+        "half width is 0.8": ["survey", tmp_path, "--half-width", 0.8],
+        "--top: 0 or more": ["survey", tmp_path, "--top", -1],
+        "Missing option '--fetched'": ["graph", "survey", graph],
+        "no such file of pages": [*on_graph, tmp_path / "no.txt"],
+        "no page was fetched": [*on_graph, tmp_path / "empty.txt"],
+        "line 2: page 7 is not in the graph": [*on_graph, tmp_path / "other.txt"],
+        "bytes.txt": [*on_graph, tmp_path / "bytes.txt"],
+        "half width is 0.7": [*right, "--half-width", 0.7],
+        "budget is -1": [*right, "--budget", -1],
+        "confidence": [*right, "--confidence", 1.5],
+        "--top: 0 or": [*right, "--top", -1],
+        "damping is 1.0": [*right, "--damping", 1],
     }
-    for (expected, arguments), done in zip(
-        wrong.items(), orienteer_each([["survey", *arguments] for arguments in wrong.values()]), strict=True
-    ):
+    for (expected, arguments), done in zip(wrong.items(), orienteer_each(list(wrong.values())), strict=True):
         assert done.returncode == 2, (arguments, done)
         assert done.stderr.startswith("orienteer: ")
         assert done.stderr.count("\n") == 1
@@ -203,4 +200,6 @@ def test_the_numbers_are_those_of_the_function(tmp_path: Path) -> None:
     options = ["--trust", "ids:0", "--half-width", 0.02, "--rng", 3, "--json"]
     facts = json.loads(orienteer("survey", "--graph", path, "--fetched", file, *options).stdout)["measured"]
     expected = survey(graph, range(120), [0], half_width=0.02, rng=np.random.default_rng(3))
+    facts = json.loads(orienteer("graph", "survey", path, "--fetched", file, *options).stdout)["measured"]
+    expected = ori.survey(graph, range(120), [0], half_width=0.02, rng=np.random.default_rng(3))
     assert (facts["lower"], facts["upper"], facts["n_walks"]) == (expected.lower, expected.upper, expected.n_walks)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orienteer.credentials.cookie_file import cookies_for
-from orienteer.credentials.cookies import CookieJar, cookie_of, header_of
+from orienteer.credentials.cookies import CookieJar, cookie_of, cookies_for, header_of
 from orienteer.errors import InputError
 
 NOW = 1_700_000_000.0

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import trustme
 
-from orienteer.audit.live_survey import live_survey
 from orienteer.errors import InputError
 from orienteer.exports.export import export
 from orienteer.fetch.libcurl import LibcurlFetcher
@@ -18,6 +17,7 @@ from orienteer.inspect.folder_status import folder_status
 from orienteer.responses.response import Request
 from orienteer.responses.secrets import Secrets
 from orienteer.search.indexing import update_index
+from orienteer.side_crawls.survey import live_survey
 from orienteer.store.asset_reading import read_asset
 from orienteer.store.folder_view import FolderView
 from tests.credentials.conftest import WriteAccess, crawled, files_with

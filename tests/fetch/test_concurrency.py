@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.fetch.libcurl import MAX_RETURNED_BYTES, LibcurlFetcher
-from orienteer.fetch.open_files import MAX_IDLE_CONNECTIONS
+from orienteer.fetch.libcurl import MAX_IDLE_CONNECTIONS, MAX_RETURNED_BYTES, LibcurlFetcher
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.response import Request
 from tests.fetch.conftest import fetched, loopback

@@ -12,8 +12,7 @@ from orienteer.errors import OrienteerError
 from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from orienteer.fetch.choice import make_fetcher
-from orienteer.fetch.fetcher import Fetcher
+from orienteer.fetch.fetcher import Fetcher, make_fetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState

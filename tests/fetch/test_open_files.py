@@ -14,7 +14,7 @@ from orienteer.errors import InputError
 from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import RequestHeaders, Site
-from orienteer.fetch.open_files import MAX_IDLE_CONNECTIONS, MIN_FILES, limits_within
+from orienteer.fetch.libcurl import MAX_IDLE_CONNECTIONS, MIN_FILES, limits_within
 from tests.live.live_crawls import StoredCrawl
 
 N_HOSTS = 150

@@ -8,8 +8,8 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import InputError
-from orienteer.hooks import hook_names
-from orienteer.hooks.hook_names import HookSource, hooks_from_arguments, hooks_from_settings
+from orienteer.hooks import page_hooks
+from orienteer.hooks.page_hooks import HookSource, hooks_from_arguments, hooks_from_settings
 from orienteer.registry import Registry
 from tests.hooks.hook_files import hook_file, hook_page, installed_plug_in
 
@@ -24,7 +24,7 @@ def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def clear_plug_in_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Installed plug-ins are cached in a process."""
-    monkeypatch.setattr(hook_names, "HOOKS", Registry("page hook", hook_names._why_not, group=hook_names.GROUP))
+    monkeypatch.setattr(page_hooks, "HOOKS", Registry("page hook", page_hooks._why_not, group=page_hooks.GROUP))
 
 
 def refusal(*given: HookSource) -> str:

@@ -8,9 +8,16 @@ from typing import Any
 import pytest
 
 import orienteer as ori
-from orienteer.hooks.checking import MAX_FIELDS, MAX_JSON_BYTES, MAX_LINKS, MAX_TAG_CHARS, MAX_TAGS
-from orienteer.hooks.hook_names import Hook
-from orienteer.hooks.page_hooks import HookFailures, PageHooks
+from orienteer.hooks.page_hooks import (
+    MAX_FIELDS,
+    MAX_JSON_BYTES,
+    MAX_LINKS,
+    MAX_TAG_CHARS,
+    MAX_TAGS,
+    Hook,
+    HookFailures,
+    PageHooks,
+)
 from orienteer.pages.added import Additions
 from tests.hooks.hook_files import hook_page
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orienteer.ledger.depths import Depths
+from orienteer.ledger.event_replay import Depths
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from orienteer.frontier.seen import SeenUrls
-from orienteer.ledger.hosts_in_scope import HostsInScope
-from orienteer.ledger.scope import Scope, ScopeSettings
+from orienteer.ledger.scope import HostsInScope, Scope, ScopeSettings
 
 SEEDS = ["http://a.example.org/x/y", "https://b.test:81/"]
 

@@ -17,8 +17,8 @@ from orienteer.ledger.permission import expect_allowed, opening_settings, rememb
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.library.single_crawl import ResumedCrawl
 from orienteer.live.session import refresh
-from orienteer.neighborhood.estimate import live_estimate
-from orienteer.neighborhood.rounds import EstimateSettings
+from orienteer.side_crawls.estimate import live_estimate
+from orienteer.side_crawls.estimate_rounds import EstimateSettings
 from tests.cli.run import orienteer, refused
 from tests.live.live_crawls import StoredCrawl, crawled
 

@@ -36,7 +36,7 @@ UNTIL = 0.9
 @pytest.fixture(autouse=True)
 def seed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use the same walks every time; normally the seed comes from the system."""
-    monkeypatch.setattr("orienteer.ledger.stored_survey.secrets.token_hex", lambda n_bytes: "5eed" * n_bytes)
+    monkeypatch.setattr("orienteer.ledger.setup.secrets.token_hex", lambda n_bytes: "5eed" * n_bytes)
 
 
 def a_site() -> GraphSite:

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from orienteer.fetch.choice import make_fetcher
-from orienteer.fetch.fetcher import Fetcher
+from orienteer.fetch.fetcher import Fetcher, make_fetcher
 from orienteer.fetch.settings import FetchSettings
 from tests.fetch.contract import FetcherContract, StoredResponse
 

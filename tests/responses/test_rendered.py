@@ -12,8 +12,13 @@ from orienteer.extract.links import COMES_WITH_SCROLLING, NEEDS_CLICK, SCRIPTED
 from orienteer.extract.page import Page, extract_page
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.headers import Headers
-from orienteer.responses.rendered import RenderedDocument, archived_document, rendered_document_of
-from orienteer.responses.rendered_reading import page_as_rendered, redirect_of
+from orienteer.responses.rendered import (
+    RenderedDocument,
+    archived_document,
+    page_as_rendered,
+    redirect_of,
+    rendered_document_of,
+)
 from orienteer.responses.response import Request, Response
 from orienteer.responses.verdict import Verdict, VerdictKind, verdict_of
 

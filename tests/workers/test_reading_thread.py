@@ -11,7 +11,7 @@ from orienteer.extract.documents.document import Document, UnreadableDocumentErr
 from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from orienteer.fetch.choice import make_fetcher
+from orienteer.fetch.fetcher import make_fetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.response import Request

@@ -14,7 +14,7 @@ import pytest
 from orienteer import kernel_folder
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from orienteer.fetch.choice import make_fetcher
+from orienteer.fetch.fetcher import make_fetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.kernel import never_waiting, runs_plain, substituted
 from orienteer.pages.outcome import Outcome

@@ -27,7 +27,7 @@ from orienteer.pages.stop_reason import StopReason
 from orienteer.progress import silent
 
 if TYPE_CHECKING:
-    from orienteer.hooks.hook_names import Hook
+    from orienteer.hooks.page_hooks import Hook
     from orienteer.ledger.plan import CrawlPlan
     from orienteer.live.figures import CrawlFigures
 
@@ -295,7 +295,7 @@ def crawl(
     if refresh:
         given["refresh"], choice = choice, {}
         _expect_crawl(places or [], output, seeds_path)
-    from orienteer.hooks.hook_names import names_of
+    from orienteer.hooks.page_hooks import names_of
 
     hooks = _hooks(hook, no_hooks)
     given["crawl"]["hooks"] = names_of(hooks)
@@ -472,7 +472,7 @@ def _hooks(given: list[str], none: bool) -> tuple[Hook, ...] | None:
         raise InputError("--hook and --no-hooks contradict each other")
     if not given:
         return () if none else None
-    from orienteer.hooks.hook_names import hooks_from_arguments
+    from orienteer.hooks.page_hooks import hooks_from_arguments
 
     return hooks_from_arguments(given)
 

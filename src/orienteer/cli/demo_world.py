@@ -10,8 +10,8 @@ from orienteer.cli.wording import counted, plain
 
 if TYPE_CHECKING:
     from orienteer.graph.estimation.history import EstimateRound
-    from orienteer.neighborhood.estimate import EstimateReport
     from orienteer.search.search_index import Hit, SearchIndex
+    from orienteer.side_crawls.estimate import EstimateReport
 
 _BUDGET, _ROUNDS = 700, 20  # pages fetched outside the town
 _QUERIES = ("bridge", "opening hours", "lantern festival")
@@ -23,8 +23,8 @@ _TITLE_CHARS = 44
 
 def estimate_global_rank(stage: Stage) -> None:
     """Chapter 4: the rank of the town's pages in the whole web."""
-    from orienteer.neighborhood.estimate import live_estimate
-    from orienteer.neighborhood.rounds import EstimateSettings
+    from orienteer.side_crawls.estimate import live_estimate
+    from orienteer.side_crawls.estimate_rounds import EstimateSettings
 
     stage.begin("4. Rank in the whole web")
     with stage.working() as progress:

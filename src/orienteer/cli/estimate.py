@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,37 +12,35 @@ import typer
 
 from orienteer.cli import display, interruption, order_file
 from orienteer.cli.running import say, stoppable, waiting
+from orienteer.cli.wording import add_fact, counted, duration, facts_grid, plain, tally
 from orienteer.errors import InputError
 
 if TYPE_CHECKING:
     from orienteer.graph.estimation.history import EstimateRound
-    from orienteer.neighborhood.estimate import EstimateReport
-    from orienteer.neighborhood.rounds import EstimateSettings
+    from orienteer.graph.estimation.neighborhood_view import LocalPageRanks, NeighborhoodView, ReferringPage
+    from orienteer.side_crawls.estimate import EstimateReport
 
+Name = Callable[[int], str | None]
+
+_URL_CHARS = 200
 _TIMES_THE_DOMAIN = re.compile(r"(\d+(?:\.\d+)?)n")
 
 
 def estimate(
-    folder: Path = typer.Argument(None, metavar="DIR", help="Crawl folder, whose pages are the domain."),
+    folder: Path = typer.Argument(metavar="DIR", help="Crawl folder, whose pages are the domain."),
     budget: str = typer.Option(
         "2n", help="Pages to fetch outside: a number, or a multiple of the domain's pages, such as 1n."
     ),
     rounds: int = typer.Option(50, help="Number of rounds; each one chooses pages to fetch."),
-    settle: float | None = typer.Option(
-        None,
-        help="Stop when the estimate changes by less than this (L1) over n/5 fetched pages (0.005); 0: never.",
+    settle: float = typer.Option(
+        0.005, help="Stop when the estimate changes by less than this (L1) over n/5 fetched pages; 0: never."
     ),
-    select: str | None = typer.Option(
-        None, help="How to choose pages: stochastic-complement (default), pagerank-flow, outlink-count or random."
+    select: str = typer.Option(
+        "stochastic-complement",
+        help="How to choose pages: stochastic-complement, pagerank-flow, outlink-count or random.",
     ),
-    method: str | None = typer.Option(None, help="Estimator: frontier-return (default) or paper (as published)."),
+    method: str = typer.Option("frontier-return", help="Estimator: frontier-return or paper (as published)."),
     restart: bool = typer.Option(False, "--restart", help="Start over: discard the pages fetched outside before."),
-    graph: Path | None = typer.Option(None, help="Estimate on this graph instead of a crawl; nothing is fetched."),
-    pages: str | None = typer.Option(
-        None,
-        metavar="FILE|host:NAME",
-        help="With --graph: the pages of the domain, a file of them or all pages of a host.",
-    ),
     output: Path | None = typer.Option(
         None,
         "--output",
@@ -61,7 +60,7 @@ def estimate(
 
     Pages outside the crawl are chosen by their influence and fetched with its politeness; their links are stored
     separately. To continue, run the same command again. The error has no proved bound; the report gives the error that
-    is typical in experiments.
+    is typical in experiments. For pages of a graph there is [bold]orienteer graph estimate[/bold].
 
     Exit code 0: the budget is spent, the estimate has converged, or no page is left to fetch; 130: interrupted.
 
@@ -70,55 +69,33 @@ def estimate(
     order_file.check_place(output)
     if top < 0:
         raise InputError("--top: 0 or more")
-    options = {"rounds": rounds, "settle": settle, "select": select, "method": method}
-    given = {name: value for name, value in options.items() if value is not None}
-    if graph is not None:
-        _refuse_both(folder, restart)
-        from orienteer.cli.estimate_graph import estimate_on_graph
-
-        estimate_on_graph(graph, pages, budget, given, output, top, json)
-        return
-    if pages is not None:
-        raise InputError("--pages goes with --graph; the domain of a crawl folder is the pages that it has fetched")
-    if folder is None:
-        raise InputError("which domain? Name a crawl folder, or a graph with --graph and --pages")
     fetch = {"proxy": proxy, "connect_to": connect_to, "allow_private": allow_private}
-    report = _run(folder, budget, given, restart, {"fetch": fetch}, quiet or json)
+    chosen = (rounds, select, method, settle)
+    report = _run(folder, budget, chosen, restart, {"fetch": fetch}, quiet or json)
     with display.ignore_broken_pipe():
         _print_report(report, output, top, json)
     if not report.goal_reached:
         raise typer.Exit(interruption.exit_code())
 
 
-def _refuse_both(folder: Path | None, restart: bool) -> None:
-    if folder is not None:
-        raise InputError(f"give a folder or --graph, not both ({folder})")
-    if restart:
-        raise InputError("--restart goes with a crawl folder; on a graph nothing is stored")
-
-
 def _run(
-    folder: Path, budget: str, given: dict[str, Any], restart: bool, fetch: dict[str, dict[str, Any]], quiet: bool
-) -> EstimateReport:
-    from orienteer.neighborhood.estimate import open_estimate
+    folder: Path, budget: str, chosen: tuple[int, str, str, float], restart: bool, given: dict[str, dict[str, Any]],
+    quiet: bool,
+) -> EstimateReport:  # fmt: skip
+    from orienteer.inspect.local_web import local_pages
+    from orienteer.side_crawls.estimate import open_estimate
+    from orienteer.side_crawls.estimate_rounds import EstimateSettings
+    from orienteer.store.folder_view import FolderView
 
     with ExitStack() as stack:
         with waiting(folder, quiet):
-            settings = _settings(folder, budget, given)
-            estimate = stack.enter_context(open_estimate(folder, settings, restart, fetch))
+            with FolderView.open(folder) as crawl:
+                n_pages = len(local_pages(crawl.database))
+            settings = EstimateSettings(pages_of_budget(budget, n_pages), *chosen)
+            estimate = stack.enter_context(open_estimate(folder, settings, restart, given))
         stack.enter_context(stoppable(estimate.live))
         watch = None if quiet else lambda past: say(describe_round(past, estimate.setup.rounds.budget))
         return estimate.run(watch)
-
-
-def _settings(folder: Path, budget: str, given: dict[str, Any]) -> EstimateSettings:
-    from orienteer.inspect.local_web import local_pages
-    from orienteer.neighborhood.rounds import EstimateSettings
-    from orienteer.store.folder_view import FolderView
-
-    with FolderView.open(folder) as crawl:
-        n_pages = len(local_pages(crawl.database))
-    return EstimateSettings(pages_of_budget(budget, n_pages), **given)
 
 
 def pages_of_budget(text: str, n_local: int) -> int:
@@ -142,8 +119,6 @@ def describe_round(past: EstimateRound, budget: int) -> str:
 
 
 def _print_report(report: EstimateReport, output: Path | None, top: int, json: bool) -> None:
-    from orienteer.cli.estimate_display import print_view, write_ranks
-    from orienteer.cli.wording import add_fact, counted, duration, facts_grid, plain, tally
     from orienteer.pages.outcome import NO_ERRORS
 
     if output is not None:
@@ -173,3 +148,54 @@ ENDINGS = {
     "no page left": "no page is left to fetch",
     "interrupted": "interrupted; the same command resumes it",
 }
+
+
+def print_view(view: NeighborhoodView, name: Name, n: int) -> None:
+    """Print the highest ranked pages, the largest differences from the local rank, and the top referrers."""
+    more, less = view.largest_differences(n)
+    _print_ranks("Highest rank in the whole web", view.page_ranks[:n], name)
+    _print_ranks("Ranked higher by the whole web than within the domain", more, name)
+    _print_ranks("Ranked lower by the whole web than within the domain", less, name)
+    _print_referrers(view.referrers[:n], name)
+
+
+def _print_ranks(title: str, found: list[LocalPageRanks], name: Name) -> None:
+    if not found:
+        return
+    headings = [("place outside", True), ("inside", True), ("rank outside", True), ("inside", True), ("page", False)]
+    table = display.columns_table(title, *headings)
+    for rank in found:
+        table.add_row(
+            f"{rank.position_outside:,}", f"{rank.position_inside:,}", _percent(rank.outside),
+            _percent(rank.inside), _named(name, rank.page),
+        )  # fmt: skip
+    display.console().print(table)
+
+
+def _print_referrers(found: list[ReferringPage], name: Name) -> None:
+    if not found:
+        return
+    headings = [("impact", True), ("links into it", True), ("of all", True), ("page outside", False)]
+    table = display.columns_table("Top referrers: pages outside that contribute the most rank", *headings)
+    for page in found:
+        table.add_row(_percent(page.impact), f"{len(page.links):,}", f"{page.n_links:,}", _named(name, page.page))
+    display.console().print(table)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:#.3g} %"
+
+
+def _named(name: Name, page: int) -> str:
+    from rich.markup import escape
+
+    return escape(plain(name(page) or str(page), _URL_CHARS))
+
+
+def write_ranks(path: Path, view: NeighborhoodView, name: Name) -> None:
+    """Write a line per page of the domain, by descending global rank: name, global rank, local rank."""
+    ranks = (
+        f"{plain(name(rank.page) or str(rank.page), 10_000)}\t{rank.outside!r}\t{rank.inside!r}"
+        for rank in view.page_ranks
+    )
+    order_file.write_lines(path, ("page\tglobal rank\tlocal rank", *ranks))

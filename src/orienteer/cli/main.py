@@ -59,12 +59,14 @@ _COMMANDS = {
     "graph info": "graph_info:info",
     "graph convert": "graph_convert:convert",
     "graph generate": "graph_generate:generate",
+    "graph survey": "graph_survey:survey",
+    "graph estimate": "graph_estimate:estimate",
     "topic train": "topic_train:train",
     "topic train-policy": "topic_train_policy:train_policy",
     "topic test": "topic_test:examine",
 }
 _GROUPS = {
-    "graph": "Inspect, convert and generate link graphs.",
+    "graph": "Inspect, convert, generate and measure link graphs.",
     "topic": "Describe a topic, train it on examples, and test how well it classifies pages.",
 }
 

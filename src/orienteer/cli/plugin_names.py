@@ -16,8 +16,8 @@ REGISTRIES = {
     "orienteer.topics": "orienteer.topics.topic:TOPICS",
     "orienteer.exports": "orienteer.exports.exporter:EXPORTERS",
     "orienteer.graph_formats": "orienteer.graph.formats:FORMATS",
-    "orienteer.fetchers": "orienteer.fetch.choice:FETCHERS",
-    "orienteer.page_hooks": "orienteer.hooks.hook_names:HOOKS",
+    "orienteer.fetchers": "orienteer.fetch.fetcher:FETCHERS",
+    "orienteer.page_hooks": "orienteer.hooks.page_hooks:HOOKS",
 }
 _POLICIES, _METHODS, _, _EXPORTS, _GRAPHS, _FETCHERS, _HOOKS = REGISTRIES
 

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from orienteer.cli import display, interruption, trust_option
+from orienteer.cli import display, interruption
 from orienteer.cli.running import say, stoppable, waiting
 from orienteer.cli.settings_file import tables_in
+from orienteer.cli.wording import add_fact, counted, duration, facts_grid, plain, tally
 from orienteer.errors import InputError
 from orienteer.pages.stop_reason import StopReason
 from orienteer.settings import merged
+from orienteer.wording import SAME_RESPONSES
 
 if TYPE_CHECKING:
-    from orienteer.audit.survey_report import SurveyReport
-    from orienteer.graph.survey.fixed_walks import SurveyGoal
+    from collections.abc import Sequence
 
-_GOAL, _GRAPH, _POLITE, _NET, _OUTPUT = "Goal", "On a graph", "Politeness", "Network", "Output"
+    from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
+    from orienteer.graph.survey.gaps import Gap
+    from orienteer.side_crawls.survey_report import SurveyReport
+
+_GOAL, _POLITE, _NET, _OUTPUT = "Goal", "Politeness", "Network", "Output"
+_SAY_EVERY_S = 5.0
+_URL_CHARS = 200
 
 
 def survey(
-    folder: Path = typer.Argument(None, metavar="DIR", help="Crawl folder, which may be imported."),
+    folder: Path = typer.Argument(metavar="DIR", help="Crawl folder, which may be imported."),
     half_width: float = typer.Option(
         0.005, help="Stop when the coverage is known to within this, on each side.", rich_help_panel=_GOAL
     ),
@@ -37,27 +45,6 @@ def survey(
     restart: bool = typer.Option(False, "--restart", help="Start a new survey: discard the pages fetched before."),
     output: Path | None = typer.Option(None, "--output", "-o", help="The folder of the survey; default: DIR/survey."),
     top: int = typer.Option(5, help="Number of hosts and folders with missing pages to list."),
-    graph: Path | None = typer.Option(
-        None, help="Measure on this graph instead of a crawl; nothing is fetched.", rich_help_panel=_GRAPH
-    ),
-    fetched: Path | None = typer.Option(
-        None,
-        metavar="FILE",
-        help="With --graph: the fetched pages, an id or a URL per line, as written by simulate --order-out.",
-        rich_help_panel=_GRAPH,
-    ),
-    trust: str | None = typer.Option(
-        None, help=f"{trust_option.HELP} Default: {trust_option.DEFAULT}.", rich_help_panel=_GRAPH
-    ),
-    damping: float | None = typer.Option(
-        None, help="Probability that a surfer follows a link (0.85).", rich_help_panel=_GRAPH
-    ),
-    rng: int | None = typer.Option(
-        None,
-        min=0,
-        help="Random seed of the walks; default: from the system.",
-        rich_help_panel=_GRAPH,
-    ),
     delay: float | None = typer.Option(
         None, help="Seconds between two requests to a host; default: as in the crawl.", rich_help_panel=_POLITE
     ),
@@ -92,7 +79,8 @@ def survey(
 
     To continue after any kind of stop, run the same command again. Whenever it stops, the result holds with the given
     confidence, if the response for a page does not depend on when, in which order or for whom it is fetched. The
-    confidence is over the randomness of the walks alone: it holds for every link structure.
+    confidence is over the randomness of the walks alone: it holds for every link structure. For pages of a graph there
+    is [bold]orienteer graph survey[/bold].
 
     Exit code 0: the half width is reached; 3: the budget is spent, or too much is blocked; 130: interrupted.
 
@@ -103,46 +91,23 @@ def survey(
     goal = SurveyGoal(half_width, budget, confidence)
     if top < 0:
         raise InputError("--top: 0 or more")
-    if graph is not None:
-        from orienteer.cli.survey_graph import survey_on_graph
-
-        _refuse_folder(folder, restart or on_topic, output)
-        report = survey_on_graph(graph, fetched, trust, damping, goal, rng, top)
-    else:
-        _refuse_graph({"--fetched": fetched, "--trust": trust, "--damping": damping, "--rng": rng})
-        if folder is None:
-            raise InputError("no crawl given; name a crawl folder, or a graph with --graph and --fetched")
-        given: dict[str, dict[str, Any]] = {
-            "crawl": {"workers": workers, "robots": None if ignore_robots is None else not ignore_robots},
-            "politeness": {"delay_s": delay, "connections": connections},
-            "fetch": {
-                "user_agent": user_agent, "timeout_s": timeout, "proxy": proxy, "connect_to": connect_to,
-                "allow_private": allow_private,
-            },
-        }  # fmt: skip
-        report = _run(folder, goal, output, restart, on_topic, merged(tables_in(settings), given), top, quiet or json)
-    _print(report, top, json)
-
-
-def _refuse_folder(folder: Path | None, restart: bool, output: Path | None) -> None:
-    if folder is not None:
-        raise InputError(f"give a folder or --graph, not both ({folder})")
-    if restart or output is not None:
-        raise InputError("--restart, --on-topic and --output go with a crawl folder; on a graph nothing is stored")
-
-
-def _refuse_graph(given: dict[str, Any]) -> None:
-    for option, value in given.items():
-        if value is not None:
-            raise InputError(f"{option} goes with --graph; a crawl folder has its own")
+    given: dict[str, dict[str, Any]] = {
+        "crawl": {"workers": workers, "robots": None if ignore_robots is None else not ignore_robots},
+        "politeness": {"delay_s": delay, "connections": connections},
+        "fetch": {
+            "user_agent": user_agent, "timeout_s": timeout, "proxy": proxy, "connect_to": connect_to,
+            "allow_private": allow_private,
+        },
+    }  # fmt: skip
+    report = _run(folder, goal, output, restart, on_topic, merged(tables_in(settings), given), top, quiet or json)
+    end_with_report(report, top, json)
 
 
 def _run(
     folder: Path, goal: SurveyGoal, place: Path | None, restart: bool, on_topic: bool, given: dict[str, dict[str, Any]],
     top: int, quiet: bool,
 ) -> SurveyReport:  # fmt: skip
-    from orienteer.audit.live_survey import open_live_survey
-    from orienteer.cli.survey_display import Progress
+    from orienteer.side_crawls.survey import open_live_survey
 
     with ExitStack() as stack:
         with waiting(folder, quiet):
@@ -150,16 +115,86 @@ def _run(
         if opened.folder.upgrade is not None:
             say(opened.folder.upgrade)
         stack.enter_context(stoppable(opened.live))
-        return opened.run(None if quiet else Progress(), top)
+        return opened.run(None if quiet else _Progress(), top)
 
 
-def _print(report: SurveyReport, top: int, json: bool) -> None:
-    from orienteer.cli.survey_display import print_report
-
+def end_with_report(report: SurveyReport, top: int, json: bool) -> None:
+    """Print the report, and exit with the code of its ending."""
     with display.ignore_broken_pipe():
         if json:
             display.print_json(report.as_dict(top))
         else:
-            print_report(report, top)
+            _print_report(report, top)
     if not report.goal_reached:
         raise typer.Exit(interruption.exit_code() if report.stopped_because is StopReason.INTERRUPTED else 3)
+
+
+class _Progress:
+    """Prints a line from time to time, when there are new results."""
+
+    def __init__(self) -> None:
+        self._printed_at = time.monotonic()
+        self._n_printed = 0
+
+    def __call__(self, walks: FixedWalks) -> None:
+        from orienteer.graph.proved import percent
+
+        now, measured = time.monotonic(), walks.measured
+        if now - self._printed_at < _SAY_EVERY_S or walks.n_probes == self._n_printed:
+            return
+        self._printed_at, self._n_printed = now, walks.n_probes
+        so_far = f"between {percent(measured.lower)} and {percent(measured.upper, up=True)}"
+        say(f"{counted(measured.n_walks, 'walk')}, {counted(walks.n_probes, 'page')} fetched outside: {so_far}")
+
+
+def _print_report(report: SurveyReport, n: int) -> None:
+    """Print the coverage, and where the missing pages are."""
+    from orienteer.pages.outcome import NO_ERRORS
+
+    measured, out = report.measured, display.console()
+    rows = facts_grid()
+    add_fact(rows, "archive", f"{counted(report.n_pages, 'page')} of {plain(report.source)}")
+    add_fact(rows, "measured", str(measured).partition(": ")[2])
+    add_fact(rows, "assumed", SAME_RESPONSES)
+    add_fact(rows, "proved", str(report.proved))
+    add_fact(rows, "walks", f"{measured.n_walks:,}, which needed {counted(measured.n_probes, 'page')} outside")
+    add_fact(rows, "stopped", _ending(report))
+    problems = {kind: n for kind, n in report.outcomes.items() if kind not in NO_ERRORS}
+    add_fact(rows, "errors in this run", tally(problems, 6))
+    add_fact(rows, "this run", duration(report.elapsed_s))
+    out.print(rows)
+    _print_gaps("Hosts with the most missing time", "host", report.hosts[:n], report.urls)
+    _print_gaps("Folders with the most missing time", "folder", report.folders[:n], report.urls)
+    if n and report.hosts:
+        each = "The confidence is that of each interval alone, not of all of them together."
+        out.print(f"{each} To add the missing pages, crawl from the listed ones.", style="dim")
+
+
+def _print_gaps(title: str, place: str, gaps: Sequence[Gap], urls: dict[int, str]) -> None:
+    from rich.markup import escape
+
+    from orienteer.graph.proved import percent
+
+    if not gaps:
+        return
+    headings = [("time", True), ("at least", True), ("at most", True), (place, False), ("such as", False)]
+    table = display.columns_table(title, *headings)
+    for gap in gaps:
+        shares = (f"{100 * gap.share:.2f} %", percent(gap.lower), percent(gap.upper, up=True))
+        url = urls.get(gap.page, f"page {gap.page}")
+        table.add_row(*shares, escape(plain(gap.name, _URL_CHARS)), escape(plain(url, _URL_CHARS)))
+    display.console().print(table)
+
+
+def _ending(report: SurveyReport) -> str:
+    endings = {
+        "half width": f"the coverage is known to {_precision(report.goal.half_width)} on each side",
+        "budget": "the budget is spent",
+        "settled": f"blocked pages and unknown links leave {_precision(report.least_half_width)} open on each side",
+        "interrupted": "interrupted; the same command resumes it",
+    }
+    return endings[report.stopped_because]
+
+
+def _precision(half_width: float) -> str:
+    return f"{100 * half_width:.3g} %"

@@ -7,11 +7,11 @@
     cookies = "cookies.txt"                          a file in Netscape format, relative to this file
     certificate = "me.pem"                           client certificate; the key is in the same file or in `key`
 
-    ["https://wiki.example.org".login]               see `grant.LoginSettings`
+    ["https://wiki.example.org".login]               see `LoginSettings`
     page = "/login"
     fields = { username = "me", password = "${PASSWORD}" }
 
-    ["https://wiki.example.org".logged_out]          see `responses/logged_out`; default: login page, login form, 401
+    ["https://wiki.example.org".logged_out]          see `responses/secrets`; default: login page, login form, 401
     text = "Please log in"
 
 Error messages contain names of tables and keys, never values of the file.
@@ -25,18 +25,16 @@ import re
 import ssl
 import time
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from orienteer.credentials.cookie_file import cookies_for
-from orienteer.credentials.cookies import cookies_in_header
-from orienteer.credentials.grant import Credentials, Grant, LoginSettings
+from orienteer.credentials.cookies import Cookie, cookies_for, cookies_in_header
 from orienteer.errors import InputError, unknown_name
 from orienteer.files.private import read_private
-from orienteer.responses.logged_out import LoggedOutSigns
 from orienteer.responses.redaction import is_redactable, looks_secret
-from orienteer.responses.secrets import origin_of
+from orienteer.responses.secrets import LoggedOutSigns, origin_of
 from orienteer.url import canonical_url
 
 _KEYS = ("headers", "basic", "bearer", "cookies", "certificate", "key", "key_password", "login", "logged_out")
@@ -48,6 +46,71 @@ _RESERVED_HEADERS = frozenset(("host", "content-length", "transfer-encoding", "c
 _SECRET_NAME = re.compile(r"auth|token|key|secret|pass|session", re.IGNORECASE)
 
 Environment = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class LoginSettings:
+    """A login by a form: its `page`, the `fields` to fill in, and how to recognize a failure.
+
+    `form` is the id or the name of the form if the page has several. The response contains `failed_text` after a failed
+    login and `success_text` after a successful one. `check` is a page that is visible only when logged in.
+    """
+
+    page: str
+    fields: Mapping[str, str]
+    form: str = ""
+    failed_text: str = ""
+    success_text: str = ""
+    check: str = ""
+
+    def __repr__(self) -> str:
+        return f"<LoginSettings for {self.page}>"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Grant:
+    """Credentials for one origin. `redacted` are the secret values of `headers`; `signs` recognize a lost session."""
+
+    origin: str
+    headers: tuple[tuple[str, str], ...] = ()
+    redacted: tuple[str, ...] = ()
+    cookies: tuple[Cookie, ...] = ()
+    certificate: bytes = b""
+    key: bytes = b""
+    key_password: str = ""
+    login: LoginSettings | None = None
+    signs: LoggedOutSigns | None = None
+
+    @property
+    def has_session(self) -> bool:
+        """Whether there is a session that can end."""
+        return bool(self.cookies) or self.login is not None or self.signs is not None
+
+    def __repr__(self) -> str:
+        return f"<Grant for {self.origin}>"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Credentials:
+    """All credentials of a crawl, by origin; other origins get none."""
+
+    grants: Mapping[str, Grant] = field(default_factory=dict)
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        return tuple(self.grants)
+
+    def covers(self, urls: Iterable[str]) -> bool:
+        """Whether there are credentials for any of these URLs."""
+        return any(origin_of(url) in self.grants for url in urls)
+
+    def __repr__(self) -> str:
+        return f"<Access to {', '.join(self.origins) or 'nothing'}>"
+
+
+def without_secrets_for(origins: Iterable[str]) -> Credentials:
+    """Grant empty credentials for these origins: an archive knows what was fetched with credentials."""
+    return Credentials({origin: Grant(origin) for origin in origins})
 
 
 def read_credentials(path: Path, folder: Path | None = None, environment: Environment = os.environ) -> Credentials:

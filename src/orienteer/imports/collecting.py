@@ -34,8 +34,8 @@ from orienteer.responses.verdict import VerdictKind, verdict_kind_of
 from orienteer.store.archive import Archive
 from orienteer.store.record import ArchivedResponse, response_record
 from orienteer.url import canonical_url
+from orienteer.warc.archived_responses import Message, resource_of, response_of, truly_coded
 from orienteer.warc.files import ArchiveFile
-from orienteer.warc.http_message import Message, resource_of, response_of, truly_coded
 from orienteer.warc.packed import blocks
 from orienteer.warc.records import Record, RecordCounts, bare_uri, records
 from orienteer.workers.response_reader import ASSET_HEADERS

@@ -24,7 +24,7 @@ from typing import Any
 
 from orienteer.errors import InputError
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.hooks.hook_names import Hook, HookSource, hooks_from_arguments, hooks_from_settings, names_of
+from orienteer.hooks.page_hooks import Hook, HookSource, hooks_from_arguments, hooks_from_settings, names_of
 from orienteer.imports.collecting import Collector
 from orienteer.imports.collection import Collection, Spool
 from orienteer.imports.import_report import ImportReport
@@ -49,8 +49,7 @@ from orienteer.store.archive import Archive
 from orienteer.store.database_view import IMPORTED_TIMES
 from orienteer.store.failures import map_disk_errors
 from orienteer.store.folder import CrawlFolder, new_crawl_folder
-from orienteer.warc.files import archive_files
-from orienteer.warc.page_lists import ListedPage
+from orienteer.warc.files import ListedPage, archive_files
 from orienteer.wording import counted
 
 _ANY_PAGE = "https://example.org/"  # a placeholder until the seeds are known

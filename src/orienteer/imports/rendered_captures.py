@@ -7,7 +7,7 @@
     urn:pageinfo:URL                         JSON about a page and its assets, which shows that the URL is a page
 
 They are resource records; some writers use metadata and conversion records for texts. A list of pages may have texts,
-too (`warc/page_lists`). For each page the best document or text is stored, and the best screenshot: the newest of the
+too (`warc/files`). For each page the best document or text is stored, and the best screenshot: the newest of the
 first available kind in the order above.
 """
 
@@ -24,7 +24,7 @@ from orienteer.responses.headers import Headers
 from orienteer.store.archive import Archive, Position
 from orienteer.store.record import resource_record
 from orienteer.url import canonical_url
-from orienteer.warc.page_lists import ListedPage
+from orienteer.warc.files import ListedPage
 
 IMPORTED = "import"  # the reason in the table `rendered`
 

@@ -14,8 +14,7 @@ from orienteer.graph.formats import format_of, known_suffixes
 from orienteer.imports.jobdir import is_jobdir
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.store.folder_files import settings_of_folder
-from orienteer.warc.files import archives_in, is_archive
-from orienteer.warc.page_lists import ListedPage, listed_pages
+from orienteer.warc.files import ListedPage, archives_in, is_archive, listed_pages
 
 _SITEMAP_ENDINGS = (".xml", ".xml.gz", ".rss", ".atom")
 _TEXT_ENDINGS = (".txt", ".txt.gz", ".txt.zst")

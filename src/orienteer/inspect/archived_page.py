@@ -19,8 +19,7 @@ from orienteer.processes.pool import Failed
 from orienteer.responses.body import BodyError, unpacked
 from orienteer.responses.headers import Headers
 from orienteer.responses.reading import read_page
-from orienteer.responses.rendered import rendered_document_of
-from orienteer.responses.rendered_reading import page_as_rendered
+from orienteer.responses.rendered import page_as_rendered, rendered_document_of
 from orienteer.responses.response import charset_in
 from orienteer.store.archive import Archive, Position
 

@@ -32,9 +32,8 @@ from orienteer.fetch.archive import archived_page, archived_response, rendered_r
 from orienteer.fetch.settings import FetchSettings
 from orienteer.inspect.archived_sessions import ArchivedSessions
 from orienteer.ledger.event_replay import redirect_targets
-from orienteer.ledger.hosts_in_scope import HostsInScope
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.ledger.scope import Scope
+from orienteer.ledger.scope import HostsInScope, Scope
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.pages.unknown import UNKNOWN_COUNT

@@ -1,4 +1,4 @@
-"""Check by the archive that URLs with different sessions are the same page, as in crawl.db (ledger/sessions)."""
+"""Check by the archive that URLs with different sessions are the same page, as in crawl.db (ledger/duplicates)."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from orienteer.store.capture_table import DOM, RESPONSE, REVISIT, VIEW, CaptureR
 from orienteer.store.failures import map_disk_errors
 from orienteer.store.folder_view import FolderView
 from orienteer.url import canonical_url
-from orienteer.warc.http_message import Message, content_of, resource_of, response_of
+from orienteer.warc.archived_responses import Message, content_of, resource_of, response_of
 from orienteer.warc.records import Record, RecordCounts, bare_uri, records
 from orienteer.wording import plain
 

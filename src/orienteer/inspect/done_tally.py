@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from orienteer.arrays import grown
 from orienteer.frontier.seen import SeenUrls
 from orienteer.ledger.event_replay import redirect_targets
-from orienteer.ledger.hosts_in_scope import HostsInScope, n_by_host
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.ledger.scope import Scope
+from orienteer.ledger.scope import HostsInScope, Scope, n_by_host
 from orienteer.pages.states import PageState
 from orienteer.progress import Progress, silent
 from orienteer.store.database_view import DatabaseView, StateGroup

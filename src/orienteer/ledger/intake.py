@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from orienteer.extract.robot_rules import ALL_ROBOTS, robot_name
-from orienteer.hooks.hook_names import Hook
-from orienteer.hooks.hook_page import HookPage
-from orienteer.hooks.page_hooks import PageHooks
+from orienteer.hooks.page_hooks import Hook, HookPage, PageHooks
 from orienteer.ledger.ledger import Ledger
 from orienteer.responses.response import Response
 from orienteer.store.log import Log

@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 from orienteer.errors import InputError
 from orienteer.extract.page import Page
 from orienteer.ledger.checkpoint import checkpoint
-from orienteer.ledger.duplicates import COPIES_FOLLOWED, Duplicates
+from orienteer.ledger.duplicates import COPIES_FOLLOWED, Duplicates, Sessions
 from orienteer.ledger.event_replay import FROM_SITEMAP, EventReplay
-from orienteer.ledger.hosts_in_scope import HostsInScope, n_by_host
 from orienteer.ledger.page_store import PageStore
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.ledger.sessions import Sessions
+from orienteer.ledger.scope import HostsInScope, n_by_host
 from orienteer.ledger.setup import CrawlSetup
 from orienteer.pages.added import Additions
 from orienteer.pages.outcome import Outcome
@@ -177,7 +176,8 @@ class Ledger(EventReplay):
 
     def _redirected(self, page: int, response: FetchResult, target: str, now: float) -> None:
         """Record a redirect; if it cannot be followed, the page is an alias of an unknown page."""
-        has_moved = page in self._seed_pages and not self.page_store.is_temporary_redirect(page, response.status)
+        may_widen = self.setup.widens_scope and page in self._seed_pages
+        has_moved = may_widen and not self.page_store.is_temporary_redirect(page, response.status)
         is_widened = has_moved and not self.scope.contains([target])[0]
         if is_widened:
             self.scope.widen(target)

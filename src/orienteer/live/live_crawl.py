@@ -20,10 +20,9 @@ from dataclasses import replace
 
 from orienteer import __version__
 from orienteer.crawl.retries import HOST_FAILURES, Retries
-from orienteer.credentials.keyring import Keyring
-from orienteer.credentials.session import Step
+from orienteer.credentials.keyring import Keyring, Step
 from orienteer.frontier.host_health import HostHealth
-from orienteer.hooks.hook_names import Hook
+from orienteer.hooks.page_hooks import Hook
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.live.assets import AssetFetcher, facts_of

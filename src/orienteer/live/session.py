@@ -11,15 +11,20 @@ from typing import Any
 
 from orienteer.crawl.goal import Ending, Goal
 from orienteer.crawl.retries import HOST_FAILURES
-from orienteer.credentials.credentials_file import read_credentials
-from orienteer.credentials.grant import Credentials, without_secrets_for
+from orienteer.credentials.credentials_file import Credentials, read_credentials, without_secrets_for
 from orienteer.credentials.keyring import Keyring
 from orienteer.errors import CrawlFolderError, InputError, LoginError, SeedError
 from orienteer.extract.links import SCRIPTED
-from orienteer.fetch.choice import FETCHERS
+from orienteer.fetch.fetcher import FETCHERS
 from orienteer.graph.proved import Certificate
-from orienteer.hooks.hook_names import Hook, HookSource, hooks_from_arguments, hooks_from_settings, names_of
-from orienteer.hooks.page_hooks import HookFailures
+from orienteer.hooks.page_hooks import (
+    Hook,
+    HookFailures,
+    HookSource,
+    hooks_from_arguments,
+    hooks_from_settings,
+    names_of,
+)
 from orienteer.inspect.changes import MissingPage, missing_pages
 from orienteer.inspect.library_certificate import library_certificate, on_topic_certificate
 from orienteer.inspect.status_text import describe_assets, headline
@@ -29,7 +34,7 @@ from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.permission import expect_allowed, remember_allowed
 from orienteer.ledger.plan import CrawlPlan, canonical_seeds, tables_of
 from orienteer.ledger.revisiting import RefreshSettings
-from orienteer.ledger.stored_policy import LoadedPolicy
+from orienteer.ledger.setup import LoadedPolicy
 from orienteer.ledger.topic_reading import LoadedTopic
 from orienteer.live.compiling import loaded_kernels
 from orienteer.live.epoch import begin_epoch

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from orienteer.errors import SeedError
 from orienteer.fetch.addresses import forbidden_reason, literal_address
-from orienteer.fetch.choice import make_fetcher
+from orienteer.fetch.fetcher import make_fetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.ledger.plan import CrawlPlan, canonical_seeds
 from orienteer.live.seed_check import describe_failure

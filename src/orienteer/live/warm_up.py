@@ -21,7 +21,7 @@ from orienteer.graph.survey.evidence import Evidence, kelly
 from orienteer.graph.survey.lives import Lives
 from orienteer.graph.survey.walking import Rows
 from orienteer.ledger.band_index import BandIndex
-from orienteer.ledger.depths import Depths
+from orienteer.ledger.event_replay import Depths
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.policies.batches import BatchedPolicy
 from orienteer.policies.focused import AboutPage, LinkWords

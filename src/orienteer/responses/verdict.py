@@ -29,8 +29,7 @@ from orienteer.extract.robot_rules import OUR_NAME
 from orienteer.pages.added import Additions
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.reading import HTML_TYPES, may_hold_links, read_page
-from orienteer.responses.rendered import RenderedDocument
-from orienteer.responses.rendered_reading import page_as_rendered, redirect_of
+from orienteer.responses.rendered import RenderedDocument, page_as_rendered, redirect_of
 from orienteer.responses.response import Response
 
 

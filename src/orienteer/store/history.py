@@ -74,6 +74,15 @@ class DonePages:
             self.requested[:n], self.relevance[:n], self.n_unknown[:n],
         )  # fmt: skip
 
+    def where(self, chosen: NDArray[np.bool_]) -> DonePages:
+        """Return the chosen ones of the pages, in the same order."""
+        n_links = np.diff(self.link_offsets)
+        return DonePages(
+            self.positions[chosen], self.pages[chosen], self.states[chosen], self.redirects[chosen],
+            np.concatenate(([0], np.cumsum(n_links[chosen]))), self.links[np.repeat(chosen, n_links)],
+            self.requested[chosen], self.relevance[chosen], self.n_unknown[chosen],
+        )  # fmt: skip
+
 
 @dataclass(frozen=True)
 class KnownPages:

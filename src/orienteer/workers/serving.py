@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from multiprocessing.connection import Connection
 
-from orienteer.fetch.choice import make_fetcher
+from orienteer.fetch.fetcher import make_fetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.processes.limits import prefer_oom_kill
 from orienteer.workers.fetch_result import ReadSettings

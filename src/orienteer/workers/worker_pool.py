@@ -10,8 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
-from orienteer.fetch.choice import make_fetcher
-from orienteer.fetch.fetcher import Fetcher
+from orienteer.fetch.fetcher import Fetcher, make_fetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.kernel import runs_plain
 from orienteer.processes.parallelism import usable_cores

@@ -1,24 +1,32 @@
-"""The report of a survey: how complete the crawl is, and where its gaps are."""
+"""The report of a survey: how complete a set of pages is, and where its gaps are; and the survey of a known graph."""
 
 from __future__ import annotations
 
+import secrets
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from orienteer.audit.places import folder_of
+from orienteer.errors import InputError
+from orienteer.graph.coverage import Coverage
+from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.proved import Certificate
+from orienteer.graph.push import LinkRows
 from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
 from orienteer.graph.survey.gaps import Gap, largest_gaps, last_pages
 from orienteer.graph.survey.measured import Measured
 from orienteer.graph.survey.survey import FixedSurvey
 from orienteer.notebook import facts_html
 from orienteer.pages.stop_reason import StopReason
+from orienteer.progress import Progress, silent
 from orienteer.url import host_of
 
 N_GAPS = 5  # hosts, and folders, that are listed
+_LIVES = 16  # walks that run concurrently on a graph
 
 _NamesOf = Callable[[Sequence[int]], list[str]]
 
@@ -85,16 +93,6 @@ class SurveyReport:
         return gap.as_dict() | {"url": self.urls.get(gap.page)}
 
 
-@dataclass(frozen=True)
-class SurveyRun:
-    """The source and the run of a survey, which the walks do not store."""
-
-    source: str
-    n_pages: int
-    elapsed_s: float
-    outcomes: dict[str, int]
-
-
 class Names(NamedTuple):
     """Functions from pages to their URLs, hosts and folders; None where these are not known."""
 
@@ -107,16 +105,21 @@ class Names(NamedTuple):
         return cls(urls, lambda pages: list(map(host_of, urls(pages))), lambda pages: list(map(folder_of, urls(pages))))
 
 
-def survey_report(walks: FixedWalks, run: SurveyRun, names: Names, n: int = N_GAPS) -> SurveyReport:
-    """Report on walks that have ended, or were interrupted; gaps are listed as far as pages have names."""
+def survey_report(
+    walks: FixedWalks, names: Names, n_gaps: int, source: str, n_pages: int, outcomes: dict[str, int], began: float
+) -> SurveyReport:
+    """Report on walks that have ended, or were interrupted; gaps are listed as far as pages have names.
+
+    `began` is the time when this run began (`time.monotonic`).
+    """
     survey = walks.survey
     measured = replace(walks.conclude(), n_probes=walks.n_probes)
-    hosts, folders = _gaps(survey, names.hosts, n), _gaps(survey, names.folders, n)
+    hosts, folders = _gaps(survey, names.hosts, n_gaps), _gaps(survey, names.folders, n_gaps)
     pages = sorted({gap.page for gap in (*hosts, *folders)})
     urls = {} if names.urls is None else dict(zip(pages, names.urls(pages), strict=True))
     return SurveyReport(
-        source=run.source,
-        n_pages=run.n_pages,
+        source=source,
+        n_pages=n_pages,
         measured=measured,
         proved=survey.proved,
         least_half_width=survey.least_half_width,
@@ -126,8 +129,8 @@ def survey_report(walks: FixedWalks, run: SurveyRun, names: Names, n: int = N_GA
         goal=walks.goal,
         stopped_because=walks.stopped_because or StopReason.INTERRUPTED,
         seed=survey.seed,
-        outcomes=run.outcomes,
-        elapsed_s=run.elapsed_s,
+        outcomes=outcomes,
+        elapsed_s=time.monotonic() - began,
     )
 
 
@@ -137,3 +140,53 @@ def _gaps(survey: FixedSurvey, names_of: _NamesOf | None, n: int) -> list[Gap]:
     pages, places = np.unique(last_pages(survey), return_inverse=True)
     names = names_of(pages.tolist())
     return largest_gaps(survey, [names[place] for place in places.tolist()], n)
+
+
+def folder_of(url: str) -> str:
+    """Return the host and the first folder of the path; pages in no folder are at the host's top.
+
+    >>> folder_of("http://example.org/docs/en/intro.html")
+    'example.org/docs/'
+    >>> folder_of("http://example.org/docs?page=2")
+    'example.org/'
+    """
+    path = url.partition("://")[2].partition("/")[2].partition("?")[0].partition("#")[0]
+    first, slash, _ = path.partition("/")
+    return f"{host_of(url)}/{first}/" if slash else f"{host_of(url)}/"
+
+
+def graph_survey(
+    graph: LinkGraph,
+    fetched: NDArray[np.bool_],
+    trust: NDArray[np.float64],
+    goal: SurveyGoal,
+    damping: float = 0.85,
+    *,
+    rng: int | None = None,
+    source: str = "graph",
+    n_gaps: int = N_GAPS,
+    progress: Progress = silent,
+) -> SurveyReport:
+    """Measure how complete the fetched pages are; the same `rng` gives the same walks."""
+    if not fetched.any():
+        raise InputError(f"{source}: no page was fetched, so there is nothing to measure")
+    began = time.monotonic()
+    links = LinkRows.of(graph)
+    coverage = Coverage(trust, damping)
+    coverage.fetch(np.flatnonzero(fetched).astype(np.uint32), links)
+    seed = secrets.token_hex(16) if rng is None else np.random.default_rng(rng).bytes(16).hex()
+    walks = FixedWalks(FixedSurvey(coverage, links, seed, goal.confidence), goal, _LIVES)
+    while walks.stopped_because is None:
+        for page, _ in walks.advance(links):
+            walks.record_page(page, True, links)
+        progress("walking", walks.n_probes, goal.budget or 0)
+    return survey_report(walks, _names(graph), n_gaps, source, int(fetched.sum()), {}, began)
+
+
+def _names(graph: LinkGraph) -> Names:
+    urls, hosts = graph.urls, graph.hosts
+    if urls is not None:
+        return Names.of_urls(lambda pages: [urls[page] for page in pages])
+    if hosts is not None:
+        return Names(hosts=lambda pages: [f"host {hosts[page]}" for page in pages])
+    return Names()

@@ -1,4 +1,4 @@
-"""`orienteer estimate --graph`: the estimate on a complete graph, with its true error."""
+"""`orienteer graph estimate`: the estimate of the global rank on a complete graph, with its true error."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orienteer.cli import display
+import typer
+
+from orienteer.cli import display, order_file
+from orienteer.cli.estimate import pages_of_budget, print_view, write_ranks
 from orienteer.cli.web_argument import loaded_web, url_of
+from orienteer.cli.wording import add_fact, counted, facts_grid
 from orienteer.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,28 +23,56 @@ if TYPE_CHECKING:
     from orienteer.graph.link_graph import LinkGraph
 
 
-def estimate_on_graph(
-    path: Path, local: str | None, budget: str, given: dict[str, Any], out: Path | None, top: int, json: bool
+def estimate(
+    graph: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
+    pages: str = typer.Option(
+        ..., metavar="FILE|host:NAME", help="The pages of the domain: a file of them, or all pages of a host."
+    ),
+    budget: str = typer.Option(
+        "2n", help="Pages outside whose links may be read: a number, or a multiple of the domain's pages, such as 1n."
+    ),
+    rounds: int = typer.Option(50, help="Number of rounds; each one chooses pages."),
+    settle: float = typer.Option(
+        0.005, help="Stop when the estimate changes by less than this (L1) over n/5 pages; 0: never."
+    ),
+    select: str = typer.Option(
+        "stochastic-complement",
+        help="How to choose pages: stochastic-complement, pagerank-flow, outlink-count or random.",
+    ),
+    method: str = typer.Option("frontier-return", help="Estimator: frontier-return or paper (as published)."),
+    output: Path | None = typer.Option(
+        None,
+        "--output",
+        "-o",
+        help="Write the ranks to this file: URL, global rank and local rank of each page, separated by tabs.",
+    ),
+    top: int = typer.Option(10, help="Number of pages to list of each kind."),
+    json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    from orienteer.cli.estimate import pages_of_budget
-    from orienteer.cli.estimate_display import write_ranks
+    """Estimate the rank of each page of a domain from some pages of the graph, and compare it with the true rank.
+
+    This is [bold]orienteer estimate[/bold] without a network: the pages outside the domain are those of the graph.
+
+    Example: [bold]orienteer graph estimate web --pages host:0 --budget 1n[/bold]
+    """
     from orienteer.graph.estimate import estimate_global_rank
     from orienteer.graph.estimation.neighborhood_view import NeighborhoodView
-    from orienteer.neighborhood.rounds import EstimateSettings
+    from orienteer.side_crawls.estimate_rounds import EstimateSettings
 
-    if local is None:
-        raise InputError("--graph needs --pages: a file with the pages of the domain, or host:NAME")
-    settings = EstimateSettings(**given)
+    order_file.check_place(output)
+    if top < 0:
+        raise InputError("--top: 0 or more")
+    EstimateSettings(None, rounds, select, method, settle)  # checks them
     with display.progress_bar() as progress:
-        web = loaded_web(path, None, progress)
-        pages = domain_named(web, local)
+        web = loaded_web(graph, None, progress)
+        local = domain_named(web, pages)
         found = estimate_global_rank(
-            web, pages, pages_of_budget(budget, int(pages.sum())), settings.rounds, settings.select, settings.method,
-            settle=settings.settle, truth=True, progress=progress,
+            web, local, pages_of_budget(budget, int(local.sum())), rounds, select, method, settle=settle, truth=True,
+            progress=progress,
         )  # fmt: skip
         view = NeighborhoodView.of(found.estimation, top)
-    if out is not None:
-        write_ranks(out, view, lambda page: url_of(web, page))
+    if output is not None:
+        write_ranks(output, view, lambda page: url_of(web, page))
     if json:
         display.print_json(_facts(web, found, view, top))
     else:
@@ -92,9 +124,6 @@ def _facts(web: LinkGraph, found: Estimate, view: NeighborhoodView, top: int) ->
 
 
 def _print(web: LinkGraph, found: Estimate, view: NeighborhoodView, top: int) -> None:
-    from orienteer.cli.estimate_display import print_view
-    from orienteer.cli.wording import add_fact, counted, facts_grid
-
     first, last = found.history[0].errors, found.history[-1].errors
     rows = facts_grid()
     add_fact(rows, "domain", f"{counted(len(found.local), 'page')} of {web.n_pages:,}")

@@ -1,10 +1,15 @@
-"""Estimate the global rank of a crawled domain: fetch its neighborhood, and store the ranks of its pages."""
+"""Estimate the global rank of a crawled domain: fetch its neighborhood, and store the ranks of its pages.
+
+The neighborhood is a side crawl in DIR/outside: links only, nothing is archived. It begins as a copy of the domain
+(`local_web`). From then on `Rounds` selects pages.
+"""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,31 +17,117 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.fetch.settings import FetchSettings
+from orienteer.crawl.crawl import Crawl
 from orienteer.graph.estimation.history import EstimateRound
 from orienteer.graph.estimation.neighborhood_view import NeighborhoodView
 from orienteer.graph.estimation.settling_forecast import SettlingForecast
-from orienteer.inspect.local_web import local_pages
-from orienteer.ledger.ledger import Ledger
-from orienteer.ledger.permission import Tables, expect_allowed
+from orienteer.graph.page_hosts import PageHosts
+from orienteer.inspect.local_web import LocalWeb, local_pages, local_web, url_batches
+from orienteer.ledger.permission import Tables
 from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.scope import ScopeSettings
 from orienteer.live.live_crawl import LiveCrawl, StopRequest
-from orienteer.live.warm_up import warm_up
-from orienteer.neighborhood.neighborhood_crawl import (
-    NeighborhoodSetup,
-    neighborhood_folder,
-    neighborhood_plan,
-    open_neighborhood,
-)
-from orienteer.neighborhood.rounds import EstimateSettings
 from orienteer.notebook import rows_html
+from orienteer.pages.states import PageState
 from orienteer.pages.stop_reason import StopReason
-from orienteer.settings import from_table, merged, to_table
-from orienteer.store.folder import CrawlFolder, remove_crawl
-from orienteer.workers.worker_pool import WorkerPool
+from orienteer.policies.policy import TrustedPages
+from orienteer.side_crawls.estimate_rounds import EstimateSettings, Rounds
+from orienteer.side_crawls.side_crawl import (
+    ONLY_SELECTED,
+    SideCrawlSetup,
+    changed_plan,
+    expect_position,
+    live_side_crawl,
+    open_side_folder,
+)
+from orienteer.store.database import Database
+from orienteer.store.folder import CrawlFolder
+from orienteer.store.folder_files import FolderFiles
+from orienteer.store.history import DonePages, KnownPages
+from orienteer.store.page_row import PageRow
+from orienteer.store.store_settings import StoreSettings
 
+_LOCAL, _ROUNDS = "local", "rounds"  # keys in the database: the domain that was copied; the sizes of the rounds
 _STORED_PAGES = 100  # of each kind, in the report that stays in the folder
 _STORED_LINKS = 10  # of each page outside
+
+
+class NeighborhoodSetup(SideCrawlSetup):
+    """The setup of a neighborhood, with `rounds` as its policy. Links to other names of a page count for that page."""
+
+    selections_key = _ROUNDS
+
+    def __init__(self, folder: FolderFiles, plan: CrawlPlan, settings: EstimateSettings) -> None:
+        super().__init__(folder, plan, range(1, sys.maxsize), "the sizes of rounds are invalid")
+        source = folder.database.get(_LOCAL)
+        self.settings = settings
+        self.n_local, self._n_names = int(source["n_pages"]), int(source["n_names"])
+        self._names: dict[int, int] = {}
+
+    def new_crawl(self, hosts: PageHosts) -> Crawl:
+        trusted = TrustedPages(np.arange(self.n_local, dtype=np.uint32), np.full(self.n_local, 1.0 / self.n_local))
+        self.rounds = Rounds(self.settings, list(self.stored_selections), self.plan.crawl.damping)
+        return self.crawl_with(self.rounds, trusted, hosts)
+
+    def history(self, database: Database) -> Iterator[DonePages | KnownPages]:
+        """Yield the events without other names of local pages, which only serve to number links."""
+        is_name = range(self.n_local, self.n_local + self._n_names)
+        for events in super().history(database):
+            if not isinstance(events, DonePages) or events.positions[0] >= is_name.stop:
+                yield events
+                continue
+            selected = np.array([position not in is_name for position in events.positions.tolist()])
+            names = events.pages[~selected].tolist(), events.redirects[~selected].tolist()
+            for page, target in zip(*names, strict=True):
+                self._names[page] = target
+            if selected.any():
+                yield events.where(selected)
+
+    def linked(self, pages: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        return np.array([self._names.get(page, page) for page in pages.tolist()], np.uint32)
+
+    def selections(self) -> list[int]:
+        return self.rounds.sizes
+
+
+def _neighborhood_plan(plan: CrawlPlan) -> CrawlPlan:
+    """Return the plan to fetch the neighborhood of a crawl: as politely as its pages, on any host."""
+    crawl = replace(plan.crawl, until=None, budget=None, hooks=(), duplicates="off", archive=False, **ONLY_SELECTED)
+    return replace(plan, crawl=crawl, scope=ScopeSettings("web"), store=StoreSettings())
+
+
+def _begin(folder: CrawlFolder, crawl: CrawlFolder) -> None:
+    """Copy the domain into a new folder; check that another one belongs to the crawl."""
+    source = folder.database.get(_LOCAL)
+    if source is None:
+        _fill(folder, crawl.database)
+    else:
+        expect_position(crawl, source.get("position"), "neighborhood was fetched; use --restart to fetch it again")
+
+
+def _fill(folder: CrawlFolder, local: Database) -> None:
+    """Copy the domain, all of it in one transaction."""
+    web = local_web(local)
+    database = folder.database
+    n_urls = 0
+    for pages in (web.pages, web.others):
+        for urls in url_batches(local, pages):
+            database.add_urls(n_urls, urls)
+            n_urls += len(urls)
+    for row in _rows(web):
+        database.add_page(row)
+    database.set(_LOCAL, {"n_pages": web.n_local, "n_names": len(web.others), "position": local.next_position()})
+    folder.acknowledge()
+
+
+def _rows(web: LocalWeb) -> Iterator[PageRow]:
+    for page in range(web.n_local):
+        links = web.links[web.offsets[page] : web.offsets[page + 1]]
+        yield PageRow(page, page, PageState.FETCHED, "local", links=links)
+    for k, target in enumerate(web.named.tolist()):
+        page, position = len(web.pages) + k, web.n_local + k
+        links = np.array([target], np.uint32)
+        yield PageRow(page, position, PageState.FETCHED, "local name", redirect_to=target, links=links)
 
 
 @dataclass(frozen=True)
@@ -95,10 +186,10 @@ class EstimateReport:
 
     def as_stored(self) -> dict[str, Any]:
         """Return the report as stored in the folder, enough to display it again."""
-        report_rounds = self.as_dict(_STORED_PAGES)
-        for page in report_rounds["outside"]:
+        facts = self.as_dict(_STORED_PAGES)
+        for page in facts["outside"]:
             page["links"] = page["links"][:_STORED_LINKS]
-        return report_rounds | {"time": time.time()}
+        return facts | {"time": time.time()}
 
 
 class OpenEstimate(NamedTuple):
@@ -110,10 +201,20 @@ class OpenEstimate(NamedTuple):
 
     def run(self, watch: Callable[[EstimateRound], None] | None = None) -> EstimateReport:
         """Fetch until the estimate has settled or is interrupted; the result is written into the folder."""
-        report_rounds = _RoundReporter(self.setup, watch)
+        n_watched = 0
+
+        def tick() -> None:
+            """Call `watch` once for each round that has ended."""
+            nonlocal n_watched
+            estimation = self.setup.rounds.estimation
+            for one in () if estimation is None else estimation.history[n_watched:]:
+                n_watched += 1
+                if watch is not None:
+                    watch(one)
+
         started = time.monotonic()
-        why = self.live.run(report_rounds)
-        report_rounds()
+        why = self.live.run(tick)
+        tick()
         return _report(self, why, time.monotonic() - started)
 
 
@@ -127,17 +228,11 @@ def open_estimate(
     meanwhile, since the estimate belongs to the present state of the crawl.
     """
     with CrawlFolder.open(path) as crawl:
-        stored = CrawlPlan.of_folder(crawl)
-        expect_allowed(path, stored, overrides or {})
-        tables = merged({"fetch": to_table(stored.fetch)}, overrides or {})
-        fetch = from_table(FetchSettings, tables["fetch"], "settings")
-        plan = neighborhood_plan(replace(stored, fetch=fetch))
-        if restart:
-            remove_crawl(neighborhood_folder(path))
-        warm_up(plan)
-        with open_neighborhood(crawl, plan) as folder, closing(WorkerPool(plan.fetch, plan.crawl.processes)) as pool:
+        plan = _neighborhood_plan(changed_plan(crawl, overrides or {}))
+        with open_side_folder(path / "outside", plan, restart, lambda folder: _begin(folder, crawl)) as folder:
             setup = NeighborhoodSetup(folder, plan, settings)
-            yield OpenEstimate(crawl, LiveCrawl(Ledger(folder, plan, setup), pool), setup)
+            with live_side_crawl(folder, setup) as live:
+                yield OpenEstimate(crawl, live, setup)
 
 
 def live_estimate(
@@ -158,22 +253,6 @@ def live_estimate(
     with open_estimate(Path(path), settings or EstimateSettings(), restart, overrides) as estimate:
         (stop or StopRequest()).attach(estimate.live)
         return estimate.run(watch)
-
-
-class _RoundReporter:
-    """Calls `watch` once for each round that has ended."""
-
-    def __init__(self, setup: NeighborhoodSetup, watch: Callable[[EstimateRound], None] | None) -> None:
-        self._setup = setup
-        self._watch = watch
-        self._n_reported = 0
-
-    def __call__(self) -> None:
-        estimation = self._setup.rounds.estimation
-        for one in () if estimation is None else estimation.history[self._n_reported :]:
-            self._n_reported += 1
-            if self._watch is not None:
-                self._watch(one)
 
 
 def _report(opened: OpenEstimate, why: StopReason, elapsed_s: float) -> EstimateReport:

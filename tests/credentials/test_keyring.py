@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from orienteer.credentials.grant import Credentials, Grant, LoginSettings
-from orienteer.credentials.keyring import Keyring
-from orienteer.credentials.session import StepKind
+from orienteer.credentials.credentials_file import Credentials, Grant, LoginSettings
+from orienteer.credentials.keyring import Keyring, StepKind
 from orienteer.responses.headers import Headers
-from orienteer.responses.logged_out import LoggedOutSigns
 from orienteer.responses.response import Response, outcome_of
+from orienteer.responses.secrets import LoggedOutSigns
 
 WIKI, SSO = "https://wiki.test", "https://sso.test"
 PAGE = f"{WIKI}/"

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from orienteer.audit.live_survey import open_live_survey
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.survey.fixed_walks import SurveyGoal
 from orienteer.graph.synthetic import synthetic_web
+from orienteer.side_crawls.survey import open_live_survey
 from tests.fake_web.faults import Faulty
 from tests.faults.crawl_process import archived_urls
 from tests.faults.kills import until

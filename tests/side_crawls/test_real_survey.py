@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 import orienteer as ori
-from orienteer.audit.live_survey import live_survey, open_live_survey
-from orienteer.audit.survey_report import SurveyReport
 from orienteer.exports.export import export
 from orienteer.fake_web.page_site import PageSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.survey.fixed_walks import SurveyGoal
+from orienteer.side_crawls.survey import live_survey, open_live_survey
+from orienteer.side_crawls.survey_report import SurveyReport
 from orienteer.url import host_of
 from tests.conftest import shared_file
 from tests.fake_web.faults import Faulty

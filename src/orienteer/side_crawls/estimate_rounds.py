@@ -8,7 +8,7 @@ same rounds.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NoReturn
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from orienteer.errors import InputError
 from orienteer.graph.estimation import make_estimator, make_selection
 from orienteer.graph.estimation.estimation import METHOD, SELECT, Estimation
 from orienteer.graph.growing_graph import GrowingGraph
-from orienteer.graph.link_graph import LinkGraph
 from orienteer.pages.stop_reason import StopReason
 from orienteer.policies.policy import NO_CHANGE, Policy, Priorities, TrustedPages
 
@@ -136,6 +135,3 @@ class Rounds(Policy):
             return 0
         goals = (self.budget * done // self.settings.rounds for done in range(1, self.settings.rounds + 1))
         return next(goal for goal in goals if goal > self.n_requested) - self.n_requested
-
-    def run(self, graph: LinkGraph, trusted: TrustedPages) -> NoReturn:
-        raise InputError("an estimate on a known graph is made by estimate_global_rank")

@@ -13,9 +13,6 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.audit.live_survey import live_survey, open_live_survey
-from orienteer.audit.survey_folder import made_for
-from orienteer.audit.survey_report import SurveyReport
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.fake_web.fake_response import FakeResponse, redirect_to
 from orienteer.fake_web.graph_site import GraphSite
@@ -25,6 +22,8 @@ from orienteer.graph.survey.fixed_walks import SurveyGoal
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.ledger.plan import CrawlPlan, CrawlSettings
 from orienteer.live.session import refresh
+from orienteer.side_crawls.survey import live_survey, made_for, open_live_survey
+from orienteer.side_crawls.survey_report import SurveyReport
 from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
 from tests.fake_web.faults import Faulty

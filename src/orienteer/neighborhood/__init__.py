@@ -1,1 +1,0 @@
-"""Estimate the global rank of a crawl's pages by fetching its neighborhood."""
