@@ -20,8 +20,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 import orienteer as ori
 from orienteer.exports import wacz
-from orienteer.exports.archived_records import searchable_url
-from orienteer.exports.sorted_lines import SortedLines
+from orienteer.exports.archived_records import SortedLines, searchable_url
 from orienteer.fake_web.changing import ChangingSite
 from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
