@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from orienteer.graph.survey.measured import Measured
     from orienteer.graph.survey.survey import survey
     from orienteer.hooks.hook_page import HookPage
-    from orienteer.imports.import_crawl import import_crawl
-    from orienteer.imports.import_report import ImportReport
+    from orienteer.imports.import_crawl import ImportReport, import_crawl
     from orienteer.live.session import live_crawl, refresh
     from orienteer.pages.added import Added
     from orienteer.search.indexing import IndexReport, update_index
@@ -53,7 +52,7 @@ _HOMES = {
     "GrowingGraph": "graph.growing_graph",
     "Hit": "search.search_index",
     "HookPage": "hooks.hook_page",
-    "ImportReport": "imports.import_report",
+    "ImportReport": "imports.import_crawl",
     "IndexReport": "search.indexing",
     "InputError": "errors",
     "LinkGraph": "graph.link_graph",
