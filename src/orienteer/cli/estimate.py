@@ -112,7 +112,7 @@ def _run(
 
 
 def _settings(folder: Path, budget: str, given: dict[str, Any]) -> EstimateSettings:
-    from orienteer.inspect.local_web import local_pages
+    from orienteer.inspect.snapshot import local_pages
     from orienteer.neighborhood.rounds import EstimateSettings
     from orienteer.store.folder_view import FolderView
 

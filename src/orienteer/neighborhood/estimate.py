@@ -16,7 +16,7 @@ from orienteer.fetch.settings import FetchSettings
 from orienteer.graph.estimation.history import EstimateRound
 from orienteer.graph.estimation.neighborhood_view import NeighborhoodView
 from orienteer.graph.estimation.settling_forecast import SettlingForecast
-from orienteer.inspect.local_web import local_pages
+from orienteer.inspect.snapshot import local_pages
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.permission import Tables, expect_allowed
 from orienteer.ledger.plan import CrawlPlan

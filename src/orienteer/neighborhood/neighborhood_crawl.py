@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from orienteer.crawl.crawl import Crawl
 from orienteer.errors import InputError
 from orienteer.graph.page_hosts import PageHosts
-from orienteer.inspect.local_web import LocalWeb, local_web, url_batches
+from orienteer.inspect.snapshot import LocalWeb, local_web, url_batches
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.scope import ScopeSettings
 from orienteer.ledger.setup import CrawlSetup

@@ -31,7 +31,7 @@ from orienteer.errors import InputError
 from orienteer.extract.boilerplate import HostBoilerplate
 from orienteer.files.plain import make_plain_folder
 from orienteer.inspect.archived_page import warn_skipped
-from orienteer.inspect.local_web import page_names
+from orienteer.inspect.snapshot import page_names
 from orienteer.kernel import plain_at_first
 from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.pages.added import Additions
