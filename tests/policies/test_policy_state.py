@@ -26,9 +26,9 @@ from orienteer.evaluate.compare import compare
 from orienteer.graph import shapes
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.policies.focused import LinkWords
-from orienteer.policies.link_bayes import LinkBayes
 from orienteer.policies.policy import NO_CHANGE, POLICIES, Policy, Priorities, TrustedPages
 from orienteer.policies.policy_state import ObjectState, set_state, state_of
+from orienteer.policies.scent import LinkBayes
 from orienteer.policies.state_classes import attributes_of
 from tests.registered import register_for_now
 
@@ -394,7 +394,7 @@ STRANGE: list[Any] = [
     ["data", HERE, "Node.made", {}], ["data", HERE, "Outer.Nothing", {}], ["data", "os", "PathLike", {}],
     ["data", "subprocess", "Popen", {}], ["data", "orienteer.policies.policy", "Policy", {}],
     ["data", "orienteer.nowhere", "X", {}], ["data", HERE, "ori", {}], ["data", 1, 2, {}],
-    ["object", HERE, "Mark", {}], ["object", "orienteer.policies.link_bayes", "LinkBayes", {}], ["object", HERE],
+    ["object", HERE, "Mark", {}], ["object", "orienteer.policies.scent", "LinkBayes", {}], ["object", HERE],
 ]  # fmt: skip
 
 

@@ -56,7 +56,7 @@ def compare(options: HarvestTask, specs: list[PolicySpec], models: list[Path], p
 
 def _trained(models: list[Path], specs: list[PolicySpec]) -> dict[str, Policy]:
     """Return the policies in the model files, by name."""
-    from orienteer.policies.model_file import trained_policy
+    from orienteer.policies.trained import trained_policy
 
     trained: dict[str, Policy] = {}
     for path in models:

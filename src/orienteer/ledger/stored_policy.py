@@ -12,9 +12,8 @@ import numpy as np
 
 from orienteer.errors import InputError
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.policies.model_file import trained_policy, write_model
 from orienteer.policies.policy_spec import PolicySpec
-from orienteer.policies.trained import TrainedPolicy
+from orienteer.policies.trained import TrainedPolicy, trained_policy, write_model
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_files import policy_model_path
 
