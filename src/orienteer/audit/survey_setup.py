@@ -9,7 +9,7 @@ import numpy as np
 from orienteer.audit.probes import Probes
 from orienteer.audit.survey_folder import entries_of, made_for, store_entries
 from orienteer.crawl.crawl import Crawl
-from orienteer.graph.page_hosts import PageHosts
+from orienteer.graph.growing_graph import PageHosts
 from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan

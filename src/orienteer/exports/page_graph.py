@@ -16,8 +16,8 @@ from orienteer.exports.exported_crawl import ExportedCrawl, none_for_nan
 from orienteer.exports.exporter import Exporter, Written, exporter, packed
 from orienteer.exports.staging import Staging
 from orienteer.files.compressed import byte_writer
-from orienteer.graph.formats import edge_text
 from orienteer.graph.formats import graphml as graph_graphml
+from orienteer.graph.formats.edges import lines_of_urls
 from orienteer.graph.formats.node_columns import NodeColumn
 from orienteer.graph.hosts import host_ids
 from orienteer.graph.link_graph import LinkGraph
@@ -107,6 +107,6 @@ class Edges(Exporter):
             out.write(b"source" + separator + b"target\n")
             for start in range(0, graph.n_pages, _PAGES_PER_BLOCK):
                 end = min(start + _PAGES_PER_BLOCK, graph.n_pages)
-                out.write(edge_text.url_lines(graph, graph.urls, start, end, separator))
+                out.write(lines_of_urls(graph, graph.urls, start, end, separator))
                 progress("writing links", int(graph.offsets[end]), graph.n_links)
         return Written(graph.n_pages, graph.n_links)

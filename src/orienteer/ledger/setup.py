@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.crawl.crawl import Crawl
-from orienteer.graph.page_hosts import PageHosts
+from orienteer.graph.growing_graph import PageHosts
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.stored_policy import spec_of_crawl
 from orienteer.ledger.stored_survey import StoredSurvey

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.fetch.settings import FetchSettings
-from orienteer.graph.estimation.history import EstimateRound
+from orienteer.graph.estimation.history import EstimateRound, SettlingForecast
 from orienteer.graph.estimation.neighborhood_view import NeighborhoodView
-from orienteer.graph.estimation.settling_forecast import SettlingForecast
 from orienteer.inspect.snapshot import local_pages
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.permission import Tables, expect_allowed

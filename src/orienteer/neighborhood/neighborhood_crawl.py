@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from orienteer.crawl.crawl import Crawl
 from orienteer.errors import InputError
-from orienteer.graph.page_hosts import PageHosts
+from orienteer.graph.growing_graph import PageHosts
 from orienteer.inspect.snapshot import LocalWeb, local_web, url_batches
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.scope import ScopeSettings

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from orienteer.errors import InputError
 from orienteer.files.plain import replaced_inside
-from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.link_graph import LinkGraph, reversed_graph
 from orienteer.graph.pagerank import pagerank
-from orienteer.graph.reversal import reversed_graph
 from orienteer.inspect.snapshot import local_web
 from orienteer.search.page_columns import FILE
 from orienteer.store.database import Database
