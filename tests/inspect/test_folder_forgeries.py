@@ -197,7 +197,7 @@ def test_an_older_rendered_document_is_not_that_of_the_page(tmp_path: Path) -> N
     )  # fmt: skip
     found = verify(grown.folder)
     expect_rejected_or_below(found, grown.lower)
-    assert any("the archive has a rendered document of it that the database omits" in line for line in found.problems)
+    assert any("the archive has a rendered document that the database omits" in line for line in found.problems)
 
 
 # Sessions
