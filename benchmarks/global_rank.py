@@ -92,7 +92,7 @@ def experience(runs: list[Run], method: str) -> str:
 
     Each domain counts once a row, with its median. A figure is what 95 in 100 domains of the worst kind of five or more
     were within; *by other kinds* is the share of its domains' rounds that are within the figures of all other kinds.
-    These are the figures of EXPERIENCE in settling_forecast.py.
+    These are the figures of EXPERIENCE in history.py.
     """
     kinds = sorted({run.domain.web.name for run in runs})
     within = {kind: _within([run for run in runs if run.domain.web.name != kind], method) for kind in kinds}

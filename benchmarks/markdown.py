@@ -113,7 +113,7 @@ def _writing() -> Callable[[], int]:
 
 
 def _chunking() -> Callable[[], int]:
-    from orienteer.exports.chunking import chunks_of
+    from orienteer.exports.chunks import chunks_of
     from orienteer.extract.page import extract_page
 
     def work(html: bytes, url: str) -> Any:

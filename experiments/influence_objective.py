@@ -17,8 +17,8 @@ from scipy.sparse import csr_matrix
 from experiments.domain_runs import known_locally
 from experiments.domains import Domain
 from orienteer.graph.estimation.estimation import Estimation
-from orienteer.graph.estimation.influence import Influence
 from orienteer.graph.estimation.known_web import Neighborhood
+from orienteer.graph.estimation.stochastic_complement import Influence
 
 _MAX_PAGES, _MIN_PAGES = 200, 20
 _TOLERANCE = 1e-9

@@ -26,8 +26,7 @@ from experiments.real_data import RealData
 from experiments.topic_tasks import TopicTask, hard_tasks, real_tasks
 from experiments.verdict import HOLDS
 from experiments.webs import Webs
-from orienteer.evaluate.harvest import LEVELS, Harvest, HarvestComparison, Task, compare_harvests
-from orienteer.evaluate.harvest_plot import harvest_figure
+from orienteer.evaluate.harvest import LEVELS, Harvest, HarvestComparison, Task, compare_harvests, harvest_figure
 from orienteer.graph.reach import distances
 from orienteer.policies.apprentice import Apprentice
 from orienteer.policies.context_graph import ContextGraph

@@ -28,8 +28,15 @@ from experiments.partial_crawl import ENTRY_SHARE, made_up_value, partial_crawl
 from experiments.real_data import RealData
 from experiments.verdict import FAILS, HOLDS, VERDICTS
 from experiments.webs import Webs
-from orienteer.evaluate.seed_compare import MIN_PAGES, RANDOM, SeedComparison, Web, compare_seeds_on
-from orienteer.evaluate.seed_plot import PlotRow, figure_of_rows
+from orienteer.evaluate.seed_compare import (
+    MIN_PAGES,
+    RANDOM,
+    PlotRow,
+    SeedComparison,
+    Web,
+    compare_seeds_on,
+    figure_of_rows,
+)
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.progress import Progress, silent
 from orienteer.seeds.page_groups import Division, groups_of

@@ -15,7 +15,7 @@ from orienteer.graph.coverage import Coverage
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.push import LinkRows
 from orienteer.graph.survey.crawl_survey import CrawlSurvey, SurveyRound, SurveyStart, restarted, survey_seed
-from orienteer.graph.survey.pace import Plan
+from orienteer.graph.survey.evidence import Plan
 from orienteer.pages.stop_reason import StopReason
 from orienteer.policies import all_policies, make_policy
 from orienteer.policies.focused import FocusedPolicy

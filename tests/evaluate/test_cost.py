@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from orienteer.evaluate.cost import measured
+from orienteer.evaluate.metrics import measured
 
 
 def test_cpu_time_is_that_of_the_block_and_sleep_is_free() -> None:

@@ -6,8 +6,17 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.evaluate.seed_compare import SeedComparison, SeedSeries, Web, compare_seeds, compare_seeds_on
-from orienteer.evaluate.seed_plot import PlotRow, figure_of_rows, seed_figure, write_seed_plot
+from orienteer.evaluate.seed_compare import (
+    PlotRow,
+    SeedComparison,
+    SeedSeries,
+    Web,
+    compare_seeds,
+    compare_seeds_on,
+    figure_of_rows,
+    seed_figure,
+    write_seed_plot,
+)
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.seeds import all_methods, settings_of
 from orienteer.seeds.select import seed_selection

@@ -11,7 +11,7 @@ from experiments.navigational import BEATEN, NAVIGATIONAL, POLICIES, Harvested
 from experiments.topic_tasks import TopicTask
 from experiments.verdict import FAILS, HOLDS, IN_SHAPE
 from experiments.webs import Webs
-from orienteer.evaluate import cost
+from orienteer.evaluate import metrics
 from orienteer.evaluate.harvest import Harvest, HarvestComparison
 from orienteer.evaluate.metrics import Curve
 from orienteer.graph import shapes
@@ -110,7 +110,7 @@ def test_the_quality_of_a_classifier() -> None:
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same runs on tiny sites, on which targets are never few; what they cost in memory is of no interest."""
-    monkeypatch.setattr(cost, "_release_memory", lambda: None)
+    monkeypatch.setattr(metrics, "_release_memory", lambda: None)
     monkeypatch.setattr(navigational, "_N_HARD_SITES", 3)
     monkeypatch.setattr(navigational, "FEW", 0.9)
     monkeypatch.setattr(navigational, "hard_tasks", lambda numbers: map(tiny_task, numbers))

@@ -20,9 +20,8 @@ from warcio.archiveiterator import ArchiveIterator
 
 import orienteer as ori
 from orienteer.exports import wacz
-from orienteer.exports.archived_records import searchable_url
+from orienteer.exports.archived_records import SortedLines, searchable_url
 from orienteer.exports.export import export
-from orienteer.exports.sorted_lines import SortedLines
 from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite

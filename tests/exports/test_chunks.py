@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import orienteer as ori
-from orienteer.exports.chunking import Chunk, chunks_of
+from orienteer.exports.chunks import Chunk, chunks_of
 from orienteer.exports.export import export
 from orienteer.extract.page import extract_page
 from tests.search.small_webs import HandmadeCrawl

@@ -32,7 +32,7 @@ from tests.search.small_webs import SETTINGS, HandmadeCrawl
 pytestmark = pytest.mark.long
 
 FORMATS = sorted(all_exporters())
-NEEDS_NO_ARCHIVE = ("atom", "graphml", "gexf", "networkx", "edges", "sitemap")
+NEEDS_NO_ARCHIVE = ("atom", "graphml", "edges", "sitemap")
 
 
 def out_of(format: str, folder: Path) -> Path:

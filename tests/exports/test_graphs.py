@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,25 +13,15 @@ import orienteer as ori
 from orienteer.exports.export import export
 from tests.exports.crawls import HOME, NEWS, PAGES, RUDE_TITLE, RUDE_URLS, TWIN, VISIT, hostile_crawl, site_crawl
 
-NAMES = {"graphml": "web.graphml", "gexf": "web.gexf", "networkx": "web.json"}
-
 
 @pytest.fixture(scope="module")
 def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site_crawl(tmp_path_factory.mktemp("site") / "crawl")
 
 
-def opened(format: str, path: Path) -> nx.DiGraph:
-    if format == "graphml":
-        return nx.read_graphml(path, node_type=int)
-    if format == "gexf":
-        return nx.read_gexf(path, node_type=int)
-    return nx.node_link_graph(json.loads(path.read_text()), edges="edges")
-
-
-def exported(crawl: Path, format: str, folder: Path, **options: Any) -> nx.DiGraph:
-    report = export(crawl, format, folder / NAMES[format], **options)
-    web = opened(format, folder / NAMES[format])
+def exported(crawl: Path, folder: Path, **options: Any) -> nx.DiGraph:
+    report = export(crawl, "graphml", folder / "links.graphml", **options)
+    web = nx.read_graphml(folder / "links.graphml", node_type=int)
     assert isinstance(web, nx.DiGraph)
     assert (web.number_of_nodes(), web.number_of_edges()) == (report.n_pages, report.n_links)
     return web
@@ -42,9 +31,8 @@ def links(web: nx.DiGraph) -> set[tuple[str, str]]:
     return {(web.nodes[source]["url"], web.nodes[target]["url"]) for source, target in web.edges}
 
 
-@pytest.mark.parametrize("format", NAMES)
-def test_networkx_reads_it(format: str, crawl: Path, tmp_path: Path) -> None:
-    web = exported(crawl, format, tmp_path)
+def test_networkx_reads_it(crawl: Path, tmp_path: Path) -> None:
+    web = exported(crawl, tmp_path)
     by_url = {values["url"]: values for _, values in web.nodes(data=True)}
     assert set(by_url) == PAGES
     assert by_url[VISIT]["title"] == "Visit"
@@ -52,30 +40,23 @@ def test_networkx_reads_it(format: str, crawl: Path, tmp_path: Path) -> None:
     assert {target for source, target in links(web) if source == VISIT} == {HOME, NEWS}, "a redirect is another name"
 
 
-@pytest.mark.parametrize("format", NAMES)
-def test_the_rank_is_that_of_the_graph(format: str, crawl: Path, tmp_path: Path) -> None:
-    web = exported(crawl, format, tmp_path)
+def test_the_rank_is_that_of_the_graph(crawl: Path, tmp_path: Path) -> None:
+    web = exported(crawl, tmp_path)
     rank = nx.pagerank(web, alpha=0.85, tol=1e-10)
     assert {page: values["local_rank"] for page, values in web.nodes(data=True)} == pytest.approx(rank, abs=1e-6)
 
 
-@pytest.mark.parametrize("format", NAMES)
-def test_hostile_titles_and_urls(format: str, tmp_path: Path) -> None:
-    web = exported(hostile_crawl(tmp_path / "crawl").path, format, tmp_path)
+def test_hostile_titles_and_urls(tmp_path: Path) -> None:
+    web = exported(hostile_crawl(tmp_path / "crawl").path, tmp_path)
     urls = {values["url"] for _, values in web.nodes(data=True)}
     titles = {values["title"] for _, values in web.nodes(data=True)}
-    if format == "networkx":
-        assert urls == set(RUDE_URLS)
-        assert titles == {RUDE_TITLE}
-    else:
-        readable = str.maketrans(dict.fromkeys("\x00\x07\x1b\ufffe", "\ufffd"))
-        assert titles == {RUDE_TITLE.translate(readable)}
-        assert urls == {url.translate(readable) for url in RUDE_URLS}
+    readable = str.maketrans(dict.fromkeys("\x00\x07\x1b\ufffe", "\ufffd"))
+    assert titles == {RUDE_TITLE.translate(readable)}
+    assert urls == {url.translate(readable) for url in RUDE_URLS}
 
 
-@pytest.mark.parametrize("format", NAMES)
-def test_a_selection_of_pages(format: str, crawl: Path, tmp_path: Path) -> None:
-    web = exported(crawl, format, tmp_path, sites="a.test")
+def test_a_selection_of_pages(crawl: Path, tmp_path: Path) -> None:
+    web = exported(crawl, tmp_path, sites="a.test")
     assert {values["url"] for _, values in web.nodes(data=True)} == PAGES - {VISIT}
     assert (NEWS, HOME) in links(web)
 
@@ -90,7 +71,7 @@ def graph_links(web: ori.LinkGraph) -> set[tuple[str, str]]:
     ("format", "name"), [("graphml", "web.graphml.gz"), ("edges", "web.csv"), ("edges", "web.tsv.zst")]
 )
 def test_it_round_trips(format: str, name: str, crawl: Path, tmp_path: Path) -> None:
-    truth = links(exported(crawl, "networkx", tmp_path))
+    truth = links(exported(crawl, tmp_path))
     export(crawl, format, tmp_path / name)
     web = ori.LinkGraph.load(tmp_path / name)
     assert graph_links(web) == truth
@@ -104,7 +85,7 @@ def test_it_round_trips(format: str, name: str, crawl: Path, tmp_path: Path) -> 
 def test_edges_in_pandas_and_duckdb(crawl: Path, tmp_path: Path) -> None:
     import pandas as pd  # here, since it takes long to import
 
-    truth = links(exported(crawl, "networkx", tmp_path))
+    truth = links(exported(crawl, tmp_path))
     export(crawl, "edges", tmp_path / "web.csv")
     table = pd.read_csv(tmp_path / "web.csv")
     assert set(table.itertuples(index=False, name=None)) == truth
@@ -125,4 +106,4 @@ def test_hostile_edges(name: str, tmp_path: Path) -> None:
 
 
 def test_a_duplicate_is_a_page_of_the_graph(crawl: Path, tmp_path: Path) -> None:
-    assert {NEWS, TWIN} <= {values["url"] for _, values in exported(crawl, "gexf", tmp_path).nodes(data=True)}
+    assert {NEWS, TWIN} <= {values["url"] for _, values in exported(crawl, tmp_path).nodes(data=True)}

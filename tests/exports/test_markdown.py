@@ -14,8 +14,7 @@ from markdown_it import MarkdownIt
 from benchmarks.markdown import ARCHIVE, TEMPLATE, all_pages, missing_code, survived
 from benchmarks.markdown_documents import documents
 from orienteer.exports.markdown import markdown_body
-from orienteer.exports.markdown_blocks import markdown_of
-from orienteer.exports.markdown_text import target_of
+from orienteer.exports.markdown_blocks import markdown_of, target_of
 from orienteer.extract.page import extract_page
 
 URL = "http://example.org/dir/"

@@ -20,7 +20,7 @@ import orienteer as ori
 from orienteer.exports import parquet
 from orienteer.exports.export import export
 from orienteer.exports.markdown import file_name, yaml_value
-from orienteer.exports.markdown_text import escaped
+from orienteer.exports.markdown_blocks import escaped
 from orienteer.store.folder import CrawlFolder
 from tests.exports.crawls import (
     HIDDEN,

@@ -7,7 +7,7 @@ import pytest
 
 from orienteer.frontier.frontier import LAST, Frontier
 from orienteer.frontier.politeness import ANY_TIME, Politeness
-from orienteer.graph.page_hosts import PageHosts
+from orienteer.graph.growing_graph import PageHosts
 
 N = 60
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.reach import add_depth_weights
 
 
 def dense_links(graph: LinkGraph) -> np.ndarray:
@@ -30,6 +32,14 @@ def dense_reach(graph: LinkGraph, hops: int) -> np.ndarray:
     for _ in range(hops):
         reached = reached.astype(np.float32) @ step > 0
     return reached
+
+
+def depth_weights(graph: LinkGraph, depth: int, values: ArrayLike | None = None) -> np.ndarray:
+    """The depth-d weights of all pages, by the kernel; without values, the number of pages within `depth` links."""
+    value = np.ones(graph.n_pages) if values is None else np.array(values, np.float64)
+    weights = np.zeros(graph.n_pages)
+    add_depth_weights(graph, depth, np.flatnonzero(value), value, weights)
+    return weights
 
 
 def dense_components(graph: LinkGraph) -> np.ndarray:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from orienteer.errors import InputError
 from orienteer.graph import hosts
-from orienteer.graph.hosts import host_graph, host_ids, inter_host_links, site_ids, with_hosts
+from orienteer.graph.hosts import host_ids, inter_host_links, site_ids, with_hosts
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.url_table import UrlTable
 from orienteer.url import host_of, site_of
@@ -103,47 +103,19 @@ def test_a_graph_gets_the_hosts_of_its_urls_also_from_a_folder(tmp_path):
         assert derived.home == graph.home
 
 
+@given(st.integers(0, 2**32), st.integers(1, 60))
+def test_links_between_hosts_are_counted(number, n_pages):
+    web = random_web(np.random.default_rng(number), n_pages, with_hosts=True)
+    assert web.hosts is not None
+    assert inter_host_links(web) == (web.hosts[web.sources()] != web.hosts[web.targets]).sum()
+
+
 def test_hosts_cannot_be_derived_without_urls():
     web = LinkGraph.from_links(2, [0], [1])
     with pytest.raises(InputError, match="no URLs"):
         with_hosts(web)
     with pytest.raises(InputError, match="no hosts"):
         inter_host_links(web)
-    with pytest.raises(InputError, match="no hosts"):
-        host_graph(web)
-
-
-def test_the_host_graph_counts_the_page_links_behind_each_host_link():
-    # a.org: 0 1 2; b.org: 3 4; c.org: 5
-    urls = ["http://a.org/0", "http://a.org/1", "http://a.org/2", "http://b.org/3", "http://b.org/4", "http://c.org/"]
-    web = with_hosts(LinkGraph.from_links(6, [0, 0, 1, 1, 2, 3, 4, 5], [1, 3, 3, 4, 5, 4, 0, 5], urls=urls))
-    graph, counts = host_graph(web)
-    assert inter_host_links(web) == 5
-    assert graph == LinkGraph.from_links(3, [0, 0, 1], [1, 2, 0], urls=["a.org", "b.org", "c.org"])
-    assert counts.tolist() == [3, 1, 1]
-
-
-def test_hosts_that_differ_from_those_of_urls_have_no_names():
-    urls = ["http://a.org/", "http://b.org/"]
-    assert host_graph(LinkGraph.from_links(2, [0], [1], hosts=[1, 0], urls=urls))[0].urls is None
-    assert host_graph(LinkGraph.from_links(2, [0], [1], hosts=[0, 1]))[0].urls is None
-
-
-def test_an_empty_graph_has_an_empty_host_graph():
-    graph, counts = host_graph(LinkGraph.from_links(0, [], [], hosts=np.empty(0, np.int32)))
-    assert (graph.n_pages, graph.n_links, len(counts)) == (0, 0, 0)
-
-
-@given(st.integers(0, 2**32), st.integers(1, 60))
-def test_the_links_between_hosts_are_all_in_the_host_graph(number, n_pages):
-    web = random_web(np.random.default_rng(number), n_pages, with_hosts=True)
-    assert web.hosts is not None
-    pairs = np.column_stack((web.hosts[web.sources()], web.hosts[web.targets]))
-    links, expected = np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0, return_counts=True)
-    graph, counts = host_graph(web)
-    assert counts.sum() == inter_host_links(web)
-    assert np.array_equal(np.column_stack((graph.sources(), graph.targets)), links)
-    assert counts.tolist() == expected.tolist()
 
 
 def test_hosts_of_the_documentation_web_are_those_it_comes_with():

@@ -6,7 +6,7 @@ import scipy.sparse
 
 import orienteer as ori
 from orienteer.errors import GraphFileError
-from orienteer.graph import csr, reversal, shapes
+from orienteer.graph import csr, link_graph, shapes
 from orienteer.graph.coverage import certificate
 from orienteer.graph.formats import folder
 from orienteer.graph.link_graph import LinkGraph
@@ -47,14 +47,14 @@ def test_the_reverse_is_the_transpose_for_every_block_size(rng: np.random.Genera
     assert back.hosts is web.hosts
     assert back.reverse() is web
     out = np.empty(web.n_links, np.uint32)
-    reversal.fill_sources(web, back.offsets, out, block_links)
+    link_graph.fill_sources(web, back.offsets, out, block_links)
     assert out.tolist() == back.targets.tolist()
 
 
 def test_the_reverse_of_a_big_graph_is_stored_in_its_folder(
     rng: np.random.Generator, tmp_path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reversal, "FROM_LINKS", 10)
+    monkeypatch.setattr(link_graph, "FROM_LINKS", 10)
     web = random_web(rng, 50)
     web.save(tmp_path / "web")
     expected = web.reverse()
@@ -68,7 +68,7 @@ def test_the_reverse_of_a_big_graph_is_stored_in_its_folder(
 def test_a_stored_reverse_of_another_graph_or_a_broken_one_is_computed_again(
     rng: np.random.Generator, tmp_path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reversal, "FROM_LINKS", 1)
+    monkeypatch.setattr(link_graph, "FROM_LINKS", 1)
     first, second = random_web(rng, 50), random_web(rng, 50)
     for name, web in (("a", first), ("b", second)):
         web.save(tmp_path / name)

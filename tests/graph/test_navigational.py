@@ -7,8 +7,8 @@ import pytest
 
 import orienteer as ori
 from orienteer.graph import navigational, shapes
-from orienteer.graph.hub_values import mean_over_sources, settle_hub_values
 from orienteer.graph.navigational import KnownLinks, navigational_rank
+from orienteer.policies.scent import mean_over_sources, settle_hub_values
 from tests.conftest import random_web
 
 

@@ -5,9 +5,9 @@ import pytest
 
 import orienteer as ori
 from orienteer.graph import shapes
-from orienteer.graph.reach import depth_weights, distances, within
+from orienteer.graph.reach import distances, within
 from tests.conftest import random_web
-from tests.graph.reference import dense_reach
+from tests.graph.reference import dense_reach, depth_weights
 
 
 @pytest.mark.parametrize("hops", [0, 1, 2, 3, 5])
@@ -47,9 +47,3 @@ def test_unusable_arguments_are_one_clear_line() -> None:
         distances(web, [0], -1)
     with pytest.raises(ori.InputError, match="page 3 is not in the graph"):
         within(web, [3], 1)
-    with pytest.raises(ori.InputError, match="depth is -2"):
-        depth_weights(web, -2)
-    with pytest.raises(ori.InputError, match="values: 2 for 3 pages"):
-        depth_weights(web, 2, [1.0, 2.0])
-    with pytest.raises(ori.InputError, match="NaN"):
-        depth_weights(web, 2, [1.0, np.nan, 0])

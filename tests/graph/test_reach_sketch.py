@@ -5,9 +5,10 @@ import pytest
 
 from orienteer.graph import shapes
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.graph.reach import add_depth_weights, depth_weights, weights_of
+from orienteer.graph.reach import add_depth_weights, weights_of
 from orienteer.graph.reach_sketch import TYPICAL_ERROR, _nearer, estimated_weights
 from tests.conftest import random_web
+from tests.graph.reference import depth_weights
 
 
 def test_estimates_are_right_on_average_and_bounded(rng: np.random.Generator) -> None:

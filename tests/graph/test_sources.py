@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orienteer.graph.growing_graph import GrowingGraph
-from orienteer.graph.sources import sources_of
+from orienteer.graph.growing_graph import GrowingGraph, sources_of
 from tests.conftest import random_web
 
 

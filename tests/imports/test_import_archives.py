@@ -14,7 +14,7 @@ from orienteer.fake_web.fake_response import FakeResponse, redirect_to
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from orienteer.imports.import_report import ImportReport
+from orienteer.imports.import_crawl import ImportReport
 from orienteer.inspect.replay import replay
 from orienteer.inspect.snapshot import graph_of_crawl
 from orienteer.live.session import live_crawl, refresh

@@ -17,7 +17,7 @@ import orienteer as ori
 from orienteer.errors import SkippedPageWarning
 from orienteer.fetch.settings import FetchSettings
 from orienteer.imports import import_crawl as importing
-from orienteer.imports.reading_ahead import ReadResult, ReadTask, archive_reader
+from orienteer.imports.importer import ReadResult, ReadTask, archive_reader
 from orienteer.workers.fetch_result import ReadSettings
 from tests.imports.made_collections import digest, record, response, wat, write
 from tests.live.live_crawls import StoredCrawl

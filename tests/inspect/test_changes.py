@@ -10,8 +10,8 @@ import pytest
 
 from orienteer.errors import InputError
 from orienteer.inspect.captures import Captures
-from orienteer.inspect.changed_text import describe_change
 from orienteer.inspect.changes import change_id, changes, crawl_id, epoch_changes
+from orienteer.inspect.text_changes import describe_change
 from orienteer.store.database_view import DatabaseView
 from tests.changing_crawl import EDITED, GONE, NEW, SITE
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orienteer.inspect.fetching import MAX_LISTED, Fetching, describe_fetching, fetching_of
+from orienteer.inspect.workers_text import MAX_LISTED, Fetching, describe_fetching, fetching_of
 from orienteer.live.in_flight import InFlight
 
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 import orienteer as ori
 from orienteer.graph.components import components
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.graph.reach import depth_weights, distances
+from orienteer.graph.reach import distances
+from tests.graph.reference import depth_weights
 
 
 @st.composite

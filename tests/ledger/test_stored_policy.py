@@ -12,7 +12,7 @@ from orienteer.fake_web.site import MadeSite
 from orienteer.focus.policy_training import checked_spec, policy_trained_on
 from orienteer.inspect.replay import replay
 from orienteer.live.session import open_crawl, plan_of_folder, refresh
-from orienteer.policies.model_file import trained_policy, write_model
+from orienteer.policies.trained import trained_policy, write_model
 from tests.live.live_crawls import StoredCrawl, crawled
 from tests.topics.small_topics import topic_file
 

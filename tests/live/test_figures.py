@@ -14,7 +14,7 @@ import pytest
 import orienteer as ori
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
-from orienteer.inspect.fetching import Fetching
+from orienteer.inspect.workers_text import Fetching
 from orienteer.live import figures as module
 from orienteer.live.figures import CrawlFigures, ProgressWatch, dead_mass
 from orienteer.live.in_flight import InFlight

@@ -13,7 +13,7 @@ from orienteer.fake_web.graph_site import GraphSite
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.policies import all_policies
 from orienteer.policies.focused import FocusedPolicy, LabelledWeb, WebText
-from orienteer.policies.model_file import trained_policies, write_model
+from orienteer.policies.trained import trained_policies, write_model
 from tests.live.live_crawls import StoredCrawl, renumbered
 
 LIVE_POLICIES = sorted(name for name, kind in all_policies().items() if not kind.knows_truth)

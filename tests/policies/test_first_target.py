@@ -8,13 +8,13 @@ import pytest
 import orienteer as ori
 from orienteer.errors import InputError
 from orienteer.graph.navigational import KnownLinks
-from orienteer.policies.first_target import n_excursions, search_scores
+from orienteer.policies.scent import n_excursions, search_scores
 from tests.conftest import random_web
 from tests.policies import reference
 
 
 def dense_search(web: ori.LinkGraph, seeds: list[int], done: set[int], n_fetched: int, e: float) -> list[int]:
-    """The order of the frontier by the definition in `first_target`."""
+    """The order of the frontier by the definition of `search_scores`."""
     order, depth = list(seeds), dict.fromkeys(seeds, 0)
     for page in order:
         for target in web.links(page).tolist() if page in done else []:

@@ -11,9 +11,9 @@ from orienteer.policies import make_policy
 from orienteer.policies.apprentice import Apprentice, path_credit
 from orienteer.policies.context_graph import ContextGraph
 from orienteer.policies.focused import AboutPage, LabelledWeb, LinkWords
-from orienteer.policies.link_bayes import LinkBayes
 from orienteer.policies.policy import TrustedPages
-from orienteer.policies.word_classes import WordClasses
+from orienteer.policies.scent import LinkBayes
+from orienteer.policies.trained import WordClasses
 from tests.conftest import random_web
 from tests.graph.test_navigational import dense_navigational_rank
 from tests.policies import reference

@@ -11,12 +11,18 @@ from pathlib import Path
 import pytest
 
 from orienteer.errors import ExportError, InputError
-from orienteer.report.csv_file import COLUMNS
-from orienteer.report.finding import SiteReport
-from orienteer.report.html_file import MAX_LISTED, findings_html, headline
-from orienteer.report.kinds import FAULTS, KINDS, checked_faults
+from orienteer.report.finding import FAULTS, KINDS, SiteReport, checked_faults
 from orienteer.report.site_report import site_report
-from orienteer.report.writing import FORMATS, format_of, save_report, write_report
+from orienteer.report.writing import (
+    COLUMNS,
+    FORMATS,
+    MAX_LISTED,
+    findings_html,
+    format_of,
+    headline,
+    save_report,
+    write_report,
+)
 from tests.report.handmade import ASSETS, DEAD_1, EVIL, GONE, HOME, HOSTILE_TEXT, LOST, SLOW, handmade_crawl
 
 

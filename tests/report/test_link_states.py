@@ -6,7 +6,7 @@ import pytest
 
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
-from orienteer.report.link_states import LINK_STATE_OF_BLOCKED, LinkState, link_state
+from orienteer.report.page_table import LINK_STATE_OF_BLOCKED, LinkState, link_state
 
 BY_STATUS = {Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR, Outcome.SLOW_DOWN}  # databases have their status
 

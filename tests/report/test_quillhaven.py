@@ -17,8 +17,7 @@ from orienteer.fake_web.community.addresses import COURIER, HALL, HOME, LIBRARY,
 from orienteer.fake_web.community.page import CommunityPage, Moved
 from orienteer.fake_web.community.site import CommunitySite, is_of_town
 from orienteer.fake_web.server import FakeWeb
-from orienteer.report.finding import SiteReport
-from orienteer.report.kinds import KINDS
+from orienteer.report.finding import KINDS, SiteReport
 from orienteer.report.site_report import site_report
 from orienteer.responses.reading import HTML_TYPES
 from orienteer.url import host_of

@@ -10,10 +10,9 @@ from orienteer.errors import InputError
 from orienteer.fake_web.fake_response import FakeResponse, redirect_to
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from orienteer.report.finding import Finding, SiteReport
-from orienteer.report.kinds import KINDS
+from orienteer.report.finding import KINDS, Finding, SiteReport
+from orienteer.report.page_findings import valued_findings
 from orienteer.report.site_report import site_report
-from orienteer.report.valued import valued_findings
 from tests.live.live_crawls import crawled
 
 A, B = "http://a.test", "http://b.test"

@@ -6,10 +6,9 @@ import pytest
 
 from orienteer.search.indexing import update_index
 from orienteer.search.query import parse
-from orienteer.search.scripts import folded, normalized
 from orienteer.search.search_index import SearchIndex
 from orienteer.search.snippet import Marker
-from orienteer.search.words import stemmer_of, words_of
+from orienteer.search.words import folded, normalized, stemmer_of, words_of
 from tests.search.small_webs import HandmadeCrawl, page
 
 # By language: a title, a text, and queries that must find it.

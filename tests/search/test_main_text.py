@@ -12,11 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from orienteer.search import indexing
-from orienteer.search import main_lines as main_lines_module
+from orienteer.search import indexing, page_reading
 from orienteer.search.indexing import update_index
-from orienteer.search.main_lines import update_main_lines
-from orienteer.search.page_reading import main_lines
+from orienteer.search.page_reading import main_lines, update_main_lines
 from orienteer.search.search_index import SearchIndex
 from orienteer.store.page_texts import NewText, PageTexts, _lines, packed_text
 from tests.search.small_webs import HandmadeCrawl
@@ -103,7 +101,7 @@ def main_texts(path: Path, pages: Mapping[int, tuple[str, list[str]]], rounds: S
 def test_boilerplate_does_not_depend_on_the_order_of_updates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_learned: int
 ) -> None:
-    monkeypatch.setattr(main_lines_module, "N_LEARNED", n_learned)
+    monkeypatch.setattr(page_reading, "N_LEARNED", n_learned)
     pages = {k: (f"http://h{k % 2}.org/{k}/", ["Menu", f"Said by {k}", "Imprint"]) for k in range(12)}
     pages[12] = ("http://h0.org/paper", ["Menu", "Imprint"])  # without scores all of it is main text
     at_once = main_texts(tmp_path / "at-once.db", pages, [range(13)])

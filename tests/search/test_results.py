@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from orienteer.errors import InputError
+from orienteer.search.finding import edit_distance, one_edit_away
 from orienteer.search.indexing import update_index
 from orienteer.search.page_columns import LinkColumns
 from orienteer.search.query import parse
-from orienteer.search.related import co_cited
+from orienteer.search.ranking import co_cited
 from orienteer.search.search_index import SearchIndex, SearchResults
 from orienteer.search.snippet import SNIPPET_CHARS, Marker, Snippet
-from orienteer.search.spelling import edit_distance, one_edit_away
 from tests.search.small_webs import HandmadeCrawl, page
 
 SCRIPT = "<script>alert(1)</script>"

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 import orienteer as ori
 from orienteer.topics import all_topics, make_topic
-from orienteer.topics.model_file import read_model, write_model
 from orienteer.topics.topic import PageContent
-from orienteer.topics.topic_file import TopicFile, load_topic
+from orienteer.topics.topic_file import TopicFile, load_topic, read_model, write_model
 from tests.topics.small_topics import EXAMPLES, HOSTILE, IS_ON_TOPIC, PAGES, topic_file, write_examples
 
 LEARNING = [name for name, kind in all_topics().items() if kind.needs_training]

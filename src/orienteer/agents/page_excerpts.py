@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from orienteer.agents.known_page import found_page
 from orienteer.errors import CrawlFolderError, InputError
-from orienteer.exports.main_lines import main_blocks
 from orienteer.exports.markdown import markdown_body
+from orienteer.exports.page_texts import main_blocks
 from orienteer.extract.boilerplate import HostBoilerplate
 from orienteer.extract.documents.document import UnreadableDocumentError
 from orienteer.inspect.archived_page import ArchivedPosition, archived_page

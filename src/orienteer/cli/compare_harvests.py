@@ -32,7 +32,7 @@ class HarvestTask(NamedTuple):
 
 def compare(options: HarvestTask, specs: list[PolicySpec], models: list[Path], plots: list[Path], json: bool) -> None:
     """Load the task, run the policies, print the comparison."""
-    from orienteer.evaluate import harvest, harvest_plot, report
+    from orienteer.evaluate import harvest, report
 
     for path in plots:
         report.checked_target(path)
@@ -45,7 +45,7 @@ def compare(options: HarvestTask, specs: list[PolicySpec], models: list[Path], p
             names = [spec.name for spec in specs] or harvest.harvest_policies()
             task, facts = _topic_task(options, options.topic, names, progress)
         found = harvest.compare_harvests(task, specs, trained, progress=progress)
-        written = [str(harvest_plot.write_harvest_plot(found, path)) for path in plots]
+        written = [str(harvest.write_harvest_plot(found, path)) for path in plots]
     if json:
         display.print_json(found.as_dict() | facts | {"plots": written})
         return
@@ -56,7 +56,7 @@ def compare(options: HarvestTask, specs: list[PolicySpec], models: list[Path], p
 
 def _trained(models: list[Path], specs: list[PolicySpec]) -> dict[str, Policy]:
     """Return the policies in the model files, by name."""
-    from orienteer.policies.model_file import trained_policy
+    from orienteer.policies.trained import trained_policy
 
     trained: dict[str, Policy] = {}
     for path in models:

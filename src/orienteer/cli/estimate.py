@@ -82,7 +82,7 @@ def _run(
     folder: Path, budget: str, chosen: tuple[int, str, str, float], restart: bool, given: dict[str, dict[str, Any]],
     quiet: bool,
 ) -> EstimateReport:  # fmt: skip
-    from orienteer.inspect.local_web import local_pages
+    from orienteer.inspect.snapshot import local_pages
     from orienteer.side_crawls.estimate import open_estimate
     from orienteer.side_crawls.estimate_rounds import EstimateSettings
     from orienteer.store.folder_view import FolderView

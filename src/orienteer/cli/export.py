@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 FORMATS = (
     "warc|wacz|cdxj (archives), jsonl|markdown|chunks|parquet (pages with their texts), "
-    "graphml|gexf|networkx|edges (links with ranks), sitemap, atom (a feed of what changed); "
+    "graphml|edges (links with ranks), sitemap, atom (a feed of what changed); "
     "or one of a plug-in (orienteer plugins)"
 )
 

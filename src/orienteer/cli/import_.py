@@ -13,7 +13,7 @@ from orienteer.cli.processes_option import PROCESSES
 from orienteer.cli.settings_file import tables_in
 
 if TYPE_CHECKING:
-    from orienteer.imports.import_report import ImportReport
+    from orienteer.imports.import_crawl import ImportReport
 
 _SEEDS_LISTED = 3
 

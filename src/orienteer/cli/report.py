@@ -51,7 +51,7 @@ def report(
     Example: [bold]orienteer report example.org-crawl -o report.html --fail-on broken,chains[/bold]
     """
     from orienteer.errors import InputError
-    from orienteer.report.kinds import checked_faults
+    from orienteer.report.finding import checked_faults
     from orienteer.report.site_report import site_report
     from orienteer.report.writing import expect_free, format_of, save_report, write_report
 
@@ -93,8 +93,8 @@ def print_summary(found: SiteReport, out: Path | None) -> None:
     """Print the counts and the file of the report; without a file, also the costliest findings."""
     from rich.text import Text
 
-    from orienteer.report.html_file import headline
-    from orienteer.report.kinds import CLICKS, KINDS
+    from orienteer.report.finding import CLICKS, KINDS
+    from orienteer.report.writing import headline
     from orienteer.wording import plain, share_text
 
     console = display.console()

@@ -16,7 +16,7 @@ from orienteer.errors import InputError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from orienteer.evaluate.cost import Cost
+    from orienteer.evaluate.metrics import Cost
     from orienteer.evaluate.seed_compare import SeedComparison, SeedSeries
     from orienteer.graph.link_graph import LinkGraph
     from orienteer.live.page_values import PaperValues
@@ -158,7 +158,7 @@ def _refuse(path: Path | None, what: str) -> None:
 
 def _measured(web: LinkGraph, options: tuple[Any, ...], progress: Progress) -> tuple[SeedSelection, Cost]:
     """Choose seeds, and measure the cost without compilation."""
-    from orienteer.evaluate.cost import measured
+    from orienteer.evaluate.metrics import measured
     from orienteer.graph.link_graph import LinkGraph
     from orienteer.seeds.select import seed_selection
 
@@ -227,10 +227,9 @@ def _compare(
     plot: Path | None, json: bool,
 ) -> None:  # fmt: skip
     """Compare all methods; print tables or JSON, and write the plot."""
-    from orienteer.evaluate.seed_compare import compare_seeds
+    from orienteer.evaluate.seed_compare import compare_seeds, write_seed_plot
 
     if plot is not None:
-        from orienteer.evaluate import seed_plot
         from orienteer.evaluate.report import checked_target
 
         checked_target(plot)
@@ -239,7 +238,7 @@ def _compare(
         web, values = worth.of(graph, format, progress)
         found = compare_seeds(web, k, hops, values, depth, per=per, progress=progress)
         if plot is not None:
-            seed_plot.write_seed_plot(found, plot)
+            write_seed_plot(found, plot)
     if json:
         display.print_json(found.as_dict() | worth.facts() | {"plots": [] if plot is None else [str(plot)]})
         return

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from orienteer.crawl.goal import Goal
     from orienteer.crawl.trace import Explanation, Trace
-    from orienteer.evaluate.cost import Cost
+    from orienteer.evaluate.metrics import Cost
     from orienteer.frontier.politeness import Politeness
     from orienteer.graph.link_graph import LinkGraph
     from orienteer.graph.survey.measured import Measured
@@ -118,7 +118,7 @@ def _run(
 ) -> tuple[Trace, Cost]:
     """Simulate the crawl, and measure its cost."""
     from orienteer.crawl.simulate import simulate as simulated
-    from orienteer.evaluate.cost import measured
+    from orienteer.evaluate.metrics import measured
 
     workers, politeness, latency = time
     with measured() as cost:

@@ -161,7 +161,7 @@ def _running(found: FolderStatus) -> str:
 
 def _fetching(found: FolderStatus) -> str:
     """Describe the requests in flight, while the crawl runs."""
-    from orienteer.inspect.fetching import describe_fetching, fetching_of
+    from orienteer.inspect.workers_text import describe_fetching, fetching_of
 
     figures = found.figures or {}
     return "" if found.holder is None else describe_fetching(fetching_of(figures), int(figures.get("n_in_flight", 0)))

@@ -36,7 +36,7 @@ def train_policy(
     Then: [bold]orienteer crawl URL --topic courses.toml --policy apprentice:model=apprentice.npz[/bold]
     """
     from orienteer.focus.policy_training import checked_spec, policy_trained_on
-    from orienteer.policies.model_file import write_model
+    from orienteer.policies.trained import write_model
 
     spec = checked_spec(policy)
     path = out or (Path(f"{spec.name}.npz") if topic is None else topic.with_name(f"{topic.stem}-{spec.name}.npz"))

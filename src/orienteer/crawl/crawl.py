@@ -30,8 +30,7 @@ from orienteer.frontier.frontier import LAST, Frontier
 from orienteer.frontier.politeness import ANY_TIME, Politeness
 from orienteer.graph.coverage import Coverage
 from orienteer.graph.coverage_push import NEVER, ProofTarget
-from orienteer.graph.growing_graph import GrowingGraph
-from orienteer.graph.page_hosts import PageHosts
+from orienteer.graph.growing_graph import GrowingGraph, PageHosts
 from orienteer.graph.proved import Certificate
 from orienteer.graph.push import LinkRows
 from orienteer.graph.survey.crawl_survey import CrawlSurvey, SurveyRound, SurveyStart, restarted

@@ -1,4 +1,4 @@
-"""Export formats of crawls, one module per format, registered by name.
+"""Export formats of crawls, registered by name.
 
 A new format is a module with a class decorated with `@exporter`; it then appears in the command and in the contract
 tests of all formats.

@@ -1,7 +1,7 @@
-"""The records of a crawl's archive with the latest version of its pages, and of the redirects to them.
+"""The archive of a crawl as one WARC file, and its index as CDXJ, with the latest version of the pages.
 
-A rendered page is followed by its document and its screenshot. The assets come at the end: the latest version of each
-image, style sheet and script. Each record occurs once.
+A page is preceded by the redirects to it. A rendered page is followed by its document and its screenshot. The assets
+come at the end: the latest version of each image, style sheet and script. Each record occurs once.
 
 For a page that was revisited unchanged the record with the content is exported, not the revisit. An asset may be a
 revisit of another one with the same bytes; the record of that one is then included.
@@ -9,22 +9,32 @@ revisit of another one with the same bytes; the record of that one is then inclu
 
 from __future__ import annotations
 
+import gzip
+import heapq
 import json
 import re
+import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import NamedTuple
+from itertools import chain
+from pathlib import Path
+from typing import IO, NamedTuple, Self
 
 from orienteer.errors import InputError
 from orienteer.exports.exported_crawl import ExportedCrawl, Mask
+from orienteer.exports.exporter import Exporter, Written, exporter, packed
+from orienteer.exports.staging import Staging
+from orienteer.files.compressed import byte_writer
+from orienteer.progress import Progress
 from orienteer.store.archive import Position
 from orienteer.store.page_row import PageRow
-from orienteer.store.record import RecordDescription, describe_record
+from orienteer.store.record import RecordDescription, describe_record, warcinfo_record
 from orienteer.store.wrong_digests import states_document_digest, with_own_digest
 
 _WWW = re.compile(r"www\d*\.")
 _TYPE_END = re.compile(r"[;\s]")
 _URN = "urn:"
+_MAX_BYTES = 64 << 20
 
 
 class ArchivedRecord(NamedTuple):
@@ -157,3 +167,93 @@ def _searchable_urn(urn: str) -> str:
 
 def _sorted(query: str) -> str:
     return "&".join("=".join(pair) for pair in sorted(field.split("=", 1) for field in query.split("&")))
+
+
+class SortedLines:
+    """An external merge sort of lines by their bytes.
+
+    Sorts lines with at most `max_bytes` in memory; the others are in unnamed temporary files in `folder`.
+    """
+
+    def __init__(self, folder: Path, max_bytes: int = _MAX_BYTES) -> None:
+        self._folder = folder
+        self._max_bytes = max_bytes
+        self._lines: list[bytes] = []
+        self._n_bytes = 0
+        self._runs: list[IO[bytes]] = []
+
+    def add(self, line: bytes) -> None:
+        """Add a line, which includes its line end."""
+        self._lines.append(line)
+        self._n_bytes += len(line)
+        if self._n_bytes > self._max_bytes:
+            self._spill()
+
+    def __iter__(self) -> Iterator[bytes]:
+        self._lines.sort()
+        for run in self._runs:
+            run.seek(0)
+        return heapq.merge(self._lines, *self._runs)
+
+    def _spill(self) -> None:
+        run = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 (closed in __exit__)
+        self._runs.append(run)
+        self._lines.sort()
+        run.writelines(self._lines)
+        run.flush()
+        self._lines, self._n_bytes = [], 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for run in self._runs:
+            run.close()
+
+
+@exporter
+class Warc(Exporter):
+    """The records are copied unchanged, without earlier versions of pages, revisits and failures."""
+
+    name = "warc"
+    about = "the latest response of each page, as received"
+    suffixes = (".warc.gz", ".warc")
+
+    def __init__(self, assets: bool = True) -> None:
+        """`assets`: include images, style sheets and scripts."""
+        self._assets = assets
+
+    def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
+        packed = staging.name.lower().endswith(".gz")
+        with staging.main.open("wb") as out:
+            records = archived_records(crawl, self._assets)
+            for member in chain([warcinfo_record(staging.name)], (record.member for record in records)):
+                out.write(member if packed else gzip.decompress(member))
+        return Written(int((archived_mask(crawl) & crawl.pages).sum()))
+
+
+@exporter
+class Cdxj(Exporter):
+    """An index sorted by URL, for pywb and similar programs.
+
+        org,example)/visit 20260131180509 {"url": "http://example.org/visit", "status": "200", "filename": ...}
+
+    The file names are those in the folder `archive`: no record is copied. Keys follow pywb, without a trailing slash.
+    """
+
+    name = "cdxj"
+    about = "an index to the WARC files of the crawl folder"
+    suffixes = packed(".cdxj")
+
+    def __init__(self, assets: bool = True) -> None:
+        """`assets`: include images, style sheets and scripts."""
+        self._assets = assets
+
+    def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
+        with SortedLines(staging.folder) as lines:
+            for record in archived_records(crawl, self._assets):
+                name = crawl.archive.path(record.position.file).name
+                lines.add(cdxj_line(record, name, record.position.offset, keep_slash=False))
+            with byte_writer(staging.main, staging.name) as out:
+                out.writelines(lines)
+        return Written(int((archived_mask(crawl) & crawl.pages).sum()))

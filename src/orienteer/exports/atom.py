@@ -19,8 +19,8 @@ from orienteer.exports.page_texts import iso_time
 from orienteer.exports.staging import Staging
 from orienteer.graph.formats.xml_text import as_text, as_value
 from orienteer.inspect.captures import Captures
-from orienteer.inspect.changed_text import describe_change
 from orienteer.inspect.changes import Change, change_id, changes, crawl_id
+from orienteer.inspect.text_changes import describe_change
 from orienteer.progress import Progress
 from orienteer.store.database_view import DatabaseView
 from orienteer.url import canonical_url

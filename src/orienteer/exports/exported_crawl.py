@@ -23,7 +23,7 @@ from orienteer.errors import InputError
 from orienteer.graph.hosts import host_ids
 from orienteer.graph.url_table import UrlTable
 from orienteer.inspect.archived_page import ArchivedPosition
-from orienteer.inspect.local_web import page_names
+from orienteer.inspect.snapshot import page_names
 from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.pages.outcome import Outcome
 from orienteer.progress import Progress

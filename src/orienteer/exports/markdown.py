@@ -25,8 +25,7 @@ from typing import Any
 from orienteer.exports.exported_crawl import ExportedCrawl
 from orienteer.exports.exporter import Exporter, Written, exporter
 from orienteer.exports.jsonl import as_object
-from orienteer.exports.markdown_blocks import markdown_of
-from orienteer.exports.markdown_text import escaped
+from orienteer.exports.markdown_blocks import escaped, markdown_of
 from orienteer.exports.page_texts import TextPage, pages_with_bodies
 from orienteer.exports.staging import MARKER, Staging
 from orienteer.extract.blocks import HEADING

@@ -12,9 +12,8 @@ from orienteer.errors import InputError, unknown_name
 from orienteer.focus.topic_web import TopicWeb, topic_web
 from orienteer.inspect.snapshot import is_crawl_folder
 from orienteer.ledger.topic_reading import LoadedTopic
-from orienteer.policies.model_file import trained_policies
 from orienteer.policies.policy_spec import PolicySpec
-from orienteer.policies.trained import TrainedPolicy
+from orienteer.policies.trained import TrainedPolicy, trained_policies
 from orienteer.progress import Progress, silent
 
 

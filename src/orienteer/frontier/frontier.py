@@ -24,7 +24,7 @@ from orienteer.errors import InputError
 from orienteer.frontier import host_heaps as heaps
 from orienteer.frontier.host_heaps import LAST
 from orienteer.frontier.politeness import ANY_TIME, Politeness
-from orienteer.graph.page_hosts import PageHosts
+from orienteer.graph.growing_graph import PageHosts
 from orienteer.graph.sparse import Sparse
 
 __all__ = ["LAST", "Frontier"]

@@ -19,7 +19,7 @@ from orienteer.arrays import grown, zeros
 from orienteer.errors import InputError
 from orienteer.frontier.host_heaps import MAX_PAGES
 from orienteer.frontier.siphash import siphash128
-from orienteer.graph.page_hosts import PageHosts
+from orienteer.graph.growing_graph import PageHosts
 from orienteer.graph.url_table import UrlTable
 from orienteer.kernel import inlined, kernel
 

@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from orienteer.errors import InputError
 from orienteer.graph.estimation.estimation import METHOD, SELECT, Estimation
-from orienteer.graph.estimation.history import EstimateRound
+from orienteer.graph.estimation.history import EstimateRound, SettlingForecast
 from orienteer.graph.estimation.known_web import local_pages
-from orienteer.graph.estimation.settling_forecast import SettlingForecast
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank
@@ -62,7 +61,7 @@ class Estimate:
 
     @property
     def forecast(self) -> SettlingForecast:
-        """How far off the estimate may still be, by experience; not a bound (see settling_forecast.py)."""
+        """How far off the estimate may still be, by experience; not a bound (see `SettlingForecast`)."""
         return self.estimation.forecast()
 
 

@@ -9,7 +9,7 @@ unused and dropped by `freeze`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,12 +18,29 @@ from orienteer.arrays import grown
 from orienteer.errors import InputError
 from orienteer.graph import csr
 from orienteer.graph.link_graph import LinkGraph, page_ids
-from orienteer.graph.page_hosts import PageHosts
 from orienteer.graph.url_table import UrlTable
 from orienteer.kernel import allocating_kernel
 
 # Indices into `counts`: rows (including the empty one), targets in use, links of current rows.
 _ROWS, _USED, _LINKS = range(3)
+
+
+class PageHosts:
+    """Host ids by page, 0 until they are set: one growing array, shared by the graph and the crawl.
+
+    `array` may be longer than the number of known pages.
+    """
+
+    def __init__(self) -> None:
+        self.array: NDArray[np.int32] = np.zeros(1024, np.int32)
+
+    def grow_to(self, n_pages: int) -> None:
+        """Make room for `n_pages` pages."""
+        self.array = grown(self.array, n_pages)
+
+    def set(self, pages: Any, hosts: Any) -> None:
+        """Set the hosts of these pages, which must be below the size of `array`."""
+        self.array[pages] = hosts
 
 
 class GrowingGraph:
@@ -182,3 +199,39 @@ def _gathered(rows: Any, offsets: Any, targets: Any, out_offsets: Any) -> Any:
     for k in range(len(rows)):
         out[out_offsets[k] : out_offsets[k + 1]] = targets[offsets[rows[k]] : offsets[rows[k] + 1]]
     return out
+
+
+class Sources(NamedTuple):
+    """For each of some pages: the number of pages that link to it, and the one that passes on the most, or -1."""
+
+    counts: NDArray[np.int64]
+    strongest: NDArray[np.int64]
+
+
+def sources_of(web: GrowingGraph, pages: ArrayLike, rank: NDArray[np.float64]) -> Sources:
+    """Find the pages that link to these distinct pages. A page with c links passes on 1/c of its rank. Reads all links.
+
+    Ties go to the lowest page id.
+    """
+    ids = np.asarray(pages, np.int64)
+    place = np.zeros(web.n_pages, np.int32)  # 1 + index into `ids`, 0 for other pages
+    place[ids] = np.arange(1, len(ids) + 1)
+    counts, strongest = np.zeros(len(ids), np.int64), np.full(len(ids), -1, np.int64)
+    _find(web.starts, web.ends, web.targets, rank, place, counts, strongest, np.full(len(ids), -1.0))
+    return Sources(counts, strongest)
+
+
+@allocating_kernel
+def _find(
+    starts: Any, ends: Any, targets: Any, rank: Any, place: Any, counts: Any, strongest: Any, most: Any
+) -> None:  # fmt: skip
+    for source in range(len(starts)):
+        n_links = ends[source] - starts[source]
+        for k in range(starts[source], ends[source]):
+            at = place[targets[k]] - 1
+            if at >= 0:
+                counts[at] += 1
+                share = rank[source] / n_links
+                if share > most[at]:
+                    most[at] = share
+                    strongest[at] = source

@@ -1,4 +1,4 @@
-"""Hosts and sites of pages, derived from their URLs, and the graph of hosts.
+"""Hosts and sites of pages, derived from their URLs.
 
 A million URLs take a fraction of a second: a kernel finds the host in URLs in plain form, and only the others go
 through the URL parser. A text without a host, such as a title, has the host "".
@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError
-from orienteer.graph import csr
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.url_table import GrowingUrlTable, UrlTable
 from orienteer.kernel import allocating_kernel
@@ -67,34 +66,10 @@ def inter_host_links(graph: LinkGraph) -> int:
     return int(_inter_host_links(graph.offsets, graph.targets, _hosts(graph)))
 
 
-def host_graph(graph: LinkGraph) -> tuple[LinkGraph, NDArray[np.int64]]:
-    """Return the graph of hosts, and the number of page links behind each of its links, in the order of its `targets`.
-
-    Its pages are the host ids. They have the names of the hosts as URLs if the graph has URLs and its hosts are those
-    of the URLs.
-    """
-    hosts = _hosts(graph)
-    n_hosts = int(hosts.max(initial=-1)) + 1
-    n_links = int(_inter_host_links(graph.offsets, graph.targets, hosts))
-    sources, targets = np.empty(n_links, np.uint32), np.empty(n_links, np.uint32)
-    _fill_host_links(graph.offsets, graph.targets, hosts, sources, targets)
-    offsets, rows = csr.proper_rows(n_hosts, sources, targets)
-    counts = np.zeros(len(rows), np.int64)
-    _count_behind(offsets, rows, sources, targets, counts)
-    return LinkGraph(offsets, rows, urls=_names(graph, hosts)), counts
-
-
 def _hosts(graph: LinkGraph) -> NDArray[np.int32]:
     if graph.hosts is None:
         raise InputError("the graph has no hosts; `with_hosts` derives them from its URLs")
     return graph.hosts
-
-
-def _names(graph: LinkGraph, hosts: NDArray[np.int32]) -> UrlTable | None:
-    if graph.urls is None:
-        return None
-    derived, names = host_ids(graph.urls)
-    return UrlTable.of(names) if np.array_equal(derived, hosts) else None
 
 
 @allocating_kernel
@@ -184,28 +159,3 @@ def _inter_host_links(offsets: Any, targets: Any, hosts: Any) -> int:
         for k in range(offsets[page], offsets[page + 1]):
             n_links += hosts[targets[k]] != hosts[page]
     return n_links
-
-
-@allocating_kernel
-def _fill_host_links(offsets: Any, targets: Any, hosts: Any, host_sources: Any, host_targets: Any) -> None:
-    at = 0
-    for page in range(len(offsets) - 1):
-        for k in range(offsets[page], offsets[page + 1]):
-            if hosts[targets[k]] != hosts[page]:
-                host_sources[at] = hosts[page]
-                host_targets[at] = hosts[targets[k]]
-                at += 1
-
-
-@allocating_kernel
-def _count_behind(offsets: Any, rows: Any, sources: Any, targets: Any, counts: Any) -> None:
-    """Count how often each link of proper rows occurs in the list (sources, targets)."""
-    for k in range(len(sources)):
-        low, high = offsets[sources[k]], offsets[sources[k] + 1]
-        while high - low > 1:
-            middle = (low + high) // 2
-            if rows[middle] <= targets[k]:
-                low = middle
-            else:
-                high = middle
-        counts[low] += 1

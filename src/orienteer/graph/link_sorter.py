@@ -10,6 +10,9 @@ The temporary folder lives as long as the graph that is mapped from it.
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -21,13 +24,23 @@ from numpy.typing import NDArray
 from orienteer.errors import InputError
 from orienteer.graph import csr
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.graph.scratch import ScratchFolder
 from orienteer.graph.url_table import UrlTable
 from orienteer.kernel import allocating_kernel
 
 DEFAULT_MEMORY_BYTES = 3 << 30
 _BYTES_PER_LINK_IN_MEMORY = 24  # the pair, its grouped copy, its sorted copy
 _CHUNK_LINKS = 1 << 22
+
+
+class ScratchFolder:
+    """A new folder for temporary files (in TMPDIR), removed with this object or at exit.
+
+    Unlike tempfile.TemporaryDirectory it does not warn when it is garbage-collected: graphs are never closed.
+    """
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="orienteer-"))
+        self.remove = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 class LinkSorter:

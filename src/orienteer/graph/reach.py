@@ -69,30 +69,6 @@ def within(graph: LinkGraph, pages: ArrayLike, hops: int) -> NDArray[np.int64]:
     return np.flatnonzero(distances(graph, pages, hops) != UNREACHED)
 
 
-def depth_weights(graph: LinkGraph, depth: int, values: ArrayLike | None = None) -> NDArray[np.float64]:
-    """Return for every page the total value of the distinct pages within `depth` links; without values, their number.
-
-    >>> from orienteer.graph import shapes
-    >>> depth_weights(shapes.chain(4), 2).tolist()
-    [3.0, 3.0, 2.0, 1.0]
-    """
-    if depth < 0:
-        raise InputError(f"depth is {depth}; it must be 0 or more")
-    value = np.ones(graph.n_pages) if values is None else np.array(values, np.float64)
-    if value.shape != (graph.n_pages,):
-        raise InputError(f"values: {value.size:,} for {graph.n_pages:,} pages")
-    if not np.isfinite(value).all():
-        raise InputError("values: NaN or infinite for some page")
-    if depth == 0:
-        return value
-    if depth == 1:
-        value += _sum_of_targets(graph.offsets, graph.targets, value)
-        return value
-    weights = np.zeros(graph.n_pages)
-    add_depth_weights(graph, depth, np.flatnonzero(value), value, weights)
-    return weights
-
-
 def add_depth_weights(
     graph: LinkGraph,
     depth: int,
@@ -148,15 +124,6 @@ def _search(starts: Any, ends: Any, targets: Any, pages: Any, hops: int, found: 
                 queue[n_found] = target
                 n_found += 1
     return n_found
-
-
-@allocating_kernel
-def _sum_of_targets(offsets: Any, targets: Any, value: Any) -> Any:
-    sums = np.zeros(len(value))
-    for page in range(len(value)):
-        for k in range(offsets[page], offsets[page + 1]):
-            sums[page] += value[targets[k]]
-    return sums
 
 
 @allocating_kernel

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from orienteer.errors import InputError
 from orienteer.graph import csr
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.graph.scratch import ScratchFolder
+from orienteer.graph.link_sorter import ScratchFolder
 from orienteer.graph.url_table import UrlTable
 from orienteer.kernel import allocating_kernel
 from orienteer.progress import Progress, silent

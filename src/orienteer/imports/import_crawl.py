@@ -17,22 +17,27 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import asdict, dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from orienteer.errors import InputError
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.hooks.page_hooks import Hook, HookSource, hooks_from_arguments, hooks_from_settings, names_of
+from orienteer.graph.proved import Certificate
+from orienteer.hooks.page_hooks import (
+    Hook,
+    HookFailures,
+    HookSource,
+    hooks_from_arguments,
+    hooks_from_settings,
+    names_of,
+)
 from orienteer.imports.collecting import Collector
-from orienteer.imports.collection import Collection, Spool
-from orienteer.imports.import_report import ImportReport
-from orienteer.imports.importer import AddedCounts, Importer
-from orienteer.imports.listed import ListedUrls
-from orienteer.imports.reading_ahead import ReadResult, ReadTask, archive_reader, read_arguments
-from orienteer.imports.seeds import expect_known, guessed_seeds
+from orienteer.imports.collection import Collection, Spool, expect_known, guessed_seeds
+from orienteer.imports.importer import AddedCounts, Importer, ReadResult, ReadTask, archive_reader, read_arguments
 from orienteer.imports.sources import ImportSource, SourceKind, pages_listed_in, sources_of, stated_seeds
+from orienteer.imports.url_lists import ListedUrls
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan, canonical_seeds
@@ -40,6 +45,7 @@ from orienteer.ledger.scope import Scope
 from orienteer.live.figures import ProgressWatch
 from orienteer.live.session import Report, write_report
 from orienteer.live.warm_up import warm_up
+from orienteer.notebook import facts_html
 from orienteer.pages.stop_reason import StopReason
 from orienteer.processes.parallelism import cpu_time_s, default_process_count
 from orienteer.processes.pool import ProcessPool, opened_pool
@@ -56,6 +62,81 @@ _ANY_PAGE = "https://example.org/"  # a placeholder until the seeds are known
 
 _Tables = Mapping[str, Mapping[str, Any]]
 _Path = str | PathLike[str]
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """The counts of an import. `made` is "crawl" or "graph".
+
+    Records: `n_records` of any kind were read; `n_damaged` gaps could not be, the first of which is `first_damage`;
+    `n_too_large` were skipped. `n_temporary` responses were temporary errors, and `n_unresolved` were revisits of
+    records that are not in the sources: these pages wait in the frontier.
+
+    Pages: `n_known` in all, of which `n_fetched` were fetched (redirects included), `n_failed` do not exist,
+    `n_skipped` have a type that is not accepted, and `n_blocked` were refused. `n_unlinked` of them have no in-links;
+    `n_outside` are outside the scope and left out. `n_listed` come from lists of URLs. `n_assets` are images, styles,
+    scripts and frames. `has_texts`: there is text to search.
+    """
+
+    folder: Path
+    made: str
+    n_known: int = 0
+    n_links: int = 0
+    n_records: int = 0
+    n_damaged: int = 0
+    first_damage: str = ""
+    n_too_large: int = 0
+    n_temporary: int = 0
+    n_unresolved: int = 0
+    n_fetched: int = 0
+    n_failed: int = 0
+    n_skipped: int = 0
+    n_blocked: int = 0
+    n_unlinked: int = 0
+    n_outside: int = 0
+    n_listed: int = 0
+    n_assets: int = 0
+    n_frontier: int = 0
+    has_texts: bool = False
+    seeds: tuple[str, ...] = ()
+    seeds_are_guessed: bool = False
+    certificate: Certificate | None = None
+    hook_failures: dict[str, HookFailures] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    elapsed_s: float = 0.0
+    cpu_s: float = 0.0
+
+    @property
+    def n_done(self) -> int:
+        return self.n_fetched + self.n_failed + self.n_skipped + self.n_blocked
+
+    @property
+    def pages_per_cpu_s(self) -> float:
+        n_pages = self.n_known if self.made == "graph" else self.n_done
+        return n_pages / self.cpu_s if self.cpu_s else 0.0
+
+    def __repr__(self) -> str:
+        if self.made == "graph":
+            return f"<ImportReport: a graph of {self.n_known:,} pages, {self.n_links:,} links>"
+        damage = f", {counted(self.n_damaged, 'gap')}" if self.n_damaged else ""
+        return f"<ImportReport: {counted(self.n_fetched, 'page')} fetched, {self.n_frontier:,} in the frontier{damage}>"
+
+    def _repr_html_(self) -> str:
+        facts = [
+            ("folder", self.folder),
+            ("records", self.n_records),
+            ("gaps", self.n_damaged),
+            ("pages", self.n_known),
+            ("fetched", self.n_fetched),
+            ("in the frontier", self.n_frontier),
+            ("left out", self.n_outside),
+            ("certificate", self.certificate or ""),
+        ]
+        return facts_html(f"Import of a {self.made}", [(name, fact) for name, fact in facts if fact != 0])
+
+    def as_dict(self) -> dict[str, Any]:
+        facts = asdict(self) | {"folder": str(self.folder), "pages_per_cpu_s": self.pages_per_cpu_s}
+        return facts | {"certificate": None if self.certificate is None else self.certificate.as_dict()}
 
 
 def import_crawl(

@@ -1,20 +1,55 @@
-"""Lists of URLs in files: sitemaps, feeds, and plain text with a URL a line."""
+"""URLs without a response: from sitemaps, feeds, plain text with a URL a line, and queues of Scrapy."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from orienteer.errors import GraphFileError, InputError
 from orienteer.files.compressed import byte_blocks
+from orienteer.imports.jobdir import pending_requests
+from orienteer.imports.sources import ImportSource, SourceKind
 from orienteer.responses.sitemaps import MAX_ENTRIES, MAX_SITEMAP_BYTES, sitemap_urls
 from orienteer.url import canonical_url, host_of
+from orienteer.wording import counted
 
 # The URL of a sitemap file is unknown, so relative URLs get this reserved host and are left out.
 _NO_HOST = "unknown.invalid"
 _BLANK = b"\xef\xbb\xbf \t\r\n"
+
+
+class ListedUrls:
+    """The URLs listed in these sources, in order, and notes for the report."""
+
+    def __init__(self, sources: Sequence[ImportSource]) -> None:
+        self.urls: dict[str, None] = {}
+        self.notes: list[str] = []
+        for source in sources:
+            if source.kind is SourceKind.URLS:
+                self._add_list(source.path)
+            elif source.kind is SourceKind.JOBDIR:
+                self._add_jobdir(source.path)
+
+    def _add_list(self, path: Path) -> None:
+        found = read_url_list(path)
+        self.urls |= dict.fromkeys(found.urls)
+        if found.sitemaps:
+            further = counted(len(found.sitemaps), "further sitemap")
+            self.notes.append(f"{path} names {further}, such as {found.sitemaps[0]}; save and import them, too")
+        if found.is_cut:
+            self.notes.append(f"{path} has more entries than a sitemap may have; {len(found.urls):,} were read")
+
+    def _add_jobdir(self, path: Path) -> None:
+        pending = pending_requests(path)
+        self.urls |= dict.fromkeys(pending.urls)
+        if pending.n_left_out:
+            requests = counted(pending.n_left_out, "pending request")
+            self.notes.append(f"{path}: {requests} left out: not plain GET requests, or unsafe to read")
+        if pending.n_seen:
+            seen = counted(pending.n_seen, "request was", "requests were")
+            self.notes.append(f"{path}: {seen} made before, but only their fingerprints are stored, not their URLs")
 
 
 class UrlList(NamedTuple):

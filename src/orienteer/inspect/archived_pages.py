@@ -10,14 +10,14 @@ with a record, it compares with the archive:
     merged pages                   the archived contents are the same, apart from a session in the URL
     links that are not known       at least those that the archived page leaves out
 
-Records without a row are checked by `unclaimed_records`. Pages without a record cannot be checked: those of them that
+Records without a row are checked by `archive_check`. Pages without a record cannot be checked: those of them that
 count as fetched are `unchecked`, and `library_certificate` computes the bounds that hold without them.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,7 +30,6 @@ from orienteer.extract.page import MAX_TEXT_CHARS
 from orienteer.extract.robot_rules import ALL_ROBOTS, robot_name
 from orienteer.fetch.archive import archived_page, archived_response, rendered_resource
 from orienteer.fetch.settings import FetchSettings
-from orienteer.inspect.archived_sessions import ArchivedSessions
 from orienteer.ledger.event_replay import redirect_targets
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.scope import HostsInScope, Scope
@@ -41,10 +40,11 @@ from orienteer.responses.rendered import rendered_document_of
 from orienteer.responses.response import Request
 from orienteer.responses.verdict import LOST_REDIRECTS, VerdictKind
 from orienteer.store.archive import Position
+from orienteer.store.database_view import DatabaseView
 from orienteer.store.folder_view import FolderView
 from orienteer.store.page_row import PageRow
 from orienteer.store.url_numbers import seen_urls
-from orienteer.url import host_of
+from orienteer.url import host_of, session_of
 from orienteer.wording import plain
 from orienteer.workers.fetch_result import FetchResult, ReadSettings
 from orienteer.workers.response_reader import read_response
@@ -56,6 +56,50 @@ _STATES = {
 }  # fmt: skip
 ADDED_LINKS, MERGED, OLD_FORMAT = "links added by page hooks", "merged under other settings", "of an old format"
 SESSIONS = "sessions that may make a difference"
+
+
+class ArchivedSessions:
+    """Collects the contents without sessions from the archive, and which links and pages count for another page."""
+
+    def __init__(self, database: DatabaseView) -> None:
+        self._database = database
+        self._contents: dict[str, dict[str, set[bytes]]] = {}  # by the URL without its session, by URL
+        self._uses: dict[tuple[str, int], set[int]] = {}  # by (URL, page it counts for): the pages that depend on it
+
+    def add(self, url: str, sessionless: bytes | None) -> None:
+        """Add the digest of an archived content without the session; None: it is like no other."""
+        session = session_of(url)
+        if session is not None:
+            contents = self._contents.setdefault(session.stripped, {}).setdefault(url, set())
+            contents |= set() if sessionless is None else {sessionless}
+
+    def first(self, url: str) -> int | None:
+        """Return the page that a URL with a session counts for by the database; None if it is a page itself."""
+        session = session_of(url)
+        row = None if session is None else self._database.session(session.stripped)
+        return row.page if row is not None and row.is_same else None
+
+    def may_name(self, url: str, page: int) -> bool:
+        """Whether the URL counts for this page by the database."""
+        return self.first(url) == page
+
+    def use(self, url: str, target: int, page: int) -> None:
+        """Record that `url`, that of `page` or of a link on it, counts for the page `target`."""
+        self._uses.setdefault((url, target), set()).add(page)
+
+    def unconfirmed(self) -> Iterator[int]:
+        """Yield the pages that depend on a session which, by the archive, may make a difference."""
+        for (url, target), pages in self._uses.items():
+            if not self._is_same(url, self._database.url(target)):
+                yield from pages
+
+    def _is_same(self, url: str, target: str) -> bool:
+        """Whether the content of the URL is that of the target; of any other session where the URL is not archived."""
+        session = session_of(url)
+        contents = {} if session is None else self._contents.get(session.stripped, {})
+        own = contents.get(target, set())
+        others = [contents[url]] if url in contents else [contents[other] for other in contents if other != target]
+        return any(own & other for other in others)
 
 
 class Records:

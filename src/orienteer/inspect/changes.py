@@ -105,7 +105,7 @@ class Change:
         return facts
 
     def describe(self) -> str:
-        """Describe the change in a sentence; `changed_text` adds the new text."""
+        """Describe the change in a sentence; `text_changes` adds the new text."""
         if self.kind == "gone":
             return f"The page is gone ({self.outcome})."
         if self.kind == "missing":

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from orienteer.errors import InputError
+from orienteer.graph.growing_graph import sources_of
 from orienteer.graph.pagerank import pagerank
-from orienteer.graph.sources import sources_of
 from orienteer.inspect.survey_progress import walk_of
 from orienteer.ledger.event_replay import EventReplay
 from orienteer.ledger.ledger import Ledger

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
 from orienteer.errors import InputError
-from orienteer.graph.page_hosts import PageHosts
+from orienteer.graph.growing_graph import PageHosts
 from orienteer.graph.survey.crawl_survey import SurveyRound, SurveyStart, error_left, survey_seed
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.policies.model_file import trained_policy, write_model
 from orienteer.policies.policy import TrustedPages
 from orienteer.policies.policy_spec import PolicySpec
-from orienteer.policies.trained import TrainedPolicy
+from orienteer.policies.trained import TrainedPolicy, trained_policy, write_model
 from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_files import FolderFiles, policy_model_path

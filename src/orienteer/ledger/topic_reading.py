@@ -21,9 +21,8 @@ from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_files import FolderFiles
 from orienteer.store.page_words import PageWords, packed, unpacked
 from orienteer.topics import all_topics
-from orienteer.topics.model_file import write_model
 from orienteer.topics.topic import PageContent, Topic
-from orienteer.topics.topic_file import TopicFile, load_topic
+from orienteer.topics.topic_file import TopicFile, load_topic, write_model
 
 _NOTHING: NDArray[np.uint32] = np.empty(0, np.uint32)
 

@@ -13,9 +13,8 @@ from orienteer.crawl.goal import Goal
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.proved import Certificate
 from orienteer.graph.survey.measured import Measured
-from orienteer.inspect.fetching import Fetching
 from orienteer.inspect.frontier_top import TopWriter
-from orienteer.inspect.workers_text import WorkerNow
+from orienteer.inspect.workers_text import Fetching, WorkerNow
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.live.host_pace import HostPace

@@ -13,13 +13,12 @@ from orienteer.crawl.goal import Goal
 from orienteer.extract.tokens import page_tokens
 from orienteer.frontier.seen import SeenUrls
 from orienteer.graph.coverage import Coverage
+from orienteer.graph.growing_graph import sources_of
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.push import LinkRows
-from orienteer.graph.sources import sources_of
 from orienteer.graph.survey.entries import Edge, draw_entries
 from orienteer.graph.survey.evidence import Evidence, kelly
-from orienteer.graph.survey.lives import Lives
-from orienteer.graph.survey.walking import Rows
+from orienteer.graph.survey.walking import Lives, Rows
 from orienteer.ledger.band_index import BandIndex
 from orienteer.ledger.event_replay import Depths
 from orienteer.ledger.plan import CrawlPlan

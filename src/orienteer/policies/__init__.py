@@ -1,4 +1,4 @@
-"""Crawl policies, which decide what to fetch next: one file per policy, registered by name.
+"""Crawl policies, which decide what to fetch next: one file per policy or family of policies, registered by name.
 
 A new policy is a new file with a class decorated with `@policy`; it then appears in the commands, the contract tests
 and the comparison.
@@ -29,6 +29,6 @@ def make_policy(name: str, **settings: Any) -> Policy:
     policy = POLICIES.make(name, settings)
     if not settings.get("model"):  # only trained policies have this setting
         return policy
-    from orienteer.policies.model_file import trained_policy
+    from orienteer.policies.trained import trained_policy
 
     return trained_policy(Path(str(settings["model"])), name, settings)

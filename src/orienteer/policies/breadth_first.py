@@ -11,8 +11,7 @@ from orienteer.arrays import grown
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.reach import discovery_order
-from orienteer.policies.planned import PlannedRun
-from orienteer.policies.policy import Policy, Priorities, Run, TrustedPages, policy
+from orienteer.policies.policy import PlannedRun, Policy, Priorities, Run, TrustedPages, policy
 
 
 @policy

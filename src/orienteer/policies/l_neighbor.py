@@ -10,8 +10,16 @@ from orienteer.arrays import grown
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.reach import UNREACHED, distances
-from orienteer.policies.planned import PlannedRun
-from orienteer.policies.policy import NO_CHANGE, Policy, Priorities, Run, TrustedPages, checked_damping, policy
+from orienteer.policies.policy import (
+    NO_CHANGE,
+    PlannedRun,
+    Policy,
+    Priorities,
+    Run,
+    TrustedPages,
+    checked_damping,
+    policy,
+)
 
 
 @policy

@@ -192,3 +192,21 @@ def checked_damping(damping: float) -> float:
     if not 0 <= damping < 1:
         raise InputError(f"damping is {damping}; it must be at least 0 and below 1")
     return damping
+
+
+class PlannedRun(Run):
+    """Fetches in the given order; `guarantees`, if any, never decrease."""
+
+    def __init__(
+        self, graph: LinkGraph, order: NDArray[np.uint32], guarantees: NDArray[np.float64] | None = None
+    ) -> None:
+        super().__init__(graph)
+        self.order = order
+        self.guarantees = guarantees
+
+    def advance(self, limit: int, until: float) -> None:
+        end = min(limit, len(self.order))
+        if self.guarantees is not None:
+            end = min(end, int(np.searchsorted(self.guarantees, until)) + 1)
+        self.n_fetched = max(self.n_fetched, end)
+        self.is_empty = self.n_fetched == len(self.order)

@@ -1,16 +1,19 @@
-"""The base of rankmass and certified: fetched pages push mass repeatedly (graph/push.py)."""
+"""RankMass, and the default policy `certified`: fetched pages push mass repeatedly (graph/push.py)."""
 
 from __future__ import annotations
+
+from typing import ClassVar
 
 import numpy as np
 
 from orienteer.arrays import grown
+from orienteer.errors import InputError
 from orienteer.graph import priority_queue as queues
 from orienteer.graph import push
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.spread import enter
-from orienteer.policies.policy import Policy, Priorities, Run, TrustedPages
+from orienteer.policies.policy import Policy, Priorities, Run, TrustedPages, checked_damping, policy
 
 _NOT_LISTED = np.empty(0, np.uint32)
 
@@ -128,3 +131,42 @@ class _PushingRun(Run):
                 self.is_empty = why == queues.NONE
                 return
             self._pushed.make_room(self._most + 100_000)
+
+
+@policy
+class RankMass(PushingPolicy):
+    """RankMass (Cho & Schonfeld, VLDB 2007): fetch in the order that raises the proved coverage fastest.
+
+    Take the page with the most mass, fetched or not; fetch it if new; it passes d of its mass on to its links.
+
+    Its own guarantee is the total mass taken, CRM; invariant: CRM = 1 - sum(rm) / (1 - d) at any time.
+    A dangling page returns its mass to every trusted page, so many trusted pages make it slow.
+    """
+
+    name: ClassVar[str] = "rankmass"
+    proves: ClassVar[bool] = True
+
+    def __init__(self, damping: float = 0.85) -> None:
+        self.damping = checked_damping(damping)
+
+
+@policy
+class Certified(PushingPolicy):
+    """The default policy: the fewest fetches to a certified coverage, with the least work.
+
+    RankMass's order with dangling pages in closed form, stopped by the tight certificate (graph/coverage.py).
+
+    The certificate proves the best bound that the known links allow, and is updated only when it could reach the
+    target, so the crawl ends at the first page that suffices: about a fifth to a third fewer fetches than RankMass's
+    own guarantee needs. With `eagerness` below 1, mass on fetched pages is pushed earlier (near 0: all of it
+    before each fetch); this costs work and hardly saves fetches.
+    """
+
+    name: ClassVar[str] = "certified"
+    closed = True
+
+    def __init__(self, eagerness: float = 1.0, damping: float = 0.85) -> None:
+        if not 1e-6 <= eagerness <= 1:
+            raise InputError(f"eagerness is {eagerness}; it must be from 1e-6 to 1 (1 is RankMass's order)")
+        self.eagerness = eagerness
+        self.damping = checked_damping(damping)

@@ -1,6 +1,8 @@
-"""The base of fractional, opic and in-links: a fetched page passes its priority on once (graph/spread.py)."""
+"""Fractional PageRank, OPIC and in-link count: a fetched page passes its priority on to its links once."""
 
 from __future__ import annotations
+
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +13,8 @@ from orienteer.graph import priority_queue as queues
 from orienteer.graph import spread
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.policies.policy import Policy, Priorities, Run, TrustedPages
+from orienteer.graph.spread import SpreadRule
+from orienteer.policies.policy import Policy, Priorities, Run, TrustedPages, checked_damping, policy
 
 _NO_HOSTS = np.empty(0, np.int32)
 _NO_STARTS = np.empty(0, np.int64)
@@ -80,3 +83,47 @@ class _SpreadingRun(Run):
                 self.is_empty = why == queues.NONE
                 return
             self._queue = queues.with_room(self._queue, len(self.order) // 50 + 100_000)
+
+
+@policy
+class Fractional(SpreadingPolicy):
+    """Fractional PageRank: an approximation of RankMass's order at a fraction of its cost.
+
+    Fetch the page with the largest fraction of PageRank received so far; it passes its fraction on once.
+
+    `inter_host_weight` is the paper's M: a link to another host gets M times the share of a link inside the host.
+    The default 1 is plain FPR, best by personalized rank on every graph we measured; M = 20 to 100 can be better by
+    uniform rank. Each link is read once; the policy has no guarantee of its own.
+    """
+
+    name: ClassVar[str] = "fractional"
+
+    def __init__(self, inter_host_weight: float = 1.0, damping: float = 0.85) -> None:
+        if not 0 < inter_host_weight < 1e12:
+            raise InputError(f"inter_host_weight is {inter_host_weight}; it must be above 0 (the paper's M, 1 to 100)")
+        self.damping = checked_damping(damping)
+        self.rule = SpreadRule(self.damping, float(inter_host_weight), 0.0)
+        self.per_trust = 1.0 - self.damping
+
+
+@policy
+class Opic(SpreadingPolicy):
+    """Adaptive On-line Page Importance Computation (Abiteboul, Preda & Cobena, WWW 2003), for a first crawl.
+
+    Fetch the page with the most cash; it distributes all of it evenly over its links.
+
+    Pages are fetched once here, so cash for a fetched page is lost. It is Fractional PageRank without damping.
+    """
+
+    name: ClassVar[str] = "opic"
+    rule = SpreadRule(1.0, 1.0, 0.0)
+    per_trust = 1.0
+
+
+@policy
+class InLinks(SpreadingPolicy):
+    """Fetch the page that the most fetched pages link to (Cho, Garcia-Molina & Page, WWW 1998)."""
+
+    name: ClassVar[str] = "in-links"
+    rule = SpreadRule(1.0, 1.0, 1.0)
+    per_trust = 0.0

@@ -6,7 +6,7 @@
        change are copied there: the old database, the truncated end of a file.
     3. Missing files of the archive are replaced by empty ones; a damaged end of the archive is truncated.
     4. The new database replaces the old one.
-    5. Pages that are only in the archive are added (`archived_pages`).
+    5. Pages that are only in the archive are added as if they had just been fetched.
     6. Response records that state the digest of a rendered document get that of their own payload (`wrong_digests`),
        except in files that are in an object store.
 
@@ -18,22 +18,29 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from orienteer.errors import CrawlFolderError
+from orienteer.fetch.archive import archived_response
 from orienteer.files.durable import sync_folder, write_durably
 from orienteer.files.plain import expect_plain_folder, make_plain_folder, open_plain
+from orienteer.ledger.intake import Intake
+from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.progress import Progress, silent
 from orienteer.repair.archive_scan import ArchiveScan
-from orienteer.repair.archived_pages import add_archived_pages
-from orienteer.repair.derived import FILES_WITH_PAGE_IDS, FILES_WITH_POSITIONS, unreadable
 from orienteer.repair.rebuild import Rebuilt, rebuild
 from orienteer.repair.salvage import Salvage
-from orienteer.store.archive import Archive, ArchiveEnd
+from orienteer.responses.response import Request
+from orienteer.responses.verdict import VerdictKind
+from orienteer.store.archive import Archive, ArchiveEnd, Position
 from orienteer.store.capture_table import FOLDER as CAPTURES
 from orienteer.store.database import Database
 from orienteer.store.failures import map_disk_errors
@@ -46,6 +53,12 @@ from orienteer.store.wrong_digests import correct_file
 REPORT = "repair.json"
 _NEW = ".new-repair.db"  # opening the folder removes a leftover
 _COMPANIONS = ("-wal", "-shm", "-journal")
+# Files that refer to positions in the history, and files that refer to page ids.
+FILES_WITH_POSITIONS = ("checkpoints/latest.npz", "course.jsonl", "frontier.json", "report.json", "outside")
+FILES_WITH_PAGE_IDS = ("ranks.npz", "estimate.json", "index")
+_PAGES_PER_COMMIT = 500
+_NOW = 0.0  # no requests are sent, so politeness needs no clock
+_NOT_FINAL = frozenset((VerdictKind.TRY_AGAIN, VerdictKind.NOT_MODIFIED))
 
 
 @dataclass(frozen=True)
@@ -237,3 +250,100 @@ class _Repair:
             self._backup = self._folder / f"before-repair-{number}"
             make_plain_folder(self._backup)
         return self._backup
+
+
+def unreadable(folder: Path) -> list[str]:
+    """Return the names of derived files, or folders, that cannot be read."""
+    checks: dict[str, Callable[[Path], None]] = {
+        "report.json": _read_json,
+        "frontier.json": _read_json,
+        "estimate.json": _read_json,
+        "ranks.npz": _read_arrays,
+        "index": _read_index,
+    }
+    names = []
+    for name, check in checks.items():
+        try:
+            if (folder / name).exists():
+                check(folder / name)
+        except (ValueError, OSError, EOFError, KeyError, RecursionError, zipfile.BadZipFile, zlib.error):
+            names.append(name)
+        except CrawlFolderError:
+            names.append(name)
+    return names
+
+
+def _read_json(path: Path) -> None:
+    json.loads(path.read_text(encoding="utf-8"))
+
+
+def _read_arrays(path: Path) -> None:
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        dict(arrays)
+
+
+def _read_index(path: Path) -> None:
+    if (path / "meta.json").exists():
+        _read_json(path / "meta.json")
+    if (path / "columns.npz").exists():
+        _read_arrays(path / "columns.npz")
+    if (path / "pages.db").exists():
+        with Salvage(path / "pages.db") as texts:
+            if not texts.is_sound():
+                raise ValueError("pages.db is damaged")
+
+
+def add_archived_pages(
+    folder: CrawlFolder, plan: CrawlPlan, positions: list[Position], progress: Progress = silent
+) -> int:
+    """Add pages that are in the archive and not in the database, as far as possible; return their number.
+
+    They were archived after the database was last written (it was restored from a backup, or its log was lost), or
+    their rows were lost. Only pages in the frontier are added, in the order of the archive, and in several passes,
+    since their links add pages to the frontier. During a refresh only responses received since its beginning are added.
+    """
+    if not positions:
+        return 0
+    adder = _Adder(Ledger(folder, plan))
+    n_added, n_before = 0, -1
+    while positions and n_added > n_before:
+        n_before, remaining = n_added, []
+        for position in positions:
+            if not adder.add(position):
+                remaining.append(position)
+                continue
+            n_added += 1
+            progress("adding pages", n_added, len(positions))
+            if n_added % _PAGES_PER_COMMIT == 0:
+                adder.ledger.acknowledge()
+        positions = remaining
+    if n_added:
+        adder.ledger.acknowledge()
+    return n_added
+
+
+class _Adder:
+    """Adds archived pages to the ledger; `add` returns whether the page was in the frontier, and was added."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self._intake = Intake(ledger)
+        self._began = 0.0 if ledger.epoch is None else ledger.epoch.began
+
+    def add(self, position: Position) -> bool:
+        ledger = self.ledger
+        try:
+            archived = ledger.folder.archive.read(position)
+        except CrawlFolderError:
+            return False
+        page = ledger.seen.find(archived.url)
+        if page is None or page not in ledger.crawl.frontier or archived.time < self._began:
+            return False
+        response = archived_response(Request(archived.url, page), archived, ledger.plan.fetch)
+        (read,) = self._intake.read([response])
+        if read.verdict.kind in _NOT_FINAL:
+            return False
+        ledger.crawl.take(page)
+        ledger.page_store.locations[page] = position
+        self._intake.record_response(page, read, _NOW)
+        return True

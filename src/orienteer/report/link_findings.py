@@ -1,21 +1,30 @@
-"""Findings about links: broken links, redirects, blocked pages, hosts that do not answer."""
+"""Findings about links: broken links, redirects, blocked pages, hosts that do not answer.
+
+Links are weighed by their shares of a random surfer's clicks. The surfer follows the links of a page with equal
+probability: the share of a link from page p in all clicks is rank(p) / (number of links on p), divided by the sum of
+this over all links. The probability to follow a link at all, instead of jumping to a random page, is the same on all
+pages and cancels out. Equal links of a page count once, and links of a page to itself do not count.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.inspect.explain import host_problem
 from orienteer.pages.outcome import Outcome
-from orienteer.report.draft import FindingDraft
-from orienteer.report.link_states import LinkState
-from orienteer.report.link_table import LinkTable
-from orienteer.report.page_table import Hosts, PageTable
+from orienteer.progress import Progress
+from orienteer.report.finding import Clicks, FindingDraft
+from orienteer.report.page_table import Hosts, LinkState, PageTable
 from orienteer.store.database_view import DatabaseView
 from orienteer.url import canonical_url
 
+_STAGE = "following the links"
+_PAGES_AT_ONCE = 1000
+_FAULTY = (LinkState.BROKEN, LinkState.REFUSED, LinkState.HOST_GONE)
 _NOTHING: NDArray[np.int64] = np.zeros(0, np.int64)
 _PERMANENT = frozenset((301, 308))
 _DESCRIPTIONS = {
@@ -24,6 +33,88 @@ _DESCRIPTIONS = {
     Outcome.NO_ADDRESS: "no such host",
     Outcome.LEADS_NOWHERE: "it redirects to no address of a page",
 }
+
+
+class LinkTable:
+    """The broken, refused and redirected links of the `selected` pages: `sources`, `targets`, and their `shares`
+    of all clicks on these pages, ordered by target, the largest share first.
+
+    `is_linked` marks the URLs that any page links to, directly or by a redirect.
+    """
+
+    def __init__(
+        self, database: DatabaseView, table: PageTable, selected: NDArray[np.bool_], progress: Progress
+    ) -> None:
+        self.is_linked = np.zeros(table.n_urls, np.bool_)
+        self.n_links = 0
+        self._clicks_by_state = np.zeros(len(LinkState))
+        self._n_by_state = np.zeros(len(LinkState), np.int64)
+        self._redirected = 0.0
+        self._is_fine = np.isin(table.link_states, (LinkState.FINE, LinkState.NOT_CHECKED))
+        self._is_faulty = np.isin(table.link_states, _FAULTY) | (table.hops > 0)
+        found: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
+        n_done, n_all = 0, int(table.is_page.sum())
+        links_of_pages = (pair for pair in database.all_links() if table.is_page[pair[0]])
+        while batch := list(islice(links_of_pages, _PAGES_AT_ONCE)):
+            found.append(self._count_links(table, selected, batch))
+            n_done += len(batch)
+            progress(_STAGE, n_done, n_all)
+        sources, targets, shares = (np.concatenate(column) for column in zip(*found, strict=True))
+        order = np.lexsort((sources, -shares, targets))
+        self.sources, self.targets, self.shares = sources[order], targets[order], shares[order] / self.all_clicks
+
+    def _count_links(
+        self, table: PageTable, selected: NDArray[np.bool_], batch: list[tuple[int, NDArray[np.uint32]]]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Count the links of some pages; return the faulty ones as sources, targets and shares."""
+        pages = np.array([page for page, _ in batch], np.int64)
+        places = np.repeat(np.arange(len(pages)), [len(links) for _, links in batch])
+        targets = np.concatenate([links for _, links in batch]).astype(np.int64)
+        is_other = targets != pages[places]
+        places, targets = np.divmod(np.unique(places[is_other] * table.n_urls + targets[is_other]), table.n_urls)
+        self.is_linked[targets] = True
+        self.is_linked[table.ends[targets]] = True
+        shares = (table.rank[pages] / np.maximum(np.bincount(places, minlength=len(pages)), 1))[places]
+        is_here = selected[pages[places]]
+        sources, targets, shares = pages[places[is_here]], targets[is_here], shares[is_here]
+        link_states = table.link_states[targets]
+        self.n_links += len(targets)
+        self._n_by_state += np.bincount(link_states, minlength=len(LinkState))
+        self._clicks_by_state += np.bincount(link_states, shares, len(LinkState))
+        self._redirected += float(shares[(table.hops[targets] > 0) & self._is_fine[targets]].sum())
+        is_faulty = self._is_faulty[targets]
+        return sources[is_faulty], targets[is_faulty], shares[is_faulty]
+
+    @property
+    def all_clicks(self) -> float:
+        return float(self._clicks_by_state.sum()) or 1.0
+
+    @property
+    def n_checked(self) -> int:
+        """The number of links whose target is known to be a page or broken."""
+        return int(self._n_by_state[[LinkState.FINE, LinkState.BROKEN]].sum())
+
+    def clicks(self) -> Clicks:
+        shares = self._clicks_by_state / self.all_clicks
+        return Clicks(
+            broken=float(shares[LinkState.BROKEN]),
+            host_gone=float(shares[LinkState.HOST_GONE]),
+            redirected=self._redirected / self.all_clicks,
+            refused=float(shares[LinkState.REFUSED]),
+            not_checked=float(shares[LinkState.NOT_CHECKED]),
+        )
+
+    def to(self, targets: NDArray[np.bool_]) -> list[tuple[int, slice]]:
+        """Return the linked ones of these URLs, each with the slice of its links in the arrays."""
+        if not len(self.targets):
+            return []
+        starts = np.flatnonzero(np.diff(self.targets, prepend=-1))
+        ends = np.append(starts[1:], len(self.targets))
+        return [
+            (int(self.targets[start]), slice(int(start), int(end)))
+            for start, end in zip(starts, ends, strict=True)
+            if targets[self.targets[start]]
+        ]
 
 
 def link_findings(

@@ -1,21 +1,24 @@
-"""Findings about pages from the database of the crawl; `page_reading` has those that need the archive."""
+"""Findings about pages from the database and the estimate of a crawl; those of `page_reading` need the archive."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.extract.links import SCRIPTED
 from orienteer.graph.reach import distances
-from orienteer.report.draft import FindingDraft
-from orienteer.report.link_findings import ending
-from orienteer.report.link_states import LinkState
-from orienteer.report.link_table import LinkTable
-from orienteer.report.page_table import NO_TITLE, Hosts, PageTable
+from orienteer.report.finding import FindingDraft
+from orienteer.report.link_findings import LinkTable, ending
+from orienteer.report.page_table import NO_TITLE, Hosts, LinkState, PageTable
 from orienteer.search.column_writing import CrawlRanks
 from orienteer.store.database_view import DatabaseView
+from orienteer.store.failures import damaged
+from orienteer.store.folder_files import ESTIMATE, estimate_of_folder
+from orienteer.url import host_of
 
 Mask = NDArray[np.bool_]
 
@@ -128,3 +131,19 @@ def _named_by_sitemaps(
             yield FindingDraft("sitemap", page, "it has moved", rank, leads_to=table.redirect_chain(page))
         elif state in (LinkState.BROKEN, LinkState.REFUSED):
             yield FindingDraft("sitemap", page, ending(table, page), rank)
+
+
+def valued_findings(folder: Path, hosts: tuple[str, ...]) -> Iterator[FindingDraft]:
+    """Yield these pages; none if no estimate was made."""
+    document: Any = estimate_of_folder(folder)
+    if document is None:
+        return
+    try:
+        for page in document["valued_more"]:
+            url, inside, outside = str(page["url"]), float(page["inside"]), float(page["outside"])
+            places = int(page["position_outside"]), int(page["position_inside"])
+            if not hosts or host_of(url) in hosts:
+                why = f"place {places[0]:,} in the whole web, place {places[1]:,} by the links of the site"
+                yield FindingDraft("valued", -1, why, outside, url=url, value=inside, order=outside - inside)
+    except (KeyError, TypeError, ValueError) as error:
+        raise damaged(folder / ESTIMATE, f"{error}; run `orienteer estimate` again") from None

@@ -13,15 +13,11 @@ from orienteer.errors import InputError
 from orienteer.exports.exported_crawl import parse_host
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.progress import Progress, silent
-from orienteer.report.draft import FindingDraft
-from orienteer.report.finding import Finding, LinkingPage, SiteReport
-from orienteer.report.kinds import KINDS
-from orienteer.report.link_findings import link_findings
-from orienteer.report.link_table import LinkTable
-from orienteer.report.page_findings import deep_findings, page_findings
+from orienteer.report.finding import KINDS, Finding, FindingDraft, LinkingPage, SiteReport
+from orienteer.report.link_findings import LinkTable, link_findings
+from orienteer.report.page_findings import deep_findings, page_findings, valued_findings
 from orienteer.report.page_reading import PageReport, pages_read
 from orienteer.report.page_table import Hosts, PageTable
-from orienteer.report.valued import valued_findings
 from orienteer.search.column_writing import CrawlRanks, crawl_ranks
 from orienteer.store.folder_view import FolderView
 

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from orienteer.errors import InputError
 from orienteer.files.plain import replaced_inside
-from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.link_graph import LinkGraph, reversed_graph
 from orienteer.graph.pagerank import pagerank
-from orienteer.graph.reversal import reversed_graph
-from orienteer.inspect.local_web import local_web
+from orienteer.inspect.snapshot import local_web
 from orienteer.search.page_columns import FILE
 from orienteer.store.database import Database
 from orienteer.store.failures import map_disk_errors

@@ -1,7 +1,8 @@
-"""The pages that match a query, before any of them is loaded for display."""
+"""The pages that match a query, before any of them is loaded for display, and spelling suggestions for it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -12,13 +13,19 @@ from orienteer.search import facets, ranking
 from orienteer.search.hit import Hit, hits
 from orienteer.search.index_view import IndexView
 from orienteer.search.lookup import may_be_relaxed, n_matches, tantivy_query
-from orienteer.search.query import SENTENCE_WORDS, ParsedQuery, hints, wrong_values
-from orienteer.search.spelling import suggestion
-from orienteer.search.text_index import page_numbers, tantivy_errors
+from orienteer.search.query import SENTENCE_WORDS, Clause, ParsedQuery, hints, wrong_values
+from orienteer.search.text_index import WRITTEN, page_numbers, tantivy_errors
 from orienteer.search.vocabulary import Vocabulary
+from orienteer.search.words import MAX_WORD_BYTES
 
 MAX_RESULTS = 10_000  # that can be paged through
 FEW = 3  # results, up to which the spelling is checked
+_MIN_CHARS = 4  # shorter words are within one edit of too many others
+_MIN_CHARS_TWICE = 7  # longer words may have two edits
+_MAX_CHARS = 30
+_RARE = 2  # pages, up to which an indexed word may be a typo itself
+_TIMES_AS_FREQUENT = 50
+_PREFIX_CHARS, _MAX_TERMS = 3, 5_000
 
 
 class FoundPages(NamedTuple):
@@ -76,3 +83,69 @@ class FoundPages(NamedTuple):
             return None
         with tantivy_errors(self.view.index):
             return suggestion(self.view.searcher, self.parsed, self.view.vocabulary)
+
+
+def suggestion(searcher: tantivy.Searcher, parsed: ParsedQuery, vocabulary: Vocabulary) -> str | None:
+    """Return the query with misspelt words replaced; None if there are none, or if that finds no more pages."""
+    clauses = [_corrected(searcher, clause) for clause in parsed.clauses]
+    better = parsed._replace(clauses=tuple(clauses))
+    if better == parsed:
+        return None
+    n_before, n_after = (n_matches(searcher.search(tantivy_query(each, vocabulary), 1)) for each in (parsed, better))
+    return str(better) if n_after > n_before else None
+
+
+def _corrected(searcher: tantivy.Searcher, clause: Clause) -> Clause:
+    if clause.field not in ("", "title") or clause.sign == "-":
+        return clause
+    words = clause.text.split()
+    return clause._replace(text=" ".join(_better(searcher, word) for word in words)) if words else clause
+
+
+def _better(searcher: tantivy.Searcher, word: str) -> str:
+    lower = word.lower()
+    if not (_MIN_CHARS <= len(lower) <= _MAX_CHARS and lower.isalpha() and len(lower.encode()) <= MAX_WORD_BYTES):
+        return word
+    n_pages = searcher.doc_freq(WRITTEN, lower)
+    if n_pages > _RARE:
+        return word
+    enough = max(1, n_pages * _TIMES_AS_FREQUENT)
+    near = {other: n for other in one_edit_away(lower) if (n := searcher.doc_freq(WRITTEN, other)) >= enough}
+    if not near and not n_pages and len(lower) >= _MIN_CHARS_TWICE:
+        terms = searcher.terms_with_prefix(WRITTEN, lower[:_PREFIX_CHARS], limit=_MAX_TERMS)
+        near = {
+            other: n for other, n in terms if abs(len(other) - len(lower)) <= 2 and edit_distance(lower, other) <= 2
+        }
+    return max(near, key=lambda other: (near[other], other)) if near else word
+
+
+def one_edit_away(word: str) -> Iterator[str]:
+    """Yield all words at edit distance 1: a letter deleted, swapped with the next, replaced, or inserted."""
+    letters = sorted(set("abcdefghijklmnopqrstuvwxyz") | set(word)) if word.isascii() else sorted(set(word))
+    for i in range(len(word) + 1):
+        head, tail = word[:i], word[i:]
+        if tail:
+            yield head + tail[1:]
+            yield from (head + letter + tail[1:] for letter in letters if letter != tail[0])
+        if len(tail) > 1:
+            yield head + tail[1] + tail[0] + tail[2:]
+        yield from (head + letter + tail for letter in letters)
+
+
+def edit_distance(one: str, other: str) -> int:
+    """Return the Damerau-Levenshtein distance (deletions, insertions, replacements, swaps of neighbors).
+
+    >>> edit_distance("community", "comunnity"), edit_distance("form", "from"), edit_distance("a", "a")
+    (2, 1, 0)
+    """
+    before_last: list[int] = []
+    last = list(range(len(other) + 1))
+    for i, a in enumerate(one, 1):
+        row = [i]
+        for j, b in enumerate(other, 1):
+            least = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a != b))
+            if i > 1 and j > 1 and a == other[j - 2] and one[i - 2] == b:
+                least = min(least, before_last[j - 2] + 1)
+            row.append(least)
+        before_last, last = last, row
+    return last[-1]

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.search import ranking
-from orienteer.search.paged import has_pages
 from orienteer.search.query import ParsedQuery
-from orienteer.search.snippet import Marker, Snippet, html_of
+from orienteer.search.snippet import Marker, Snippet, has_pages, html_of
 from orienteer.search.words import stemmer_of
 from orienteer.store.page_texts import PageText, PageTexts
 

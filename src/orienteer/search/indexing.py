@@ -2,7 +2,7 @@
 
     1. new and changed pages are read from the archive, and their texts and link texts are stored in pages.db (see
        `store/page_texts`)
-    2. the main text of each page is decided, also by which lines repeat on its host (see `main_lines`)
+    2. the main text of each page is decided, also by which lines repeat on its host (see `page_reading`)
     3. each page to index has a stamp: a hash of its content, the texts of links to it, the additions of hooks, and
        whether it is on the topic. Documents with an outdated stamp are replaced, those of removed pages are deleted,
        and missing ones are added
@@ -31,7 +31,7 @@ from orienteer.errors import InputError
 from orienteer.extract.boilerplate import HostBoilerplate
 from orienteer.files.plain import make_plain_folder
 from orienteer.inspect.archived_page import warn_skipped
-from orienteer.inspect.local_web import page_names
+from orienteer.inspect.snapshot import page_names
 from orienteer.kernel import plain_at_first
 from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.pages.added import Additions
@@ -41,12 +41,19 @@ from orienteer.processes.parallelism import cpu_time_s
 from orienteer.processes.pool import Failed
 from orienteer.progress import Progress, silent
 from orienteer.search.column_writing import crawl_ranks, write_columns
-from orienteer.search.completion_writing import has_completions, write_completions
+from orienteer.search.completion import has_completions, write_completions
 from orienteer.search.index_files import TEXTS, index_folder
-from orienteer.search.main_lines import update_main_lines
 from orienteer.search.page_columns import FILE
 from orienteer.search.page_facts import topic_term
-from orienteer.search.page_reading import PageToIndex, content_stamp, index_reading, page_text, stamp_of, to_read
+from orienteer.search.page_reading import (
+    PageToIndex,
+    content_stamp,
+    index_reading,
+    page_text,
+    stamp_of,
+    to_read,
+    update_main_lines,
+)
 from orienteer.search.text_index import TextIndex, remove_index
 from orienteer.search.words import PLAIN, stemmer_of
 from orienteer.store.database_view import DatabaseView

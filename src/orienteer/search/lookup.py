@@ -18,13 +18,11 @@ import tantivy
 from tantivy import FieldType, Occur, Query
 
 from orienteer.extract.language import primary_language
-from orienteer.search.added_terms import tag_term, value_term, word_terms
-from orienteer.search.page_facts import date_number, type_term
+from orienteer.search.page_facts import date_number, tag_term, type_term, value_term, word_terms
 from orienteer.search.query import FIELDS, FILTERS, Clause, ParsedQuery, host_and_path
-from orienteer.search.scripts import has_unspaced_script, other_forms
 from orienteer.search.text_index import ADDED, DATE, NAME, TAG, TOPIC, TYPE, VALUE, field, name_of, schema
 from orienteer.search.vocabulary import MAX_PHRASE_WORDS, Vocabulary
-from orienteer.search.words import PLAIN, words_of
+from orienteer.search.words import PLAIN, has_unspaced_script, other_forms, words_of
 from orienteer.url import site_of
 
 # The weight of a word by zone; zones other than the best add _TIE_BREAKER of their scores.

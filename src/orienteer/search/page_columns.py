@@ -12,6 +12,12 @@ whole with each update.
 
 from __future__ import annotations
 
+import os
+import threading
+import weakref
+import zipfile
+import zlib
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,9 +26,35 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from orienteer.errors import CrawlFolderError
-from orienteer.search.array_file import ArrayFile, damaged_index
+from orienteer.store.failures import map_disk_errors
+from orienteer.store.page_texts import REBUILD_HINT
 
 FILE = "columns.npz"
+
+
+class ArrayFile:
+    """An NPZ file that stays readable after its path is removed or replaced; closed when it is collected."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        with map_disk_errors(path):
+            self._descriptor = os.open(path, os.O_RDONLY)
+        weakref.finalize(self, os.close, self._descriptor)
+
+    def read(self, is_wanted: Callable[[str], bool] = lambda _: True) -> dict[str, NDArray[Any]]:
+        """Return the arrays whose names are wanted."""
+        try:
+            with map_disk_errors(self._path), self._lock, open(self._descriptor, "rb", closefd=False) as file:
+                file.seek(0)
+                with np.load(file, allow_pickle=False) as arrays:
+                    return {name: arrays[name] for name in arrays.files if is_wanted(name)}
+        except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+            raise damaged_index(self._path, error) from None
+
+
+def damaged_index(path: Path, error: Exception) -> CrawlFolderError:
+    return CrawlFolderError(f"{path}: the search index is damaged ({error}); {REBUILD_HINT}")
 
 
 class PageFigures(NamedTuple):

@@ -25,8 +25,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from orienteer.extract.language import primary_language
-from orienteer.search.added_terms import tag_term
-from orienteer.search.page_facts import TOPIC_VALUES, TYPES, date_number, type_term
+from orienteer.search.page_facts import TOPIC_VALUES, TYPES, date_number, tag_term, type_term
 from orienteer.search.words import PLAIN, words_of
 from orienteer.url import host_of
 

@@ -20,16 +20,15 @@ from typing import TYPE_CHECKING, Any, Self
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.notebook import data_frame, rows_html
 from orienteer.search import ranking
-from orienteer.search.completing import completed
 from orienteer.search.completion import Suggestion
 from orienteer.search.facets import Facet, Filter, filters
 from orienteer.search.finding import MAX_RESULTS, FoundPages
 from orienteer.search.hit import Hit
 from orienteer.search.index_files import TEXTS, index_folder
-from orienteer.search.index_view import IndexView, Overview, RelatedPage
+from orienteer.search.index_view import IndexView, Overview, RelatedPage, completed
 from orienteer.search.page_columns import FILE, PageColumns
 from orienteer.search.query import MAX_QUERY_CHARS, parse
-from orienteer.search.related import co_cited
+from orienteer.search.ranking import co_cited
 from orienteer.search.text_index import TextIndex, tantivy_errors
 from orienteer.search.vocabulary import Vocabulary
 from orienteer.store.folder_view import FolderView

@@ -1,6 +1,7 @@
 """Snippets: the passage of a page that matches a query best, with the words marked.
 
-The text is untrusted and may contain markup, so it is escaped before marks are added.
+The text is untrusted and may contain markup, so it is escaped before marks are added. Texts with pages, such as those
+of PDF, have a PAGE_MARK at the beginning of each page, and a result names the page.
 """
 
 from __future__ import annotations
@@ -10,10 +11,9 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
-from orienteer.search.paged import pages_of
+from orienteer.extract.documents.document import PAGE_MARK
 from orienteer.search.query import ParsedQuery
-from orienteer.search.scripts import WORD_MARKS, folded, has_unspaced_script, written_forms
-from orienteer.search.words import PLAIN, words_of
+from orienteer.search.words import PLAIN, WORD_MARKS, folded, has_unspaced_script, words_of, written_forms
 
 SNIPPET_CHARS = 240
 _MAX_CHARS_READ = 20_000
@@ -29,6 +29,25 @@ _SENTENCE_END = re.compile(r"[.!?]\s+(?=[^\W\d_a-z])|[。！？]")
 _REST = re.compile(rf"[^\W_]*(?:[{WORD_MARKS}]+[^\W_]*)*")  # of a word
 _INSIDE = frozenset(WORD_MARKS)
 _SEPARATOR = "\ud800"  # a lone surrogate, which occurs in no text
+
+
+def collapsed(line: str) -> str:
+    """Return a line with single spaces between its words; a page mark at its beginning stays.
+
+    >>> collapsed(f"{PAGE_MARK} a  b "), collapsed(PAGE_MARK), collapsed(" ")
+    ('\\x0ca b', '\\x0c', '')
+    """
+    words = " ".join(line.split())
+    return PAGE_MARK + words if line.startswith(PAGE_MARK) else words
+
+
+def has_pages(text: str) -> bool:
+    return text.startswith(PAGE_MARK)
+
+
+def pages_of(text: str) -> list[str]:
+    """Split a text with page marks into pages; the first is page 1."""
+    return [page.strip("\n") for page in text.split(PAGE_MARK)[1:]]
 
 
 class Snippet(NamedTuple):

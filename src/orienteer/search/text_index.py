@@ -2,14 +2,17 @@
 
 A page is a document with its id, a stamp of the indexed content, and the words of its zones: title, headings, main
 text, boilerplate (`aside`), and texts of links to it, in one field for each zone and stemmer (`title_en`, `text_plain`,
-...); also its filter values, and the additions of page hooks (see `added_terms`). Texts are not stored. Because of the
+...); also its filter values, and the additions of page hooks (see `page_facts`). Texts are not stored. Because of the
 stamps an update may be killed: the next one compares them and continues.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import tempfile
+import weakref
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -23,15 +26,14 @@ from numpy.typing import NDArray
 
 from orienteer.errors import CrawlFolderError
 from orienteer.pages.added import Additions
-from orienteer.search.added_terms import added_text, field_terms, tag_term
-from orienteer.search.mirror import Mirror, is_writable
-from orienteer.search.page_facts import date_number, type_terms
-from orienteer.search.scripts import normalized
-from orienteer.search.words import PLAIN, STEMMER_NAMES, analyzer, stemmer_of, words_of
+from orienteer.search.page_facts import added_text, date_number, field_terms, tag_term, type_terms
+from orienteer.search.words import PLAIN, STEMMER_NAMES, analyzer, normalized, stemmer_of, words_of
 from orienteer.store.failures import map_disk_errors
 from orienteer.store.page_texts import REBUILD_HINT, PageText
 from orienteer.url import host_of, site_of
 
+_MANIFESTS = ("meta.json", ".managed.json")
+_LOCKS = (".tantivy-meta.lock", ".tantivy-writer.lock")
 ZONES = ("title", "headings", "text", "aside", "anchors")
 NAME = "name"  # the whole title, as one word
 # What page hooks added: its words, tags, values of fields by name, and the names of fields.
@@ -43,6 +45,30 @@ _PAGES_PER_QUERY = 50_000
 _PAGE, _STAMP = "page", "stamp"
 HOST, LANGUAGE, TYPE, DATE, TOPIC = "host", "language", "type", "date", "topic"
 COUNTED = (HOST, LANGUAGE, TYPE, TOPIC, TAG)  # facets, in addition to dates
+
+
+def is_writable(folder: Path) -> bool:
+    """Whether tantivy can create its lock files in the folder."""
+    places = [folder, *(folder / name for name in _LOCKS if (folder / name).exists())]
+    return all(os.access(place, os.W_OK, effective_ids=os.access in os.supports_effective_ids) for place in places)
+
+
+class Mirror:
+    """A writable folder with the content of a read-only index; it is removed with this object.
+
+    Tantivy writes lock files into the folder of an index. This folder has symbolic links to the files of the index,
+    which are immutable, and copies of its manifests.
+    """
+
+    def __init__(self, index: Path) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="orienteer-index-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        for name in _MANIFESTS:
+            if (index / name).is_file():
+                shutil.copyfile(index / name, self.path / name)
+        for path in index.iterdir():
+            if path.is_file() and path.name not in (*_MANIFESTS, *_LOCKS):
+                (self.path / path.name).symlink_to(path.resolve())
 
 
 def field(zone: str, stemmer: str) -> str:

@@ -1,4 +1,4 @@
-"""Methods of seed selection: one file per method, registered by name.
+"""Methods of seed selection: one file per method or family of methods, registered by name.
 
 A new method is a new file with a class decorated with `@seed_method`; it then appears in the command, the contract
 tests and the comparison.

@@ -18,11 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.crawl.crawl import Crawl
-from orienteer.graph.estimation.history import EstimateRound
+from orienteer.graph.estimation.history import EstimateRound, SettlingForecast
 from orienteer.graph.estimation.neighborhood_view import NeighborhoodView
-from orienteer.graph.estimation.settling_forecast import SettlingForecast
-from orienteer.graph.page_hosts import PageHosts
-from orienteer.inspect.local_web import LocalWeb, local_pages, local_web, url_batches
+from orienteer.graph.growing_graph import PageHosts
+from orienteer.inspect.snapshot import LocalWeb, local_pages, local_web, url_batches
 from orienteer.ledger.permission import Tables
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.scope import ScopeSettings

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from orienteer.crawl.crawl import Crawl
 from orienteer.errors import InputError
-from orienteer.graph.page_hosts import PageHosts
+from orienteer.graph.growing_graph import PageHosts
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.permission import Tables, expect_allowed
 from orienteer.ledger.plan import CrawlPlan

@@ -24,8 +24,7 @@ import numpy as np
 from orienteer.crawl.crawl import Crawl
 from orienteer.errors import InputError
 from orienteer.files.signing import is_signed, signature
-from orienteer.graph.growing_graph import GrowingGraph
-from orienteer.graph.page_hosts import PageHosts
+from orienteer.graph.growing_graph import GrowingGraph, PageHosts
 from orienteer.graph.push import LinkRows
 from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
 from orienteer.graph.survey.survey import FixedSurvey

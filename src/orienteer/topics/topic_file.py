@@ -14,20 +14,24 @@ from __future__ import annotations
 
 import tomllib
 import typing
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, make_dataclass
 from pathlib import Path
 from typing import Any
 
 from orienteer.errors import InputError, unknown_name
 from orienteer.files.compressed import text_of
+from orienteer.model_file import expect_kind, expect_settings, read_arrays, write_arrays
 from orienteer.progress import Progress, silent
 from orienteer.settings import from_table
 from orienteer.topics import make_topic, settings_of
 from orienteer.topics.examples import Examples, ExampleSettings, read_examples
-from orienteer.topics.model_file import read_model, write_model
 from orienteer.topics.topic import TOPICS, Topic
+from orienteer.topics.words import MAX_BUCKETS
 
 _TABLE = "topic"
+FORMAT = 1
+_MOST_BYTES = 2 * 8 * MAX_BUCKETS  # two numbers a bucket
 
 
 @dataclass(frozen=True)
@@ -134,3 +138,21 @@ def _settings_class(kind: type[Topic]) -> type[Any]:
     hints = typing.get_type_hints(kind.__init__)
     own = [(name, hints.get(name, type(default)), default) for name, default in settings_of(kind).items()]
     return make_dataclass("TopicSettings", own, bases=(_FileSettings,), frozen=True)
+
+
+def write_model(path: Path, topic: Topic, settings: Mapping[str, Any]) -> None:
+    """Write what the topic has learned; the file is deterministic."""
+    write_arrays(path, FORMAT, topic.name, settings, topic.learned())
+
+
+def read_model(path: Path, topic: Topic, settings: Mapping[str, Any]) -> None:
+    """Load a model into a topic with the same settings; InputError if the file is unusable."""
+    model = read_arrays(path, FORMAT, "topic", _MOST_BYTES)
+    expect_kind(path, model, topic.name)
+    expect_settings(path, model, settings)
+    try:
+        topic.load_learned(model.arrays)
+    except InputError as error:
+        raise InputError(f"{path}: the model is corrupt ({error})") from None
+    if not topic.is_trained:
+        raise InputError(f"{path}: the model is not trained")

@@ -24,7 +24,7 @@ from orienteer.graph.map_layout import Layout, map_layout, strongest
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.regions import Kind, Masses, common_ending, masses_between, regions_of
 from orienteer.graph.url_table import UrlTable
-from orienteer.inspect.local_web import local_web, url_batches
+from orienteer.inspect.snapshot import local_web, url_batches
 from orienteer.store.database_view import DatabaseView
 from orienteer.url import host_of
 

@@ -11,7 +11,6 @@ from typing import Protocol
 from orienteer.crawl.goal import Goal
 from orienteer.errors import CrawlFolderError, OrienteerError
 from orienteer.inspect.done_tally import HostPages
-from orienteer.inspect.fetching import Fetching, fetching_of
 from orienteer.inspect.folder_status import FolderStatus, FolderWatcher
 from orienteer.inspect.frontier_top import FrontierTop, replayed_top, written_top
 from orienteer.inspect.status_text import (
@@ -23,7 +22,7 @@ from orienteer.inspect.status_text import (
     describe_result,
     describe_stopped,
 )
-from orienteer.inspect.workers_text import WorkerNow, workers_of
+from orienteer.inspect.workers_text import Fetching, WorkerNow, fetching_of, workers_of
 from orienteer.library.single_crawl import ResumedCrawl
 from orienteer.live.control import ask_to_stop, resume_refusal
 from orienteer.pages.outcome import NO_ERRORS, Outcome

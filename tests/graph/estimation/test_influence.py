@@ -8,11 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orienteer.graph.estimation import make_selection
-from orienteer.graph.estimation.influence import Influence
-from orienteer.graph.estimation.known_web import KnownWeb, Neighborhood
+from orienteer.graph.estimation.known_web import KnownWeb, Neighborhood, rank_within
 from orienteer.graph.estimation.selection import best_open
-from orienteer.graph.estimation.stochastic_complement import StochasticComplement
-from orienteer.graph.estimation.within import rank_within
+from orienteer.graph.estimation.stochastic_complement import Influence, StochasticComplement
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
 from tests.conftest import random_web

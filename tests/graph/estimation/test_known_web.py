@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.graph.estimation.known_web import BLOCKED, CRAWLED, NO_PAGE, OPEN, REQUESTED, KnownWeb
-from orienteer.graph.estimation.within import rank_within
+from orienteer.graph.estimation.known_web import BLOCKED, CRAWLED, NO_PAGE, OPEN, REQUESTED, KnownWeb, rank_within
 from orienteer.graph.growing_graph import GrowingGraph
 from tests.conftest import random_web
 from tests.graph.estimation.reference import dense_rank, frontier_of

@@ -9,8 +9,7 @@ import orienteer as ori
 from orienteer.graph import shapes
 from orienteer.graph.estimate import estimate_global_rank
 from orienteer.graph.estimation import all_estimators
-from orienteer.graph.estimation.history import EstimateRound
-from orienteer.graph.estimation.settling_forecast import EXPERIENCE, forecast, recent_change
+from orienteer.graph.estimation.history import EXPERIENCE, EstimateRound, forecast, recent_change
 from tests.conftest import random_web
 
 

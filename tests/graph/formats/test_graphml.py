@@ -10,7 +10,7 @@ import pytest
 
 from orienteer.errors import GraphFileError
 from orienteer.files.compressed import zstd
-from orienteer.graph.formats import graphml_document
+from orienteer.graph.formats import graphml
 from orienteer.graph.link_graph import LinkGraph
 from tests.graph.formats.small_webs import ROUND_TRIP_WEBS, assert_loads_or_says_why, damaged
 
@@ -245,7 +245,7 @@ def test_faults_of_documents_are_reported(tmp_path: Path, text: str, message: st
     ids=["value", "tag"],
 )
 def test_endless_data_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, message: str) -> None:
-    monkeypatch.setattr(graphml_document, "_MAX_TAG_BYTES", 1 << 20)
+    monkeypatch.setattr(graphml, "_MAX_TAG_BYTES", 1 << 20)
     monkeypatch.setattr("orienteer.files.compressed.BLOCK_BYTES", 1 << 18)
     with pytest.raises(GraphFileError, match=message):
         loaded(tmp_path, document(body))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orienteer.graph.survey.lives import Lives
-from orienteer.graph.survey.walking import NOT_RECORDED, Rows
+from orienteer.graph.survey.walking import NOT_RECORDED, Lives, Rows
 from tests.graph.survey.reference import OddWeb, odd_web
 
 

@@ -11,9 +11,8 @@ import orienteer as ori
 from orienteer.errors import InputError
 from orienteer.graph import shapes
 from orienteer.graph.coverage import certificate
-from orienteer.graph.survey.bounds import _STAKES, Bounds, _bet
 from orienteer.graph.survey.measured import Measured
-from orienteer.graph.survey.survey import survey
+from orienteer.graph.survey.survey import _STAKES, Bounds, _bet, survey
 from tests.graph.survey.reference import OddWeb, most_wrong, odd_web, plain_web
 
 

@@ -1,6 +1,6 @@
 """Estimation of the global rank of a domain: selections (which pages to fetch next) and estimators, by name.
 
-A new selection or estimator is a new file with a class decorated with `@selection` or `@estimator`; it then appears in
+A new selection or estimator is a class decorated with `@selection` or `@estimator`; it then appears in
 the choices, the contract tests and the benchmark. `estimation` is the loop that uses both; read it first.
 """
 

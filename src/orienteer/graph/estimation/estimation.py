@@ -4,7 +4,7 @@
     repeat: fetch the k frontier pages that matter most (selection), add them and their links to F, compute f again
     estimate the global rank from F and f (estimator)
 
-There is no proved bound on the error; `settling_forecast` predicts it from experiments. The object has no clock and
+There is no proved bound on the error; `SettlingForecast` predicts it from experiments. The object has no clock and
 does no I/O. Its driver, a live crawler or a loop over a known graph (estimate.py), fetches the pages:
 
     while budget:
@@ -23,11 +23,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from orienteer.errors import InputError, unknown_name
 from orienteer.graph.estimation import all_selections, make_estimator, make_selection, settings_of
-from orienteer.graph.estimation.history import Errors, EstimateRound
-from orienteer.graph.estimation.known_web import BLOCKED, NO_PAGE, OPEN, REQUESTED, KnownWeb, Neighborhood
+from orienteer.graph.estimation.history import Errors, EstimateRound, SettlingForecast, forecast, recent_change
+from orienteer.graph.estimation.known_web import BLOCKED, NO_PAGE, OPEN, REQUESTED, KnownWeb, Neighborhood, rank_within
 from orienteer.graph.estimation.selection import best_open
-from orienteer.graph.estimation.settling_forecast import SettlingForecast, forecast, recent_change
-from orienteer.graph.estimation.within import rank_within
 from orienteer.graph.growing_graph import GrowingGraph
 
 SELECT = "stochastic-complement"

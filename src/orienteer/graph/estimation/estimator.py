@@ -35,3 +35,18 @@ ESTIMATORS: ClassRegistry[Estimator] = ClassRegistry(
     "estimation method", Estimator, package="orienteer.graph.estimation"
 )
 estimator = ESTIMATORS.register  # the decorator that registers an estimator under its name
+
+
+@estimator
+class Paper(Estimator):
+    """The PageRank of the crawled pages (FindGlobalPR of Davis & Dhillon, KDD 2006).
+
+    Only links between crawled pages count; links to uncrawled pages are ignored.
+    """
+
+    name: ClassVar[str] = "paper"
+
+    def worth(
+        self, neighborhood: Neighborhood, rank: NDArray[np.float64], tolerance: float, damping: float
+    ) -> NDArray[np.float64]:
+        return rank

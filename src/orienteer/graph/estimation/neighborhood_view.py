@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from orienteer.errors import InputError
 from orienteer.graph.estimation.estimation import Estimation
-from orienteer.graph.estimation.known_web import Neighborhood
-from orienteer.graph.estimation.within import rank_within
+from orienteer.graph.estimation.known_web import Neighborhood, rank_within
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The interface of selections: they score the pages of the frontier, and the highest scores are fetched next.
+"""Selections: they score the pages of the frontier, and the highest scores are fetched next.
 
 A selection is pure: arrays in, scores out. Ties go to the lowest page id.
 """
@@ -11,7 +11,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from orienteer.errors import InputError
 from orienteer.graph.estimation.known_web import Neighborhood
+from orienteer.graph.spread import drawn
 from orienteer.registry import ClassRegistry
 
 
@@ -39,3 +41,51 @@ def best_open(neighborhood: Neighborhood, scores: NDArray[np.float64], k: int) -
     places = np.flatnonzero(neighborhood.open)
     order = np.argsort(-scores[places], kind="stable")[:k]
     return neighborhood.frontier[places[order]]
+
+
+@selection
+class OutlinkCount(Selection):
+    """The number of crawled pages that link to a page; a baseline."""
+
+    name: ClassVar[str] = "outlink-count"
+
+    def scores(
+        self, neighborhood: Neighborhood, rank: NDArray[np.float64], k: int, damping: float
+    ) -> NDArray[np.float64]:
+        return np.bincount(neighborhood.outward, minlength=len(neighborhood.frontier)).astype(np.float64)
+
+
+@selection
+class PageRankFlow(Selection):
+    """The pages that much rank flows to (PF-Select of Davis & Dhillon, KDD 2006).
+
+    The sum of f[i] / (o[i] + 1) over the crawled pages i that link to a page, o[i] their links to crawled ones.
+
+    This is the inflow term of the influence (see stochastic_complement.py), without the loss of the siblings.
+    """
+
+    name: ClassVar[str] = "pagerank-flow"
+
+    def scores(
+        self, neighborhood: Neighborhood, rank: NDArray[np.float64], k: int, damping: float
+    ) -> NDArray[np.float64]:
+        share = rank / (neighborhood.inside_degrees() + 1)
+        weights = np.repeat(share, np.diff(neighborhood.outward_offsets))
+        return np.asarray(np.bincount(neighborhood.outward, weights, len(neighborhood.frontier)), np.float64)
+
+
+@selection
+class RandomSelection(Selection):
+    """Each page has a random number that depends on its id and the rng; the greatest goes first. A baseline."""
+
+    name: ClassVar[str] = "random"
+
+    def __init__(self, rng: int = 0) -> None:
+        if rng < 0:
+            raise InputError(f"rng is {rng}; it must be 0 or more")
+        self.rng = rng
+
+    def scores(
+        self, neighborhood: Neighborhood, rank: NDArray[np.float64], k: int, damping: float
+    ) -> NDArray[np.float64]:
+        return drawn(neighborhood.frontier.astype(np.uint64), np.uint64(self.rng))

@@ -45,7 +45,7 @@ from orienteer.graph.formats.bv_codes import (
     stream_of,
 )
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.graph.scratch import ScratchFolder
+from orienteer.graph.link_sorter import ScratchFolder
 from orienteer.kernel import allocating_kernel
 from orienteer.progress import Progress, silent
 

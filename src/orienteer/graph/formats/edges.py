@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +22,22 @@ from numpy.typing import NDArray
 from orienteer.errors import GraphFileError
 from orienteer.files.atomic import replaced
 from orienteer.files.compressed import byte_blocks, byte_writer
-from orienteer.graph.formats import edge_text, url_lines
+from orienteer.graph.formats import url_lines
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.link_sorter import LinkSorter
-from orienteer.graph.url_table import GrowingUrlTable
+from orienteer.graph.url_table import GrowingUrlTable, UrlTable
+from orienteer.kernel import allocating_kernel
 from orienteer.progress import Progress, silent
 
 _N_PAGES = re.compile(rb"^[#%] pages: (\d{1,10})\s*$", re.MULTILINE)
 _ONE_ID = re.compile(rb"\d+$")
 _PAGES_PER_BLOCK = 1 << 16
+ID_FAULTS = {0: "expected two page ids", 1: "a page id does not fit in 32 bits"}
+
+_NEWLINE, _RETURN, _TAB, _BLANK = 10, 13, 9, 32
+_COMMA, _SEMICOLON, _HASH, _PERCENT, _QUOTE = 44, 59, 35, 37, 34
+_ZERO, _NINE = 48, 57
+_PAGE_MARK = np.frombuffer(b"# page: ", np.uint8)
 
 
 def read(path: Path, progress: Progress = silent) -> LinkGraph:
@@ -63,13 +71,13 @@ def write(graph: LinkGraph, path: Path, progress: Progress = silent, urls: bool 
         out.write(b"# pages: %d\n" % graph.n_pages)
         if urls and graph.urls is not None:
             for url in graph.urls:
-                out.write(b"# page: " + edge_text.quoted(url.encode(), b"\n") + b"\n")
+                out.write(b"# page: " + quoted(url.encode(), b"\n") + b"\n")
         for start in range(0, graph.n_pages, _PAGES_PER_BLOCK):
             end = min(start + _PAGES_PER_BLOCK, graph.n_pages)
             if urls and graph.urls is not None:
-                out.write(edge_text.url_lines(graph, graph.urls, start, end, separator))
+                out.write(lines_of_urls(graph, graph.urls, start, end, separator))
             else:
-                out.write(edge_text.id_lines(graph, start, end, separator))
+                out.write(id_lines(graph, start, end, separator))
             progress("writing links", int(graph.offsets[end]), graph.n_links)
 
 
@@ -124,9 +132,9 @@ def _first_link(text: bytes, separator: bytes) -> tuple[int, bool]:
 def _read_ids(blocks: Iterator[bytes], line: int, sorter: LinkSorter) -> None:
     for block in blocks:
         text = np.frombuffer(block, np.uint8)
-        sources, targets, n_lines, fault = edge_text.parsed_ids(text)
+        sources, targets, n_lines, fault = parsed_ids(text)
         if fault >= 0:
-            raise GraphFileError(f"line {line + n_lines}: {edge_text.ID_FAULTS[fault]}: {_quoted_line(block, n_lines)}")
+            raise GraphFileError(f"line {line + n_lines}: {ID_FAULTS[fault]}: {_quoted_line(block, n_lines)}")
         sorter.add(sources, targets)
         line += n_lines
 
@@ -137,7 +145,7 @@ def _read_urls(
     line = 1
     for block in blocks:
         text: NDArray[np.uint8] = np.frombuffer(block, np.uint8).copy()  # quoted URLs are unquoted in place
-        spans, is_source, n_lines, fault = edge_text.parsed_urls(text, start, separator[0])
+        spans, is_source, n_lines, fault = parsed_urls(text, start, separator[0])
         if fault:
             line += block.count(b"\n", 0, start) + n_lines
             raise GraphFileError(f"line {line}: expected two URLs: {_quoted_line(block[start:], n_lines)}")
@@ -151,3 +159,172 @@ def _read_urls(
 def _quoted_line(block: bytes, n_lines: int) -> str:
     line = block.split(b"\n", n_lines + 1)[n_lines]
     return repr(line[:60].decode("utf-8", "replace")) + ("…" if len(line) > 60 else "")
+
+
+@allocating_kernel
+def _is_separator(byte: int) -> bool:
+    return byte == _BLANK or byte == _TAB or byte == _COMMA or byte == _SEMICOLON or byte == _RETURN
+
+
+@allocating_kernel
+def _parse_ids(text: Any, sources: Any, targets: Any) -> tuple[int, int, int]:
+    """Return (links, lines read, fault): fault is -1, or a key of ID_FAULTS for the line after those read."""
+    k, n_links, n_lines, end = 0, 0, 0, len(text)
+    pair = np.zeros(2, np.int64)
+    while k < end:
+        while text[k] != _NEWLINE and _is_separator(text[k]):
+            k += 1
+        if text[k] != _NEWLINE and text[k] != _HASH and text[k] != _PERCENT:
+            for side in range(2):
+                value, first = 0, k
+                while text[k] >= _ZERO and text[k] <= _NINE:
+                    value = value * 10 + text[k] - _ZERO
+                    if value >= 4294967295:
+                        return n_links, n_lines, 1
+                    k += 1
+                if k == first or not (text[k] == _NEWLINE or _is_separator(text[k])):
+                    return n_links, n_lines, 0
+                pair[side] = value
+                while _is_separator(text[k]):
+                    k += 1
+            sources[n_links] = pair[0]
+            targets[n_links] = pair[1]
+            n_links += 1
+        while text[k] != _NEWLINE:
+            k += 1
+        k += 1
+        n_lines += 1
+    return n_links, n_lines, -1
+
+
+def parsed_ids(text: NDArray[np.uint8]) -> tuple[NDArray[np.uint32], NDArray[np.uint32], int, int]:
+    """Parse whole lines of ids; return (sources, targets, lines read, fault)."""
+    most = len(text) // 4 + 1  # "0 1\n" is the shortest link
+    sources, targets = np.empty(most, np.uint32), np.empty(most, np.uint32)
+    n_links, n_lines, fault = _parse_ids(text, sources, targets)
+    return sources[:n_links], targets[:n_links], n_lines, fault
+
+
+@allocating_kernel
+def _field(text: Any, k: int, separator: int) -> tuple[int, int, int]:
+    """Return (start, end, next) of the field at k, unquoted in place; `next` is the index of its terminator."""
+    if text[k] == _QUOTE:
+        k += 1
+        start, end = k, k
+        while text[k] != _NEWLINE:
+            if text[k] == _QUOTE:
+                if text[k + 1] != _QUOTE:
+                    return start, end, k + 1
+                k += 1
+            text[end] = text[k]
+            end += 1
+            k += 1
+        return start, start, k  # the quote is never closed
+    start = k
+    while text[k] != _NEWLINE and text[k] != separator and not (separator == _BLANK and text[k] == _TAB):
+        k += 1
+    end = k
+    while end > start and (text[end - 1] == _RETURN or text[end - 1] == _BLANK):
+        end -= 1
+    return start, end, k
+
+
+@allocating_kernel
+def _is_page_line(text: Any, k: int, mark: Any) -> bool:
+    for j in range(len(mark)):
+        if text[k + j] != mark[j]:  # a line that ends earlier differs at its newline
+            return False
+    return True
+
+
+@allocating_kernel
+def _parse_urls(text: Any, k: int, separator: int, mark: Any, spans: Any, is_source: Any) -> tuple[int, int, bool]:
+    """Return (spans, lines read, fault). A link has two spans, the first marked as source; a page line has one."""
+    n_spans, n_lines, end = 0, 0, len(text)
+    while k < end:
+        while text[k] == _BLANK or text[k] == _RETURN or (text[k] == _TAB and separator != _TAB):
+            k += 1
+        if text[k] == _HASH and _is_page_line(text, k, mark):
+            start, stop, k = _field(text, k + len(mark), _NEWLINE)
+            spans[n_spans, 0], spans[n_spans, 1] = start, stop
+            is_source[n_spans] = False
+            n_spans += 1
+        elif text[k] != _NEWLINE and text[k] != _HASH and text[k] != _PERCENT:
+            for side in range(2):
+                start, stop, k = _field(text, k, separator)
+                if stop == start:
+                    return n_spans, n_lines, True
+                spans[n_spans, 0], spans[n_spans, 1] = start, stop
+                is_source[n_spans] = side == 0
+                n_spans += 1
+                if side == 0:
+                    if text[k] == _NEWLINE:
+                        return n_spans, n_lines, True
+                    k += 1
+                    while text[k] == _BLANK or (separator == _BLANK and text[k] == _TAB):
+                        k += 1
+        while text[k] != _NEWLINE:
+            k += 1
+        k += 1
+        n_lines += 1
+    return n_spans, n_lines, False
+
+
+def parsed_urls(
+    text: NDArray[np.uint8], start: int, separator: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], int, bool]:
+    """Parse whole lines of URLs from `start` on; return (spans, whether a span is a source, lines read, fault)."""
+    most = len(text) // 2 + 2  # "a b\n" is the shortest link
+    spans, is_source = np.empty((most, 2), np.int64), np.empty(most, np.bool_)
+    n_spans, n_lines, fault = _parse_urls(text, start, separator, _PAGE_MARK, spans, is_source)
+    return spans[:n_spans], is_source[:n_spans], n_lines, fault
+
+
+@allocating_kernel
+def _put_number(out: Any, at: int, value: int) -> int:
+    digits = 1
+    power = 10
+    while value >= power:
+        digits += 1
+        power *= 10
+    for k in range(at + digits - 1, at - 1, -1):
+        out[k] = _ZERO + value % 10
+        value //= 10
+    return at + digits
+
+
+@allocating_kernel
+def _id_lines(offsets: Any, targets: Any, first: int, last: int, separator: int, out: Any) -> int:
+    at = 0
+    for page in range(first, last):
+        for k in range(offsets[page], offsets[page + 1]):
+            at = _put_number(out, at, page)
+            out[at] = separator
+            at = _put_number(out, at + 1, targets[k])
+            out[at] = _NEWLINE
+            at += 1
+    return at
+
+
+def id_lines(graph: LinkGraph, first: int, last: int, separator: bytes) -> memoryview:
+    """Return the lines of the pages from `first` to before `last`, as ids."""
+    n_links = int(graph.offsets[last] - graph.offsets[first])
+    out = np.empty(n_links * 22, np.uint8)  # two ids of up to ten digits, a separator, a newline
+    return out[: _id_lines(graph.offsets, graph.targets, first, last, separator[0], out)].data
+
+
+def lines_of_urls(graph: LinkGraph, urls: UrlTable, first: int, last: int, separator: bytes) -> bytes:
+    """Return the lines of the pages from `first` to before `last`, as URLs."""
+    lines = []
+    for page in range(first, last):
+        source = quoted(urls[page].encode(), separator)
+        for target in graph.links(page):
+            lines.append(source + separator + quoted(urls[int(target)].encode(), separator) + b"\n")
+    return b"".join(lines)
+
+
+def quoted(field: bytes, separator: bytes) -> bytes:
+    """Return the field for a line: in quotes if it contains the separator or a quote."""
+    if separator in field or b'"' in field:
+        return b'"' + field.replace(b'"', b'""') + b'"'
+    return field

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError, MissingExtraError
-from orienteer.graph.formats.host_names import HostNumbering
+from orienteer.graph.formats.node_columns import HostNumbering
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.url_table import UrlTable
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from orienteer.errors import GraphFileError, InputError, MissingExtraError, OrienteerError
 from orienteer.files.atomic import replaced
 from orienteer.graph import csr
-from orienteer.graph.formats.host_names import HostNumbering
+from orienteer.graph.formats.node_columns import HostNumbering
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.link_sorter import LinkSorter
 from orienteer.graph.url_table import GrowingUrlTable, UrlTable

@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from orienteer.inspect.archived_assets import is_archived
+from orienteer.inspect.archived_page import is_archived
 
 if TYPE_CHECKING:
     from orienteer.web.served_archive import ServedArchive

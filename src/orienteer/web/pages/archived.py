@@ -13,10 +13,9 @@ from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel
 
 from orienteer.errors import InputError
-from orienteer.inspect.archived_assets import assets_of, missing_reasons
+from orienteer.inspect.archived_page import assets_of, missing_reasons
 from orienteer.inspect.captures import ArchivedTime
-from orienteer.inspect.changed_text import texts_at
-from orienteer.inspect.text_changes import TextChanges, text_changes
+from orienteer.inspect.text_changes import TextChanges, text_changes, texts_at
 from orienteer.store.folder_view import FolderView
 from orienteer.url import MAX_URL_BYTES
 from orienteer.web.archived.addresses import FILE, RENDERED, SENT, path_to, time_in, time_text

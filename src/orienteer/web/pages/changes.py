@@ -11,8 +11,8 @@ from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel
 
 from orienteer.errors import unknown_name
-from orienteer.inspect.changed_text import describe_change
 from orienteer.inspect.changes import KINDS, Change, EpochChanges, changes, epoch_changes, missing_pages
+from orienteer.inspect.text_changes import describe_change
 from orienteer.store.folder_view import FolderView
 from orienteer.web.rendering import NavEntry, render, served_crawl
 

@@ -10,8 +10,7 @@ from fastapi.responses import HTMLResponse, StreamingResponse
 from markupsafe import Markup
 
 from orienteer.report.finding import SiteReport
-from orienteer.report.html_file import findings_html, headline
-from orienteer.report.writing import write_report
+from orienteer.report.writing import findings_html, headline, write_report
 from orienteer.web.cached_report import CachedReport
 from orienteer.web.rendering import NavEntry, is_fragment_request, render
 

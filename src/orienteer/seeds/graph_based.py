@@ -1,0 +1,133 @@
+"""MaxOut, MaxWeight, MaxSCC, RootSCC (Zheng et al., Graph-based seed selection for web-scale crawlers, CIKM 2009)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.graph.components import components, condensation
+from orienteer.graph.reach import UNREACHED, distances
+from orienteer.kernel import allocating_kernel
+from orienteer.progress import Progress, silent
+from orienteer.seeds.cover import Cover
+from orienteer.seeds.seed_method import SeedMethod, checked_depth, seed_method
+from orienteer.seeds.weighing import Weighing
+
+
+@seed_method
+class MaxOut(SeedMethod):
+    """Among the uncovered pages, the one with the most links to uncovered pages. Values are ignored."""
+
+    name: ClassVar[str] = "max-out"
+
+    def begin(self, cover: Cover, k: int, progress: Progress = silent) -> None:
+        pass
+
+    def best(self, cover: Cover) -> int | None:
+        page = int(_with_most_links(cover.graph.offsets, cover.graph.targets, cover.is_covered))
+        return page if page >= 0 else None
+
+
+@allocating_kernel
+def _with_most_links(offsets: Any, targets: Any, is_covered: Any) -> Any:
+    best, most = np.int64(-1), np.int64(-1)
+    for page in range(len(is_covered)):
+        if is_covered[page] or offsets[page + 1] - offsets[page] <= most:
+            continue
+        n_links = np.int64(0)
+        for k in range(offsets[page], offsets[page + 1]):
+            n_links += not is_covered[targets[k]]
+        if n_links > most:
+            best, most = np.int64(page), n_links
+    return best
+
+
+@seed_method
+class MaxWeight(SeedMethod):
+    """The page with the most value left within `depth` links; with depth = hops this is the exact greedy.
+
+    A depth above the hops would not change the cover, so it is limited to the hops.
+    """
+
+    name: ClassVar[str] = "max-weight"
+
+    def __init__(self, depth: int = 2) -> None:
+        self.depth = checked_depth(depth)
+
+    def begin(self, cover: Cover, k: int, progress: Progress = silent) -> None:
+        self._weighing = Weighing(cover, min(self.depth, cover.hops), progress)
+
+    def best(self, cover: Cover) -> int | None:
+        return self._weighing.best()
+
+    def covered(self, pages: NDArray[np.int64], cover: Cover) -> None:
+        self._weighing.covered(pages, cover)
+
+
+@seed_method
+class MaxScc(SeedMethod):
+    """In the strongly connected component with the most value left, the page with the most within `depth` links.
+
+    Among components of the same weight it is the one with the lowest page id.
+    """
+
+    name: ClassVar[str] = "max-scc"
+
+    def __init__(self, depth: int = 2) -> None:
+        self.depth = checked_depth(depth)
+
+    def begin(self, cover: Cover, k: int, progress: Progress = silent) -> None:
+        self._n_components, self._labels = components(cover.graph)
+        self._weighing = Weighing(cover, min(self.depth, cover.hops), progress)
+
+    def best(self, cover: Cover) -> int | None:
+        weight_of_page = component_weights(self._n_components, self._labels, cover.remaining_values)[self._labels]
+        in_heaviest = int(weight_of_page.argmax())
+        if weight_of_page[in_heaviest] <= 0:
+            return None
+        return self._weighing.best_of(self._labels == self._labels[in_heaviest])
+
+    def covered(self, pages: NDArray[np.int64], cover: Cover) -> None:
+        self._weighing.covered(pages, cover)
+
+
+def component_weights(
+    n_components: int, labels: NDArray[np.uint32], values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the total value of each component."""
+    return np.asarray(np.bincount(labels, values, n_components), np.float64)
+
+
+@seed_method
+class RootScc(SeedMethod):
+    """Of the root components from which the heaviest component can be reached, the heaviest; in it as max-scc.
+
+    A root is a component that no other links to; weights are of uncovered pages. If the root is more than the hops away
+    from the heaviest component, the method ends when everything near the root is covered.
+    """
+
+    name: ClassVar[str] = "root-scc"
+
+    def __init__(self, depth: int = 2) -> None:
+        self.depth = checked_depth(depth)
+
+    def begin(self, cover: Cover, k: int, progress: Progress = silent) -> None:
+        self._web_of_components, self._labels = condensation(cover.graph)
+        self._is_root = self._web_of_components.in_degrees() == 0
+        self._weighing = Weighing(cover, min(self.depth, cover.hops), progress)
+
+    def best(self, cover: Cover) -> int | None:
+        weights = component_weights(self._web_of_components.n_pages, self._labels, cover.remaining_values)
+        weight_of_page = weights[self._labels]
+        in_heaviest = int(weight_of_page.argmax())
+        if weight_of_page[in_heaviest] <= 0:
+            return None
+        back = distances(self._web_of_components.reverse(), [int(self._labels[in_heaviest])])
+        is_candidate = (self._is_root & (back != UNREACHED))[self._labels]
+        in_root = int(np.where(is_candidate, weight_of_page, -np.inf).argmax())
+        return self._weighing.best_of(self._labels == self._labels[in_root])
+
+    def covered(self, pages: NDArray[np.int64], cover: Cover) -> None:
+        self._weighing.covered(pages, cover)
