@@ -50,7 +50,7 @@ def test_a_name_that_was_at_the_top_level_is_found_where_the_error_says(name: st
 
 def test_a_public_function_is_not_replaced_by_the_module_of_its_name() -> None:
     script = """
-import orienteer.crawl.goal, orienteer.graph.pagerank, orienteer.graph.survey.bounds
+import orienteer.crawl.goal, orienteer.graph.pagerank, orienteer.graph.survey.crawl_survey
 import orienteer as ori, orienteer.graph
 from orienteer.graph import *
 from orienteer.graph.pagerank import pagerank as same
