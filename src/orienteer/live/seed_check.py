@@ -14,7 +14,7 @@ from orienteer.inspect.status_text import describe_lost
 from orienteer.ledger.ledger import Ledger
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
-from orienteer.responses.response import Response
+from orienteer.responses.response import HostRequest, PageRequest, Response
 from orienteer.responses.verdict import VerdictKind, verdict_kind_of
 from orienteer.url import host_of
 from orienteer.wording import plain
@@ -41,10 +41,9 @@ class SeedCheck:
         self._next_report: float | None = None
         self.has_pages = ledger.epoch is not None or self._n_pages() > 0
 
-    def on_response(self, response: FetchResult, now: float) -> None:
+    def on_response(self, host: int, response: FetchResult, now: float) -> None:
         """Record a response to a page or a host request."""
-        host = self._ledger.host(response.request.page)
-        if response.outcome is Outcome.OK and not response.request.any_type:
+        if response.outcome is Outcome.OK and isinstance(response.request, PageRequest):
             self.has_pages = True
         if response.outcome is Outcome.REDIRECT and not self.has_pages:
             self._hosts.add(host)
@@ -148,7 +147,7 @@ def describe_failure(response: FetchResult | Response) -> str:
         return f"no connection to {host}" + (f" ({detail})" if detail else "")
     if response.outcome is Outcome.TIMED_OUT:
         return f"{host} did not answer in time"
-    what = f"robots.txt of {host} cannot be read: " if response.request.any_type else ""
+    what = f"robots.txt of {host} cannot be read: " if isinstance(response.request, HostRequest) else ""
     return f"{what}the server answered {response.status}" if response.status else f"{what}{host} broke off its response"
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from orienteer.crawl.goal import Ending, Goal
-from orienteer.crawl.retries import HOST_FAILURES
 from orienteer.credentials.credentials_file import Credentials, read_credentials, without_secrets_for
 from orienteer.credentials.keyring import Keyring
 from orienteer.errors import CrawlFolderError, InputError, LoginError, SeedError
 from orienteer.extract.links import SCRIPTED
 from orienteer.fetch.fetcher import FETCHERS
+from orienteer.frontier.host_health import HOST_FAILURES
 from orienteer.graph.proved import Certificate
 from orienteer.hooks.page_hooks import (
     Hook,
@@ -264,7 +264,7 @@ def run(
     """
     observer = ProgressWatch(live.intake, live)
     seeds = SeedCheck(live.ledger)
-    live.on_response = lambda response: seeds.on_response(response, time.monotonic())
+    live.on_response = lambda host, result: seeds.on_response(host, result, time.monotonic())
     live.notify = notify or live.notify
 
     def tick() -> None:

@@ -19,7 +19,7 @@ from orienteer.fetch.settings import FetchSettings
 from orienteer.ledger.plan import CrawlPlan, canonical_seeds
 from orienteer.live.seed_check import describe_failure
 from orienteer.pages.outcome import Outcome
-from orienteer.responses.response import Request, Response
+from orienteer.responses.response import HostRequest, HostRequestKind, Request, Response
 from orienteer.store.folder_files import settings_of_folder
 from orienteer.url import canonical_url
 from orienteer.wording import plain
@@ -89,13 +89,15 @@ def _requested(urls: Sequence[str], settings: FetchSettings) -> dict[str, Respon
     responses: dict[str, Response] = {}
     with closing(make_fetcher(replace(settings, timeout_s=timeout_s, connect_timeout_s=connect_s))) as fetcher:
         at_once = getattr(fetcher, "max_in_flight", len(urls))
-        waiting = list(enumerate(urls))[::-1]
+        waiting, url_of = list(urls)[::-1], dict[Request, str]()
         while waiting or fetcher.n_in_flight:
             while waiting and fetcher.n_in_flight < at_once:
-                page, url = waiting.pop()
+                url = waiting.pop()
                 target = f"{urlsplit(url).scheme}://{urlsplit(url).netloc}/robots.txt" if fetcher.uses_network else url
-                fetcher.start(Request(target, page, any_type=True))
-            responses |= {urls[response.request.page]: response for response in fetcher.poll(_POLL_S)}
+                request = HostRequest(target, HostRequestKind.ROBOTS)
+                url_of[request] = url
+                fetcher.start(request)
+            responses |= {url_of[response.request]: response for response in fetcher.poll(_POLL_S)}
     return responses
 
 
