@@ -17,9 +17,8 @@ from orienteer.inspect.frontier_top import TopWriter
 from orienteer.inspect.workers_text import Fetching, WorkerNow
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
-from orienteer.live.host_pace import HostPace
 from orienteer.live.live_crawl import LiveCrawl
-from orienteer.live.time_left import Point, TimeForecast
+from orienteer.live.time_left import HostPace, Point, TimeForecast
 from orienteer.live.worker_rates import WorkerRates
 from orienteer.pages.states import PageState
 from orienteer.pages.stop_reason import StopReason

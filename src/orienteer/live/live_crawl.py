@@ -27,10 +27,10 @@ from orienteer.inspect.workers_text import MAX_CHARS, MAX_LISTED, Fetching
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.live.assets import AssetFetcher
-from orienteer.live.compiling import KernelCompilation
 from orienteer.live.host_requests import HostFailures, HostRequests
 from orienteer.live.impossible_goal import ImpossibleGoal
 from orienteer.live.rendering import Rendering
+from orienteer.live.warm_up import KernelCompilation
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.stop_reason import StopReason
 from orienteer.responses.response import AssetRequest, HostRequest, PageRequest

@@ -36,13 +36,12 @@ from orienteer.ledger.plan import CrawlPlan, canonical_seeds, tables_of
 from orienteer.ledger.revisiting import RefreshSettings
 from orienteer.ledger.setup import LoadedPolicy
 from orienteer.ledger.topic_reading import LoadedTopic
-from orienteer.live.compiling import loaded_kernels
 from orienteer.live.epoch import begin_epoch
 from orienteer.live.figures import CrawlFigures, ProgressWatch, dead_mass
 from orienteer.live.live_crawl import LiveCrawl, StopRequest
 from orienteer.live.rendering import render_limits_of
-from orienteer.live.seed_check import SeedCheck, nothing_crawled
-from orienteer.live.typed_seeds import resolve_schemes
+from orienteer.live.seed_check import SeedCheck, nothing_crawled, resolve_schemes
+from orienteer.live.warm_up import loaded_kernels
 from orienteer.notebook import facts_html
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.stop_reason import StopReason
