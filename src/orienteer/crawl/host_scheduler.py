@@ -16,7 +16,7 @@ crawl. The slot of a host that becomes known moves to the frontier.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from heapq import nsmallest
 from typing import Protocol
@@ -84,6 +84,7 @@ class HostScheduler:
         self._politeness = crawl.politeness
         self._probation = Probation(crawl)
         self._quick = QuickHosts(crawl, n_workers)
+        self._names: dict[int, str] = {}  # of hosts that were requested
         self._unknown: dict[str, _UnknownHost] = {}
         self._in_flight: dict[Request, HostSlot] = {}
         self._ended: list[HostSlot] = []  # of pages, since `drop_ended`
@@ -95,6 +96,13 @@ class HostScheduler:
     def number(self, name: str) -> int | None:
         """Return the crawl's number of a host; None if the crawl does not know it."""
         return self._seen.find_host(name)
+
+    def name(self, host: int) -> str:
+        """Return the name of a host of the crawl."""
+        name = self._names.get(host)
+        if name is None:
+            name = self._names[host] = self._seen.host_name(host)
+        return name
 
     def is_shared(self, host: int) -> bool:
         """Return whether the host shares its slot with others."""
@@ -119,14 +127,15 @@ class HostScheduler:
             if (host := self.number(name)) is not None:
                 self._adopt(name, host, now)
 
-    def follow_links(self, page: int, host: int, now: float, is_seed_redirect: bool) -> None:
+    def follow_links(self, page: int, host: int, now: float, depth_of: Callable[[int], int]) -> None:
         """Register the hosts that a fetched page links to; a redirect from a seed passes on its trust."""
         if not self._probation.is_active or self._crawl.state(page) is not PageState.FETCHED:
             return
         self.register_hosts(now)
-        hosts = self._seen.hosts[self._crawl.web.links(page)]
+        links = self._crawl.web.links(page)
+        hosts = self._seen.hosts[links]
         self._probation.add_links(host, hosts)
-        if is_seed_redirect:
+        if len(links) == 1 and depth_of(page) == depth_of(int(links[0])) == 0:
             self._probation.trust(int(hosts[0]))
 
     def update_if_due(self, now: float) -> None:
@@ -134,7 +143,7 @@ class HostScheduler:
         if self._probation.is_active and now >= self._next_update:
             self._next_update = now + min(_UPDATE_EVERY_S, self._politeness.delay_s)
             for host in self._probation.update(now, self._seen.hosts):
-                self.apply_delay(self._seen.host_name(host), now)
+                self.apply_delay(self.name(host), now)
 
     def apply_delay(self, name: str, now: float) -> None:
         """Apply the crawl delay of the host's robots.txt; a shared slot is snoozed for all of its hosts."""

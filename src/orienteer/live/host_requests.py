@@ -45,7 +45,7 @@ class HostFailures:
         back_off_s = self._hosts.retries.record_failure(
             host, key, result.outcome, now, result.reason, result.retry_after_s, got_response=bool(result.status)
         )
-        name = self._ledger.seen.host_name(host)
+        name = self._hosts.name(host)
         if back_off_s is None:
             self._ledger.note(Outcome.HOST_ABANDONED, host, health.reason(host))
             self._log.note("host abandoned", host=name, why=health.reason(host))

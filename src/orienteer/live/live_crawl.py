@@ -217,7 +217,7 @@ class LiveCrawl:
             return self._skip_too_deep(page, now)
         if (refusal := self.keyring.refusal(url)) is not None:
             return self.intake.block(page, refusal, now)
-        slot = HostSlot(self.ledger.seen.host_name(host), host, page, url=url)
+        slot = HostSlot(self.hosts.name(host), host, page, url=url)
         if self.host_requests.is_in_flight(slot.name):
             return self.host_requests.hold(slot.name, page)
         if self.hosts.is_shared(host) and (back_off_s := self.hosts.health.back_off_left_s(host, now)) > 0:
@@ -259,6 +259,7 @@ class LiveCrawl:
     # -- responses ----------------------------------------------------------------------------------------------
 
     def receive(self, results: list[FetchResult]) -> None:
+        """Process what workers return: each result releases the slot of its host."""
         self.intake.completed([result for result in results if isinstance(result.request, PageRequest)])
         for result in results:
             self._receive(result)
@@ -303,7 +304,7 @@ class LiveCrawl:
             self.keyring.record_response(request, response.verdict.kind in _LOGGED_IN, response.cookies)
             self.intake.record_response(page, response, now)
             self.assets.enqueue_page_assets(page, response)
-            self._follow_links(page, host, now)
+            self.hosts.follow_links(page, host, now, self.ledger.depth)
 
     def _retry_later(self, page: int, host: int, response: FetchResult, now: float) -> None:
         """Schedule another attempt after a failure of the page or its host; block the page after the last one."""
@@ -316,11 +317,6 @@ class LiveCrawl:
         wait_s = self.retries.requeue_later(page, host, response.outcome, now, back_off_s, response.retry_after_s)
         if wait_s:
             self.log.note("page waits", url=response.request.url, wait_s=round(wait_s, 3), why=response.reason)
-
-    def _follow_links(self, page: int, host: int, now: float) -> None:
-        links = self.crawl.web.links(page)
-        is_seed_redirect = len(links) == 1 and self.ledger.depth(page) == self.ledger.depth(int(links[0])) == 0
-        self.hosts.follow_links(page, host, now, is_seed_redirect)
 
     def _skip_too_deep(self, page: int, now: float) -> None:
         """Block a page beyond the maximum depth; in a refresh, skip it for this epoch only."""
