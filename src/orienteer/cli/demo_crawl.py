@@ -61,7 +61,7 @@ def choose_seeds(stage: Stage) -> StartPages:
 def _reached_by_chance(folder: Path) -> float:
     """Return the mean share of the value that the same number of random pages reach."""
     from orienteer.inspect.snapshot import web_at
-    from orienteer.live.page_values import paper_value_of_crawl
+    from orienteer.live.start_pages import paper_value_of_crawl
     from orienteer.seeds.select import seed_selection
 
     web = web_at(folder)

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from orienteer.crawl.goal import Ending, Goal
-from orienteer.crawl.retries import HOST_FAILURES
 from orienteer.credentials.credentials_file import Credentials, read_credentials, without_secrets_for
 from orienteer.credentials.keyring import Keyring
 from orienteer.errors import CrawlFolderError, InputError, LoginError, SeedError
 from orienteer.extract.links import SCRIPTED
 from orienteer.fetch.fetcher import FETCHERS
+from orienteer.frontier.host_health import HOST_FAILURES
 from orienteer.graph.proved import Certificate
 from orienteer.hooks.page_hooks import (
     Hook,
@@ -36,13 +36,12 @@ from orienteer.ledger.plan import CrawlPlan, canonical_seeds, tables_of
 from orienteer.ledger.revisiting import RefreshSettings
 from orienteer.ledger.setup import LoadedPolicy
 from orienteer.ledger.topic_reading import LoadedTopic
-from orienteer.live.compiling import loaded_kernels
 from orienteer.live.epoch import begin_epoch
 from orienteer.live.figures import CrawlFigures, ProgressWatch, dead_mass
 from orienteer.live.live_crawl import LiveCrawl, StopRequest
 from orienteer.live.rendering import render_limits_of
-from orienteer.live.seed_check import SeedCheck, nothing_crawled
-from orienteer.live.typed_seeds import resolve_schemes
+from orienteer.live.seed_check import SeedCheck, nothing_crawled, resolve_schemes
+from orienteer.live.warm_up import loaded_kernels
 from orienteer.notebook import facts_html
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.stop_reason import StopReason
@@ -264,7 +263,7 @@ def run(
     """
     observer = ProgressWatch(live.intake, live)
     seeds = SeedCheck(live.ledger)
-    live.on_response = lambda response: seeds.on_response(response, time.monotonic())
+    live.on_response = lambda host, result: seeds.on_response(host, result, time.monotonic())
     live.notify = notify or live.notify
 
     def tick() -> None:

@@ -180,14 +180,13 @@ class SurveySetup(SideCrawlSetup):
         """Yield the events of the crawl, begin the walks, yield the probes so far, then request pages."""
         first = self.made_for.first_probe
         yield from _before(super().history(database), first)
-        for page in self.crawl.frontier.all()[0].tolist():  # from sitemaps
-            self.crawl.frontier.remove(page)
+        self.crawl.drop_waiting()  # pages from sitemaps
         self.probes.begin_walks(
             self.crawl, database.urls, self.made_for.seed, self.goal, self.plan.crawl.workers, self.stored_selections
         )
         yield from database.pages_after(first - 1)
         needed = self.probes.start_requests()
-        self.crawl.frontier.put(needed.pages, needed.values)
+        self.crawl.prioritize(needed.pages, needed.values)
 
     def selections(self) -> list[int]:
         return self.walks.survey.lives.entries.tolist()
