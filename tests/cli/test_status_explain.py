@@ -208,7 +208,7 @@ def test_pages_that_wait_have_a_place(begun: Path) -> None:
 def urls_of(path: Path) -> list[str]:
     with FolderView.open(path) as folder:
         database = folder.database
-        return database.urls(range(database.n_urls()))
+        return database.urls.of_all(range(database.urls.count()))
 
 
 def test_descriptions_of_waiting_pages(begun: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,6 @@ from orienteer.responses.response import PageRequest
 from orienteer.responses.secrets import Secrets
 from orienteer.search.indexing import update_index
 from orienteer.side_crawls.survey import live_survey
-from orienteer.store.asset_reading import read_asset
 from orienteer.store.folder_view import FolderView
 from tests.credentials.conftest import WriteAccess, crawled, files_with
 from tests.credentials.servers import RecordedRequest, Recorder, Reply, moved
@@ -235,8 +234,8 @@ def kinds_of(folder: Path) -> set[tuple[str, bool | None, str]]:
     """What was fetched for pages, whether with credentials, and whether it says that it is secret."""
     with FolderView.open(folder) as view:
         found = set()
-        for row in view.database.assets():
-            page = read_asset(view.database, view.archive, row)
+        for row in view.database.assets.all():
+            page = view.database.assets.read(view.archive, row)
             body = b"" if page is None else page.body
             found.add((row.url, row.with_credentials, "secret" if b"secret" in body else "public"))
         return found

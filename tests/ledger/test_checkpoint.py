@@ -115,7 +115,7 @@ def opened(folder: Path) -> Ledger:
 
 def events_of(folder: Path) -> list[tuple[str, str]]:
     with Database.open(folder / "crawl.db", read_only=True) as database:
-        return [(event.kind, event.detail["detail"]) for event in database.events()]
+        return [(event.kind, event.detail["detail"]) for event in database.meta.events()]
 
 
 ONE_WORKER = {"settings": {"crawl": {"workers": 1}}}

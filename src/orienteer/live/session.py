@@ -445,10 +445,10 @@ def write_report(
         n_abandoned=n_abandoned,
         has_pages=has_pages,
         problem=problem,
-        n_suspect=ledger.database.n_unknown_because(SCRIPTED),
-        rendered=ledger.database.rendered_tally(),
-        assets=ledger.database.asset_figures(),
-        n_unarchived=ledger.database.n_unarchived() if ledger.plan.crawl.archive else 0,
+        n_suspect=ledger.database.details.n_unknown_because(SCRIPTED),
+        rendered=ledger.database.rendered.tally(),
+        assets=ledger.database.assets.figures(),
+        n_unarchived=ledger.database.pages.n_unarchived() if ledger.plan.crawl.archive else 0,
         missing=tuple(missing_pages(ledger.database)),
     )
     ledger.folder.write_report(report.as_dict())
@@ -456,5 +456,5 @@ def write_report(
 
 
 def _n_abandoned(ledger: Ledger) -> int:
-    by_outcome = ledger.database.counts().by_outcome
+    by_outcome = ledger.database.pages.counts().by_outcome
     return sum(by_outcome.get(outcome, 0) for outcome in (Outcome.HOST_ABANDONED, *HOST_FAILURES))

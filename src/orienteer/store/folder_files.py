@@ -152,7 +152,7 @@ def expect_crawl(path: Path) -> None:
 
 
 def archive_end(database: Database) -> ArchiveEnd:
-    end = database.get(ARCHIVE_END, (0, 0))
+    end = database.meta.get(ARCHIVE_END, (0, 0))
     try:
         file, size_bytes = map(int, end)
     except (TypeError, ValueError, OverflowError) as error:
