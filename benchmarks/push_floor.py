@@ -49,7 +49,7 @@ def cases() -> list[Case]:
     found = [Case(name, web, np.argsort(-pagerank(web), kind="stable")[:160], LEVELS, 3) for name, web in small.items()]
     large = LinkGraph.load(web_folder(10_000_000))
     popular = np.argsort(-large.in_degrees(), kind="stable")[:160]
-    return [*found, Case("generated, 10,000,000 pages", large, popular, LEVELS[:4], 1)]
+    return [*found, Case("generated, 10,000,000 pages", large, popular, LEVELS[:3], 1)]
 
 
 def fetches(case: Case, floor: float) -> list[int]:
@@ -75,6 +75,7 @@ def row(case: Case) -> list[str]:
     old, new = (min(one[k] for one in rounds) for k in range(2))
     counts = [f"{a:,}" if a == b else f"{b:,} -> {a:,}" for b, a in zip(before, after, strict=True)]
     counts += [""] * (len(LEVELS) - len(counts))
+    print(case.name, *counts, flush=True)
     per_page = [f"{one.n_pushes / n[-1]:.1f}" for one, n in ((old, before), (new, after))]
     return [case.name, *counts, *per_page, f"{old.n_links / new.n_links:.1f}", f"{old.cpu_s / new.cpu_s:.1f}"]
 
