@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -93,6 +94,16 @@ def test_sizes_are_those_of_the_files(folder: CrawlFolder) -> None:
     found = folder_status(folder.path)
     assert found.archive_bytes == sum(file.stat().st_size for file in (folder.path / "archive").iterdir())
     assert found.database_bytes >= (folder.path / "crawl.db").stat().st_size
+
+
+def test_the_size_of_a_folder_is_that_of_du(folder: CrawlFolder) -> None:
+    (folder.path / "index").mkdir()
+    (folder.path / "index" / "postings").write_bytes(bytes(100_000))
+    (folder.path / "again").hardlink_to(folder.path / "index" / "postings")
+    (folder.path / "sparse").touch()
+    os.truncate(folder.path / "sparse", 1 << 30)
+    du = subprocess.run(["du", "-sk", folder.path], capture_output=True, text=True, check=True).stdout
+    assert folder_status(folder.path).folder_bytes == 1024 * int(du.split()[0])
 
 
 def test_a_crawl_is_running_while_its_folder_is_open(tmp_path: Path) -> None:

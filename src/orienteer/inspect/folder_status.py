@@ -26,6 +26,7 @@ from orienteer.pages.stop_reason import StopReason
 from orienteer.progress import Progress, silent
 from orienteer.settings import to_table
 from orienteer.store.database import DatabaseView
+from orienteer.store.folder_files import size_on_disk
 from orienteer.store.folder_view import FolderView
 from orienteer.store.lock import holder_of
 from orienteer.store.page_tables import StateGroup
@@ -56,9 +57,9 @@ class FolderStatus:
     `n_urls` URLs inside the scope are known, `n_urls_outside` are linked to and never fetched. `holder` is the process
     that is crawling now, 0 if its number is not known; None if there is none. `hosts` are the largest, `n_hosts` counts
     all that have a page done, `n_hosts_known` all that have a URL inside the scope. `archive_bytes` are on this
-    machine; `stored` is the part of the archive in object storage. `n_suspect` pages may be made by scripts, `rendered`
-    counts those rendered in a browser, `assets` the assets of pages. `recomputed` is the certificate of a crawl whose
-    last run was killed and left no report.
+    machine; `stored` is the part of the archive in object storage. `folder_bytes` is what the whole folder takes on the
+    disk. `n_suspect` pages may be made by scripts, `rendered` counts those rendered in a browser, `assets` the assets
+    of pages. `recomputed` is the certificate of a crawl whose last run was killed and left no report.
     """
 
     folder: Path
@@ -78,6 +79,7 @@ class FolderStatus:
     archive_bytes: int
     stored: StoredArchive | None
     database_bytes: int
+    folder_bytes: int
     figures: Mapping[str, Any] | None
     n_suspect: int
     rendered: RenderedTally
@@ -237,6 +239,7 @@ class FolderStatus:
             "archive_bytes": self.archive_bytes,
             "stored": None if self.stored is None else asdict(self.stored),
             "database_bytes": self.database_bytes,
+            "folder_bytes": self.folder_bytes,
             "proved": None if self.proved is None else self.proved.as_dict(),
             "figures": self.figures,
             "figures_are_current": self.figures_are_current,
@@ -284,6 +287,7 @@ class FolderWatcher:
                 archive_bytes=_size_of(self.path / "archive", "*.warc.gz"),
                 stored=StoredArchive.of(folder.archive, plan.store),
                 database_bytes=_size_of(self.path, "crawl.db*"),
+                folder_bytes=size_on_disk(self.path),
                 n_suspect=database.details.n_unknown_because(SCRIPTED),
                 rendered=database.rendered.tally(),
                 assets=database.assets.figures(),
