@@ -24,7 +24,6 @@ PAGES = (
     "/map",
     "/neighborhood",
     "/report",
-    "/compare",
     "/nothing",
 )
 _ADDRESS = re.compile(r"""\b(?:href|src|action|hx-get|data-(?:events|now|map|region|bar))="(/[^"]*)""")
