@@ -55,12 +55,12 @@ class MissingPage:
     `outcome` is that of its last request: `http 404`, say. It was missing `n_times`.
     """
 
-    page: int
     url: str
     title: str
     outcome: str
     since: float
     n_times: int
+    page: int = -1
 
     def as_dict(self) -> dict[str, Any]:
         facts = asdict(self)
@@ -79,7 +79,7 @@ def missing_pages(database: Database) -> list[MissingPage]:
         row = database.page(seen.page)
         title, outcome = "" if row is None else row.title, seen.missing_as or VisitKind.MISSING.words
         since = seen.missing_since or 0.0
-        result.append(MissingPage(seen.page, database.url(seen.page), title, outcome, since, seen.n_missing))
+        result.append(MissingPage(database.url(seen.page), title, outcome, since, seen.n_missing, seen.page))
     return result
 
 

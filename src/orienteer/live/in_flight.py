@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from heapq import nsmallest
 
-from orienteer.inspect.workers_text import MAX_CHARS, MAX_LISTED, Fetching
+from orienteer.inspect.figures import MAX_CHARS, MAX_LISTED, Fetching
 
 
 class InFlight:

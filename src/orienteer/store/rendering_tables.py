@@ -8,7 +8,7 @@ is done.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from orienteer.store.archive import Position
@@ -88,7 +88,8 @@ class RenderedRow(NamedTuple):
     rendered_digest: bytes | None = None
 
 
-class RenderedTally(NamedTuple):
+@dataclass(frozen=True)
+class RenderedTally:
     """Totals of the rendered pages: how many, how many incompletely, and the links and words found by rendering.
     `n_requests` counts their requests for assets. `anchors` names the fields of routes that are treated as positions on
     a page, by host, such as "app.test: ?id"."""
@@ -223,7 +224,7 @@ class RenderingTables(SurveyTables):
             "coalesce(sum(max(n_words - n_words_sent, 0)), 0), coalesce(sum(n_parts), 0), coalesce(sum(cpu_s), 0.0) "
             "FROM rendered"
         )
-        return RenderedTally() if row is None else RenderedTally._make((*row, self.anchors()))
+        return RenderedTally() if row is None else replace(RenderedTally(*row), anchors=self.anchors())
 
     def anchors(self) -> tuple[str, ...]:
         """Return the fields of routes treated as positions on a page, by host, from the events of the crawl."""
