@@ -14,6 +14,7 @@ from orienteer.library.library import Library, default_library
 from orienteer.search.index_files import index_folder
 from orienteer.search.indexing import update_index
 from orienteer.store.folder import CrawlFolder
+from orienteer.store.folder_files import size_on_disk
 from orienteer.store.lock import FolderLock
 
 
@@ -37,9 +38,10 @@ def test_a_card_describes_the_state_of_a_crawl(library: Library) -> None:
     assert card.status is not None
     assert (card.status.n_fetched, card.status.n_urls) == (2, 2)
     assert (card.is_indexed, card.job, card.problem) == (False, None, None)
-    assert card.n_bytes > 0
+    assert card.n_bytes == size_on_disk(library.path / "a.test")
     update_index(library.path / "a.test")
     assert library.card("a.test").is_indexed
+    assert library.card("a.test").n_bytes > card.n_bytes
     with CrawlFolder.open(library.path / "a.test"):
         assert library.card("a.test").phase == "running"
     assert library.card("a.test").phase == "stopped"

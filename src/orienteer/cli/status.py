@@ -88,7 +88,7 @@ def describe_settings(found: CrawlStatus) -> list[tuple[str, str]]:
 
 def describe_progress(found: CrawlStatus) -> list[tuple[str, str]]:
     """Return the progress of the crawl, as (name, text)."""
-    from orienteer.cli.wording import counted, moment, size
+    from orienteer.cli.wording import counted, moment
     from orienteer.inspect.status_text import (
         describe_assets,
         describe_coverage,
@@ -141,7 +141,7 @@ def describe_progress(found: CrawlStatus) -> list[tuple[str, str]]:
         ("duplicates", ", ".join(filter(None, duplicates))),
         *_describe_running(found),
         ("archive", "" if found.stored is None else found.stored.describe()),
-        ("on disk", f"archive {size(found.archive_bytes)}, database {size(found.database_bytes)}"),
+        ("on disk", _size(found)),
     ]
 
 
@@ -156,6 +156,13 @@ def _describe_running(found: CrawlStatus) -> list[tuple[str, str]]:
         ("fetching", describe_fetching(figures.fetching, figures.n_in_flight)),
         ("workers", describe_workers(figures.workers, figures.n_workers_crashed)),
     ]
+
+
+def _size(found: CrawlStatus) -> str:
+    from orienteer.cli.wording import size
+
+    parts = f"archive {size(found.archive_bytes)}, database {size(found.database_bytes)}"
+    return f"{size(found.folder_bytes)} ({parts})"
 
 
 def _known(found: CrawlStatus) -> str:

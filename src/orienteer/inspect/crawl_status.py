@@ -29,9 +29,11 @@ from orienteer.pages.outcome import NO_ERRORS, Outcome
 from orienteer.pages.states import PageState
 from orienteer.progress import Progress, silent
 from orienteer.settings import to_table
-from orienteer.store.database_view import DatabaseView, StateGroup
+from orienteer.store.database import DatabaseView
+from orienteer.store.folder_files import size_on_disk
 from orienteer.store.folder_view import FolderView
 from orienteer.store.lock import holder_of
+from orienteer.store.page_tables import StateGroup
 from orienteer.store.rendering_tables import AssetFigures, RenderedTally
 from orienteer.wording import JSON_VERSION, plain
 
@@ -40,7 +42,7 @@ _KINDS = ("fetched", "redirects", "skipped", "failed", "blocked")
 _AS_THEY_ARE = (
     "phase", "is_running", "texts", "n_urls", "n_urls_outside", "n_on_topic", "n_duplicates", "n_near_duplicates",
     "n_suspect", "n_unarchived", "n_hosts", "n_hosts_known", "first_time", "last_time", "archive_bytes",
-    "database_bytes", "figures_are_current", "report_is_current",
+    "database_bytes", "folder_bytes", "figures_are_current", "report_is_current",
 )  # fmt: skip
 _NO_ERRORS = NO_ERRORS | {Outcome.UNWANTED_TYPE}
 
@@ -64,9 +66,10 @@ class CrawlStatus:
     `n_urls` URLs inside the scope are known, `n_urls_outside` are linked to and never fetched. `holder` is the process
     that is crawling now, 0 if its number is not known; None if there is none. `hosts` are the largest, `n_hosts` counts
     all that have a page done, `n_hosts_known` all that have a URL inside the scope. `archive_bytes` are on this
-    machine; `stored` is the part of the archive in object storage. `n_suspect` pages may be made by scripts, `rendered`
-    counts those rendered in a browser, `assets` the assets of pages. `recomputed` is the certificate of a crawl whose
-    last run was killed and left no report. `transition` is what a server has asked for: starting or stopping.
+    machine; `stored` is the part of the archive in object storage. `folder_bytes` is what the whole folder takes on the
+    disk. `n_suspect` pages may be made by scripts, `rendered` counts those rendered in a browser, `assets` the assets
+    of pages. `recomputed` is the certificate of a crawl whose last run was killed and left no report. `transition` is
+    what a server has asked for: starting or stopping.
     """
 
     folder: Path
@@ -86,6 +89,7 @@ class CrawlStatus:
     archive_bytes: int
     stored: StoredArchive | None
     database_bytes: int
+    folder_bytes: int
     figures: CrawlFigures | None
     n_suspect: int
     rendered: RenderedTally
@@ -276,16 +280,16 @@ class FolderWatcher:
             report = read_report(folder.report_path)
             tally = self._updated_tally(plan, database, progress)
             hosts, n_hosts, n_hosts_known = tally.hosts(max_hosts)
-            first, last = database.times() or (None, None)
+            first, last = database.history.times() or (None, None)
             status = CrawlStatus(
                 folder=self.path,
                 plan=plan,
                 holder=holder,
                 n_urls=tally.n_inside,
                 n_urls_outside=len(tally.seen) - tally.n_inside,
-                position=database.next_position(),
+                position=database.history.next_position(),
                 epochs=tuple(epochs_of(database, len(plan.crawl.seeds), first)),
-                n_on_topic=database.n_relevant(topic_threshold(folder)) if plan.crawl.topic else None,
+                n_on_topic=database.pages.n_relevant(topic_threshold(folder)) if plan.crawl.topic else None,
                 groups=tuple(tally.groups()),
                 hosts=hosts,
                 n_hosts=n_hosts,
@@ -295,9 +299,10 @@ class FolderWatcher:
                 archive_bytes=_size_of(self.path / "archive", "*.warc.gz"),
                 stored=StoredArchive.of(folder.archive, plan.store),
                 database_bytes=_size_of(self.path, "crawl.db*"),
-                n_suspect=database.n_unknown_because(SCRIPTED),
-                rendered=database.rendered_tally(),
-                assets=database.asset_figures(),
+                folder_bytes=size_on_disk(self.path),
+                n_suspect=database.details.n_unknown_because(SCRIPTED),
+                rendered=database.rendered.tally(),
+                assets=database.assets.figures(),
                 figures=_newest_figures(report, database, is_running=holder is not None),
                 report=report,
             )
@@ -314,7 +319,7 @@ class FolderWatcher:
 
     def _updated_tally(self, plan: CrawlPlan, database: DatabaseView, progress: Progress) -> DoneTally:
         file = database.path.stat().st_ino
-        if self._tally is None or file != self._file or database.next_position() < self._tally.position:
+        if self._tally is None or file != self._file or database.history.next_position() < self._tally.position:
             self._file, self._tally, self._recomputed = file, DoneTally(plan), None
         self._tally.catch_up(database, progress)
         return self._tally
@@ -336,7 +341,7 @@ def crawl_status(path: Path, max_hosts: int = 15, progress: Progress = silent) -
 
 def _newest_figures(report: Report | None, database: DatabaseView, is_running: bool = True) -> CrawlFigures | None:
     """Return the figures with the highest position: those of the report, or those stored since."""
-    stored = figures_of(with_present_keys(database.get("figures")))
+    stored = figures_of(with_present_keys(database.meta.get("figures")))
     found = [figures for figures in (None if report is None else report.figures, stored) if figures is not None]
     newest = max(found, key=lambda figures: figures.position, default=None)
     return newest if newest is None or is_running else newest.ended()

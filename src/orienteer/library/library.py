@@ -36,7 +36,7 @@ from orienteer.library.job_progress import current_job
 from orienteer.library.schedule_files import delete_schedule, move_schedule
 from orienteer.search.index_files import index_folder
 from orienteer.store.failures import map_disk_errors
-from orienteer.store.folder_files import DATABASE, SETTINGS
+from orienteer.store.folder_files import DATABASE, SETTINGS, size_on_disk
 from orienteer.store.lock import FolderLock, holder_of
 from orienteer.url import canonical_url, host_of
 from orienteer.wording import plain
@@ -188,9 +188,9 @@ class Library:
         try:
             status = self.status(name)
         except OrienteerError as error:
-            return Card(name, job, problem=plain(str(error), 500), n_bytes=_size_of(path))
+            return Card(name, job, problem=plain(str(error), 500), n_bytes=size_on_disk(path))
         is_indexed = (index_folder(path) / "pages.db").is_file()
-        return Card(name, job, status, is_indexed, n_bytes=status.archive_bytes + status.database_bytes)
+        return Card(name, job, status, is_indexed, n_bytes=size_on_disk(path))
 
     def rename(self, name: str, new: str) -> None:
         """Rename a crawl; LibraryError while a job or another process works on it."""
@@ -267,12 +267,3 @@ def _fingerprint(path: Path) -> tuple[object, ...]:
         except OSError:
             found.append(None)
     return tuple(found)
-
-
-def _size_of(path: Path) -> int:
-    n_bytes = 0
-    for folder, _, files in os.walk(path):
-        for name in files:
-            with suppress(OSError):
-                n_bytes += os.lstat(os.path.join(folder, name)).st_size
-    return n_bytes
