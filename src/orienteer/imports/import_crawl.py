@@ -38,12 +38,13 @@ from orienteer.imports.collection import Collection, Spool, expect_known, guesse
 from orienteer.imports.importer import AddedCounts, Importer, ReadResult, ReadTask, archive_reader, read_arguments
 from orienteer.imports.sources import ImportSource, SourceKind, pages_listed_in, sources_of, stated_seeds
 from orienteer.imports.url_lists import ListedUrls
+from orienteer.inspect.run_report import Report
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan, canonical_seeds
 from orienteer.ledger.scope import Scope
 from orienteer.live.figures import ProgressWatch
-from orienteer.live.session import Report, write_report
+from orienteer.live.session import write_report
 from orienteer.live.warm_up import warm_up
 from orienteer.notebook import facts_html
 from orienteer.pages.stop_reason import StopReason
