@@ -121,7 +121,7 @@ def growth(policy: str, n_pages: int, place: Path) -> Callable[[], dict[str, Any
 
 def held(ledger: Ledger) -> int:
     """The memory of the process without SQLite's page cache."""
-    ledger.database._connection.execute("PRAGMA shrink_memory")
+    ledger.database.connection._connection.execute("PRAGMA shrink_memory")
     gc.collect()
     return resident_bytes()
 

@@ -46,12 +46,12 @@ class TestArchive(FetcherContract):
 def made_crawl(path: Path, pages: Mapping[str, StoredResponse]) -> None:
     """A crawl folder whose archive has these responses."""
     with CrawlFolder.create(path, '[crawl]\nseeds = ["http://contract.test/"]\n') as folder:
-        folder.database.add_urls(0, list(pages))
+        folder.database.urls.add(0, list(pages))
         for page, (url, stored) in enumerate(pages.items()):
             lines = [f"HTTP/1.1 {stored.status} -", *(f"{name}: {value}" for name, value in stored.headers), "", ""]
             position = folder.archive.append(ArchivedResponse(url, 1.7e9, "\r\n".join(lines).encode(), stored.body))
             row = PageRow(page, page, PageState.FETCHED, "ok", stored.status)
-            folder.database.add_page(
+            folder.database.pages.add(
                 row._replace(
                     archive_file=position.file, archive_offset=position.offset, archive_bytes=position.size_bytes
                 )
@@ -67,9 +67,9 @@ def test_an_archive_returns_recorded_outcomes(tmp_path: Path) -> None:
         "http://a.test/private": ("robots.txt", 0, "", Outcome.NO_RESPONSE),
     }
     with CrawlFolder.create(tmp_path / "crawl", '[crawl]\nseeds = ["http://a.test/"]\n') as folder:
-        folder.database.add_urls(0, list(rows))
+        folder.database.urls.add(0, list(rows))
         for page, (outcome, status, kind, _) in enumerate(rows.values()):
-            folder.database.add_page(
+            folder.database.pages.add(
                 PageRow(page, page, PageState.FAILED, outcome, status, time=1.7e9, content_type=kind)
             )
         folder.acknowledge()

@@ -74,7 +74,7 @@ def _moments(site: AdversarialSite, ledger: Ledger, every: int, at_most: int) ->
 
 
 def _truth(site: AdversarialSite, ledger: Ledger) -> float:
-    rows = [(ledger.url(page), ledger.database.page(page)) for page in range(ledger.database.n_urls())]
+    rows = [(ledger.url(page), ledger.database.pages.row(page)) for page in range(ledger.database.urls.count())]
     covered = {
         site.name(url)
         for url, row in rows

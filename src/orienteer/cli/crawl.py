@@ -28,8 +28,8 @@ from orienteer.progress import silent
 
 if TYPE_CHECKING:
     from orienteer.hooks.page_hooks import Hook
+    from orienteer.inspect.figures import CrawlFigures
     from orienteer.ledger.plan import CrawlPlan
-    from orienteer.live.figures import CrawlFigures
 
 _GOAL, _SEEDS, _SCOPE, _POLITENESS, _NETWORK, _OUTPUT = "Goal", "Seeds", "Scope", "Politeness", "Network", "Output"
 _RENDER = "Browser"

@@ -34,13 +34,11 @@ from orienteer.responses.response import (
 from orienteer.responses.secrets import origin_of
 from orienteer.responses.verdict import DECISIONS, VERDICTS, VerdictKind, verdict_kind_of
 from orienteer.store.archive import Position
-from orienteer.store.asset_reading import read_asset
 from orienteer.store.failures import damaged
 from orienteer.store.folder_files import FolderFiles
 from orienteer.store.folder_view import FolderView
 from orienteer.store.page_row import PageRow
 from orienteer.store.record import ArchivedPage, Resource
-from orienteer.store.url_numbers import seen_urls
 from orienteer.wording import plain
 
 _OUTCOMES = frozenset(map(str, set(VERDICTS) - DECISIONS))  # decisions of the recorded crawl are made again
@@ -57,7 +55,7 @@ class ArchiveFetcher:
         self.settings = settings or FetchSettings()
         self._folder = FolderView.open(Path(path))
         self.granted_origins = _granted_origins(self._folder.settings_text)
-        self._seen = seen_urls(self._folder.database)
+        self._seen = self._folder.database.urls.seen()
         self._waiting: deque[Request] = deque()
         self._done: list[Response] = []
 
@@ -89,7 +87,7 @@ class ArchiveFetcher:
         is_asset = isinstance(request, AssetRequest)
         needs_credentials = is_asset and request.secrets is None and self._is_granted(request.url)
         page = None if needs_credentials else self._seen.find(request.url)
-        row = None if page is None else self._folder.database.page(page)
+        row = None if page is None else self._folder.database.pages.row(page)
         if row is None:
             return Response(request, Outcome.NO_RESPONSE, detail="not in the archive")
         try:
@@ -111,9 +109,9 @@ class ArchiveFetcher:
     def _asset(self, request: Request) -> Response | None:
         """Return the response to an asset request; None if the URL is not an archived asset."""
         has_secrets, is_granted = request.secrets is not None, self._is_granted(request.url)
-        row = self._folder.database.asset(request.url, has_secrets, is_granted)
+        row = self._folder.database.assets.latest(request.url, has_secrets, is_granted)
         try:
-            archived = None if row is None else read_asset(self._folder.database, self._folder.archive, row)
+            archived = None if row is None else self._folder.database.assets.read(self._folder.archive, row)
         except CrawlFolderError:
             return None
         return None if archived is None else archived_response(request, archived, self.settings)
@@ -151,7 +149,7 @@ def archived_rendering(folder: FolderFiles, page: int, url: str) -> RenderedDocu
 
 def rendered_resource(folder: FolderFiles, page: int, url: str) -> Resource | None:
     """Return the archived rendering of a page: its document, or only its text for some imported pages."""
-    rendered = folder.database.rendered_page(page)
+    rendered = folder.database.rendered.row(page)
     if rendered is None or rendered.dom is None:
         return None
     resource = folder.archive.read_resource(rendered.dom)[1]

@@ -170,9 +170,9 @@ class Importer:
             is_unused = is_asset and not self._is_added[index]
             if entry.archived is not None and (is_unused or entry.outcome is Outcome.UNWANTED_TYPE):
                 url = self._collection.urls[index]
-                row = AssetRow(database.add_asset(url, 0, None), url, 0, str(Outcome.OK), entry.status, entry.time)
+                row = AssetRow(database.assets.add(url, 0, None), url, 0, str(Outcome.OK), entry.status, entry.time)
                 digest = self._collection.digest(index)
-                database.finish_asset(
+                database.assets.finish(
                     row._replace(content_type=entry.content_type, digest=digest, archived=entry.archived)
                 )
                 n_assets += 1
@@ -212,7 +212,7 @@ class Importer:
         while self._next_page < len(seen):
             if not self._urls:
                 end = min(self._next_page + _URLS_AT_ONCE, len(seen))
-                self._urls.extend(database.urls_between(self._next_page, end))
+                self._urls.extend(database.urls.between(self._next_page, end))
             page, url = self._next_page, self._urls.popleft()
             self._next_page += 1
             if (index := self._collection.find(url)) is not None:
@@ -301,7 +301,7 @@ class Importer:
             row = row._replace(**{name: getattr(rendered, name) for name in _COPIED_COLUMNS}, url=rendered.url)
             row = row._replace(problem=rendered.trouble)
         dom_at, view_at = (None if capture is None else capture.position for capture in (document, view))
-        self._ledger.database.set_rendered(row._replace(dom=dom_at, view=view_at))
+        self._ledger.database.rendered.set(row._replace(dom=dom_at, view=view_at))
 
 
 def _batched(items: Iterable[_T], n: int) -> Iterator[list[_T]]:

@@ -81,7 +81,7 @@ class AssetFetcher:
         self._in_flight: dict[AssetRequest, QueuedAsset] = {}
         self._is_announced = False
         if ledger.plan.crawl.assets:
-            for row in ledger.database.assets_requested():
+            for row in ledger.database.assets.requested():
                 key = AssetKey(row.url, self._cache.has_credentials(row))
                 self._enqueue(QueuedAsset(key, host_of(row.url), row.id, depth=1))
 

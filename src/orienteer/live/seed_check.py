@@ -122,7 +122,7 @@ class SeedCheck:
         return why if page == seed else f"redirects to {url}, and there: {why}"
 
     def _describe_error(self, page: int, url: str) -> str:
-        row = self._ledger.database.page(page)
+        row = self._ledger.database.pages.row(page)
         response = self._failures.get(self._ledger.host(page))
         if row is None or row.outcome == Outcome.HOST_ABANDONED:
             return describe_failure(response) if response is not None else "its host was abandoned after many failures"
