@@ -262,8 +262,9 @@ class AssetFetcher:
         if needs_login and not self._ledger.crawl.is_closed:
             return math.inf  # a page of the host runs the login
         if robots is not None:
-            if self._host_requests.is_in_flight(name) or (not asset.callbacks and self._hosts.has_waiting_page(name)):
-                return math.inf  # a page of the host requests robots.txt, and then its sitemaps
+            is_for_page = not asset.callbacks or self._keyring.next_step(url) is not None
+            if self._host_requests.is_in_flight(name) or (is_for_page and self._hosts.has_waiting_page(name)):
+                return math.inf  # a page of the host requests robots.txt, after a login, and then its sitemaps
             is_started = self._host_requests.start_for_asset(robots, name, now)
             return math.inf if is_started else self._hosts.free_at(name, now)
         request = self._request(asset)
