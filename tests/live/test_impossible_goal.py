@@ -216,7 +216,7 @@ def killed_after(n: int, web: FakeWeb, seed: str, folder: Path) -> None:
     """A run that is interrupted after n responses: only committed results are stored."""
     responses = []
 
-    def on_response(response: Any) -> None:
+    def on_response(host: int, response: Any) -> None:
         responses.append(response)
         if len(responses) == n:
             signal.raise_signal(signal.SIGINT)
