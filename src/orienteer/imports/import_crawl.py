@@ -234,7 +234,8 @@ class _Import:
         return replace(self._report(ended, collector, added), seeds=seeds, seeds_are_guessed=are_guessed)
 
     def _pool(self, intake: Intake, n_responses: int) -> AbstractContextManager[ProcessPool[ReadTask, ReadResult]]:
-        """Return the pool of processes that parse responses."""
+        """Return the pool of processes that parse responses, all of which must be in the archive's files."""
+        intake.ledger.folder.archive.sync()
         n_processes = default_process_count(n_responses) if self._n_processes is None else self._n_processes
         return opened_pool(archive_reader, (intake.ledger.folder.archive.folder, *read_arguments(intake)), n_processes)
 
