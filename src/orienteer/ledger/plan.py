@@ -26,12 +26,12 @@ import numpy as np
 import tomli_w
 from numpy.typing import NDArray
 
+from orienteer.browser.render_settings import RenderSettings
 from orienteer.crawl.goal import Goal
 from orienteer.errors import InputError, unknown_name
 from orienteer.fetch.settings import FetchSettings
 from orienteer.frontier.host_health import RetrySettings
 from orienteer.frontier.politeness import Politeness
-from orienteer.ledger.render_settings import RenderSettings
 from orienteer.ledger.revisiting import RefreshSettings
 from orienteer.ledger.scope import ScopeSettings
 from orienteer.policies.focused import FocusedPolicy
