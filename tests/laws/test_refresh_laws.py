@@ -25,7 +25,7 @@ from starlette.testclient import TestClient
 from orienteer.certificates.gathering import facts_of_folder
 from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.proved import percent
-from orienteer.inspect.folder_status import folder_status
+from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.status_text import interval
 from orienteer.inspect.verify import verify
 from orienteer.ledger.revisiting import DAY_S
@@ -197,20 +197,20 @@ class Refreshes(RuleBasedStateMachine):
     def all_show_the_same_bounds(self) -> None:
         if self.site is None or not self.folder.exists():
             return
-        status = folder_status(self.folder)
+        status = crawl_status(self.folder)
         proved = status.proved
         assert proved is not None
         found = verify(self.folder)
         assert found.holds, f"{found.problems}: {self.story}"
         certificates = {"verify": found.certificate, "certificate": facts_of_folder(self.folder).proved}
         with TestClient(create_app(self.folder), base_url="http://127.0.0.1") as client:
-            now = client.get("/api/crawl").json()["now"]
+            now = client.get("/api/crawl").json()["status"]
             page = client.get("/crawl").text
             client.app.state.served.close()  # type: ignore[attr-defined]
         for name, bounds in certificates.items():
             where = f"{name}: {bounds} and {proved}: {self.story}"
             assert (bounds.lower, bounds.upper) == pytest.approx((proved.lower, proved.upper), abs=1e-8), where
-        of_api = now["lower"], now["upper"]
+        of_api = now["proved"]["lower"], now["proved"]["upper"]
         assert of_api == pytest.approx((proved.lower, proved.upper), abs=1e-8), str(self.story)
         assert status.as_dict()["proved"]["lower"] == proved.lower
         assert f"at least {percent(proved.lower)}, at most {percent(proved.upper, up=True)}" in page
@@ -225,7 +225,7 @@ class Refreshes(RuleBasedStateMachine):
         covered = {
             path for path in PATHS if (row := rows.get(url_of(path))) is not None and row.state in COUNTS_AS_FETCHED
         }
-        status = folder_status(self.folder)
+        status = crawl_status(self.folder)
         assert status.proved is not None
         truth = self.site.true_coverage(covered)
         event("compared with the truth")
@@ -252,7 +252,7 @@ class Refreshes(RuleBasedStateMachine):
     def _unknown(self) -> dict[str, str]:
         """Why the links of pages are not known."""
         with Database.open(self.folder / "crawl.db", read_only=True) as database:
-            found = {database.url(page): database.unknown(page) for page in range(database.n_urls())}
+            found = {database.urls.of(page): database.details.unknown(page) for page in range(database.urls.count())}
         return {url: f"{unknown.n} {unknown.why}" for url, unknown in found.items() if unknown.n}
 
     def _kill(self, process: CrawlProcess, n_requests: int) -> None:
@@ -273,8 +273,8 @@ class Refreshes(RuleBasedStateMachine):
         assert self.site is not None
         visits = {url.partition(HOST)[2]: kind for url, kind in visits_of(self.folder).items()}
         with Database.open(self.folder / "crawl.db", read_only=True) as database:
-            epoch = database.last_epoch()
-            rendered = {database.url(row.page).partition(HOST)[2] for row in database.rendered()}
+            epoch = database.epochs.last()
+            rendered = {database.urls.of(row.page).partition(HOST)[2] for row in database.rendered.all()}
         number = 0 if epoch is None else epoch.id
         rows = {url.partition(HOST)[2]: row for url, row in rows_of(self.folder).items()}
         before = self.epoch_seen[1] if self.epoch_seen[0] == number else set()

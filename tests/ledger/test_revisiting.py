@@ -19,8 +19,8 @@ from orienteer.ledger.revisiting import (
     verdict,
 )
 from orienteer.pages.states import PageState
-from orienteer.store.epoch_tables import SeenPages
 from orienteer.store.page_row import PageRow
+from orienteer.store.visit_tables import SeenPages
 from orienteer.store.visits import Revisits, VisitKind
 
 FETCHED, FAILED, BLOCKED = PageState.FETCHED, PageState.FAILED, PageState.BLOCKED

@@ -38,12 +38,13 @@ from orienteer.imports.collection import Collection, Spool, expect_known, guesse
 from orienteer.imports.importer import AddedCounts, Importer, ReadResult, ReadTask, archive_reader, read_arguments
 from orienteer.imports.sources import ImportSource, SourceKind, pages_listed_in, sources_of, stated_seeds
 from orienteer.imports.url_lists import ListedUrls
+from orienteer.inspect.run_report import Report
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan, canonical_seeds
 from orienteer.ledger.scope import Scope
 from orienteer.live.figures import ProgressWatch
-from orienteer.live.session import Report, write_report
+from orienteer.live.session import write_report
 from orienteer.live.warm_up import warm_up
 from orienteer.notebook import facts_html
 from orienteer.pages.stop_reason import StopReason
@@ -52,9 +53,9 @@ from orienteer.processes.pool import ProcessPool, opened_pool
 from orienteer.progress import Progress, silent
 from orienteer.settings import merged
 from orienteer.store.archive import Archive
-from orienteer.store.database_view import IMPORTED_TIMES
 from orienteer.store.failures import map_disk_errors
 from orienteer.store.folder import CrawlFolder, new_crawl_folder
+from orienteer.store.history import IMPORTED_TIMES
 from orienteer.warc.files import ListedPage, archive_files
 from orienteer.wording import counted
 
@@ -233,7 +234,8 @@ class _Import:
         return replace(self._report(ended, collector, added), seeds=seeds, seeds_are_guessed=are_guessed)
 
     def _pool(self, intake: Intake, n_responses: int) -> AbstractContextManager[ProcessPool[ReadTask, ReadResult]]:
-        """Return the pool of processes that parse responses."""
+        """Return the pool of processes that parse responses, all of which must be in the archive's files."""
+        intake.ledger.folder.archive.sync()
         n_processes = default_process_count(n_responses) if self._n_processes is None else self._n_processes
         return opened_pool(archive_reader, (intake.ledger.folder.archive.folder, *read_arguments(intake)), n_processes)
 
@@ -295,9 +297,9 @@ class _Import:
     def _record_origin(self, ledger: Ledger, collection: Collection) -> None:
         """Store the time span of the responses and the names of the sources."""
         if len(collection):
-            ledger.database.set(IMPORTED_TIMES, collection.time_span())
+            ledger.database.meta.set(IMPORTED_TIMES, collection.time_span())
         paths = [str(source.path) for source in self._sources]
-        ledger.database.add_event(time.time(), StopReason.IMPORTED, None, sources=paths)
+        ledger.database.meta.add_event(time.time(), StopReason.IMPORTED, None, sources=paths)
         ledger.checkpoint()
 
     def _report(self, ended: Report, collector: Collector, added: AddedCounts) -> ImportReport:

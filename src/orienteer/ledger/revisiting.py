@@ -35,8 +35,8 @@ from numpy.typing import NDArray
 from orienteer.errors import InputError, unknown_name
 from orienteer.pages.states import PageState
 from orienteer.seeds import make_method
-from orienteer.store.epoch_tables import SeenPages
 from orienteer.store.page_row import PageRow
+from orienteer.store.visit_tables import SeenPages
 from orienteer.store.visits import Revisits, VisitKind
 
 STARTS = ("selected", "seeds")
