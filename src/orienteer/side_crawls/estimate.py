@@ -168,7 +168,7 @@ class EstimateReport:
             "goal_reached": self.goal_reached,
             "settings": asdict(self.settings),
             "history": [asdict(one) for one in self.history],
-            "outlook": asdict(self.forecast) | {"text": str(self.forecast)},
+            "forecast": asdict(self.forecast) | {"text": str(self.forecast)},
             **self.view.as_dict(self.urls.get, n),
             "outcomes": self.outcomes,
             "elapsed_s": self.elapsed_s,

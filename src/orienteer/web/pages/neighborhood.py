@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
-from pydantic import BaseModel, ValidationError
+from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
 from orienteer.errors import CrawlFolderError
 from orienteer.store.database import DatabaseView
@@ -68,7 +68,7 @@ class EstimateModel(BaseModel):
     goal_reached: bool
     time: float
     position: int
-    outlook: ForecastModel
+    forecast: ForecastModel = Field(validation_alias=AliasChoices("forecast", "outlook"))  # that of version 0.2
     top: list[ValuedPage]
     valued_more: list[ValuedPage]
     valued_less: list[ValuedPage]
