@@ -12,7 +12,7 @@ import httpx
 import numpy as np
 import pytest
 
-from orienteer.store.folder_files import estimate_of_folder
+from orienteer.store.folder_view import estimate_of_folder
 from tests.cli.run import refused
 from tests.web.comparison_files import write_comparisons
 from tests.web.live_server import client_of, served

@@ -20,7 +20,7 @@ from orienteer.ledger.plan import CrawlPlan, canonical_seeds
 from orienteer.live.seed_check import describe_failure
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.response import Request, Response
-from orienteer.store.folder_files import settings_of_folder
+from orienteer.store.folder_view import settings_of_folder
 from orienteer.url import canonical_url
 from orienteer.wording import plain
 

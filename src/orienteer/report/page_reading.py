@@ -17,13 +17,11 @@ from numpy.typing import NDArray
 from orienteer.extract.assets import asset_urls
 from orienteer.extract.page import Page, extract_page
 from orienteer.inspect.archived_page import MAX_BYTES, ArchivedPosition, archive_to_read, archived_page, warn_skipped
-from orienteer.processes.ordered import in_order
-from orienteer.processes.pool import Failed
+from orienteer.processes.pool import Failed, in_order
 from orienteer.progress import Progress
 from orienteer.responses.body import BodyError, unpacked
-from orienteer.responses.headers import Headers
 from orienteer.responses.reading import is_html
-from orienteer.responses.response import charset_in
+from orienteer.responses.response import Headers, charset_in
 from orienteer.store.archive import Archive
 from orienteer.store.database import DatabaseView
 

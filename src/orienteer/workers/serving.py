@@ -7,7 +7,7 @@ from multiprocessing.connection import Connection
 
 from orienteer.fetch.fetcher import make_fetcher
 from orienteer.fetch.settings import FetchSettings
-from orienteer.processes.limits import prefer_oom_kill
+from orienteer.processes.child import prefer_oom_kill
 from orienteer.workers.fetch_result import ReadSettings
 from orienteer.workers.messages import WorkerOrders, WorkerResults, packed, unpack_orders
 from orienteer.workers.reading_kernels import reading_kernels
