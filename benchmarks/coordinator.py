@@ -39,7 +39,8 @@ from orienteer.live.live_crawl import LiveCrawl
 from orienteer.live.seed_check import SeedCheck
 from orienteer.live.warm_up import warm_up
 from orienteer.pages.outcome import Outcome
-from orienteer.responses.response import Headers, Request, Response, outcome_of
+from orienteer.responses.headers import Headers
+from orienteer.responses.response import Request, Response, outcome_of
 from orienteer.responses.verdict import Verdict, VerdictKind
 from orienteer.store.archive import Archive
 from orienteer.store.database import Database

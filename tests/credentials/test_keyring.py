@@ -6,7 +6,8 @@ import pytest
 
 from orienteer.credentials.credentials_file import Credentials, Grant, LoginSettings
 from orienteer.credentials.keyring import Keyring, StepKind
-from orienteer.responses.response import Headers, Response, outcome_of
+from orienteer.responses.headers import Headers
+from orienteer.responses.response import Response, outcome_of
 from orienteer.responses.secrets import LoggedOutSigns
 
 WIKI, SSO = "https://wiki.test", "https://sso.test"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import orienteer as ori
 from orienteer.pages.added import Additions
-from orienteer.responses.response import Headers
+from orienteer.responses.headers import Headers
 from orienteer.store.database import Database
 
 HOME, APPLE, PEAR, CELLAR = (f"http://shop.test/{name}" for name in ("", "apple", "pear", "cellar?box=1"))

@@ -7,7 +7,8 @@ import pytest
 from orienteer.live import host_requests as module
 from orienteer.live.host_requests import HostRequest, HostRequests
 from orienteer.pages.outcome import Outcome
-from orienteer.responses.response import Headers, Request, Response
+from orienteer.responses.headers import Headers
+from orienteer.responses.response import Request, Response
 from orienteer.responses.robots import MAX_ROBOTS_BYTES
 from orienteer.responses.sitemaps import MAX_SITEMAP_BYTES
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orienteer.responses.response import Headers
+from orienteer.responses.headers import Headers
 
 
 def test_names_are_found_in_any_case_and_values_keep_their_order():

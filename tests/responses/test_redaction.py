@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 
 from orienteer.pages.outcome import Outcome
-from orienteer.responses.response import Headers, Request, Response
-from orienteer.responses.secrets import Secrets, without_secrets
+from orienteer.responses.headers import Headers
+from orienteer.responses.redaction import without_secrets
+from orienteer.responses.response import Request, Response
+from orienteer.responses.secrets import Secrets
 
 SECRET = "hush-hush-1234"
 SECRETS = Secrets("http://a.test", redacted=(SECRET,))

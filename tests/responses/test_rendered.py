@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from orienteer.extract.links import COMES_WITH_SCROLLING, NEEDS_CLICK, SCRIPTED
 from orienteer.extract.page import Page, extract_page
 from orienteer.pages.outcome import Outcome
+from orienteer.responses.headers import Headers
 from orienteer.responses.rendered import (
     RenderedDocument,
     archived_document,
@@ -18,7 +19,7 @@ from orienteer.responses.rendered import (
     redirect_of,
     rendered_document_of,
 )
-from orienteer.responses.response import Headers, Request, Response
+from orienteer.responses.response import Request, Response
 from orienteer.responses.verdict import Verdict, VerdictKind, verdict_of
 
 URL = "http://a.test/app/"

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orienteer.pages.outcome import Outcome
-from orienteer.responses.response import Headers, Request, Response, outcome_of, retry_after_s
+from orienteer.responses.headers import Headers
+from orienteer.responses.response import Request, Response, outcome_of, retry_after_s
 
 URL = "http://example.org/dir/page"
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orienteer.responses.reading import SNIFFED_BYTES, is_xml, sniffed_type
+from orienteer.responses.sniffing import SNIFFED_BYTES, is_xml, sniffed_type
 
 UNKNOWN = ["", "unknown/unknown", "application/unknown", "*/*", "nonsense", " ; charset=utf-8"]
 

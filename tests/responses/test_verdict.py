@@ -6,7 +6,8 @@ import pytest
 
 from orienteer.extract.documents.document import Document, UnreadableDocumentError
 from orienteer.pages.outcome import Outcome
-from orienteer.responses.response import Headers, Request, Response, outcome_of
+from orienteer.responses.headers import Headers
+from orienteer.responses.response import Request, Response, outcome_of
 from orienteer.responses.verdict import VERDICTS, VerdictKind, verdict_kind_of, verdict_of
 
 URL = "http://example.org/a"

@@ -9,7 +9,7 @@ import pytest
 
 from orienteer.files.compressed import zstd
 from orienteer.responses.body import BodyTooLargeError
-from orienteer.responses.response import Headers
+from orienteer.responses.headers import Headers
 from orienteer.warc.archived_responses import Message, content_of, resource_of, response_of, truly_coded, without_chunks
 
 BODY = b"<p>some words and some more"

@@ -33,7 +33,8 @@ from typing import Any
 from orienteer.credentials.cookies import Cookie, cookies_for, cookies_in_header
 from orienteer.errors import InputError, unknown_name
 from orienteer.files.plain import read_private
-from orienteer.responses.secrets import LoggedOutSigns, is_redactable, looks_secret, origin_of
+from orienteer.responses.redaction import is_redactable, looks_secret
+from orienteer.responses.secrets import LoggedOutSigns, origin_of
 from orienteer.url import canonical_url
 
 _KEYS = ("headers", "basic", "bearer", "cookies", "certificate", "key", "key_password", "login", "logged_out")

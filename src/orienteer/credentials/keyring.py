@@ -28,8 +28,9 @@ from orienteer.credentials.credentials_file import Credentials, Grant, LoginSett
 from orienteer.extract.forms import Form, forms_of
 from orienteer.extract.parser import decoded
 from orienteer.pages.outcome import Outcome
+from orienteer.responses.redaction import looks_secret
 from orienteer.responses.response import Request, Response
-from orienteer.responses.secrets import Secrets, looks_secret, origin_of
+from orienteer.responses.secrets import Secrets, origin_of
 from orienteer.responses.verdict import VerdictKind, verdict_kind_of
 
 _LOGOUT = re.compile(r"(?<!b)(?<!cata)(?:log|sign)[-_.+ ]?(?:out|off)(?![a-z])", re.IGNORECASE)

@@ -20,8 +20,9 @@ from pathlib import Path
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
+from orienteer.responses.headers import Headers
 from orienteer.responses.rendered import RenderedDocument, rendered_document_of
-from orienteer.responses.response import Headers, Request, Response, media_type, outcome_of, unpacked_content
+from orienteer.responses.response import Request, Response, media_type, outcome_of, unpacked_content
 from orienteer.responses.secrets import origin_of
 from orienteer.responses.verdict import DECISIONS, VERDICTS, VerdictKind, verdict_kind_of
 from orienteer.store.archive import Position

@@ -17,7 +17,8 @@ import pycurl
 from orienteer.fetch.addresses import forbidden_reason, literal_address
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
-from orienteer.responses.response import Headers, Request, Response, media_type, outcome_of, unpacked_content
+from orienteer.responses.headers import Headers
+from orienteer.responses.response import Request, Response, media_type, outcome_of, unpacked_content
 from orienteer.responses.secrets import Secrets, origin_of
 
 MAX_HEADERS = 1000

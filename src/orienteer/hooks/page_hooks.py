@@ -34,7 +34,8 @@ from orienteer.extract.page import Page
 from orienteer.extract.parser import decoded
 from orienteer.pages.added import Added, Additions
 from orienteer.registry import Registry
-from orienteer.responses.response import Headers, Response
+from orienteer.responses.headers import Headers
+from orienteer.responses.response import Response
 from orienteer.url import canonical_url
 from orienteer.wording import plain
 

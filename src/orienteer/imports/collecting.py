@@ -28,7 +28,8 @@ from orienteer.imports.collection import CollectedResponse, Collection, Spool
 from orienteer.imports.rendered_captures import BrowserCaptures
 from orienteer.imports.wat import wat_page
 from orienteer.pages.outcome import Outcome
-from orienteer.responses.response import Headers, media_type, outcome_of
+from orienteer.responses.headers import Headers
+from orienteer.responses.response import media_type, outcome_of
 from orienteer.responses.verdict import VerdictKind, verdict_kind_of
 from orienteer.store.archive import Archive
 from orienteer.store.record import ArchivedResponse, response_record

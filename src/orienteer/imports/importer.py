@@ -31,8 +31,9 @@ from orienteer.live.figures import ProgressWatch
 from orienteer.pages.outcome import Outcome
 from orienteer.processes.pool import Failed, ProcessPool
 from orienteer.progress import Progress
+from orienteer.responses.headers import Headers
 from orienteer.responses.rendered import rendered_document_of
-from orienteer.responses.response import Headers, Request, Response
+from orienteer.responses.response import Request, Response
 from orienteer.responses.verdict import VerdictKind
 from orienteer.store.archive import Archive, Position
 from orienteer.store.rendering_tables import AssetRow, RenderedRow

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from orienteer.errors import CrawlFolderError
 from orienteer.imports.collection import Collection
 from orienteer.pages.outcome import Outcome
-from orienteer.responses.response import Headers
+from orienteer.responses.headers import Headers
 from orienteer.store.archive import Archive, Position
 from orienteer.store.record import resource_record
 from orienteer.url import canonical_url

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from orienteer.extract.links import MAX_LINKS, SCRIPTED, TOO_MANY_LINKS
 from orienteer.extract.page import Page
 from orienteer.extract.robot_rules import ALL_ROBOTS, OUR_NAME, RobotRules, rules_of, rules_of_header
-from orienteer.responses.response import Headers
+from orienteer.responses.headers import Headers
 from orienteer.url import canonical_url, too_long_url
 
 _FOLLOWED = frozenset(("A@/href", "AREA@/href", "FRAME@/src", "IFRAME@/src"))

@@ -24,9 +24,10 @@ from orienteer.inspect.captures import ArchivedContent, ArchivedTime, Captures
 from orienteer.pages.outcome import Outcome
 from orienteer.processes.pool import Failed
 from orienteer.responses.body import BodyError, unpacked
+from orienteer.responses.headers import Headers
 from orienteer.responses.reading import read_page
 from orienteer.responses.rendered import page_as_rendered, rendered_document_of
-from orienteer.responses.response import Headers, charset_in, location_of
+from orienteer.responses.response import charset_in, location_of
 from orienteer.store.archive import Archive, Position
 from orienteer.store.database import DatabaseView
 from orienteer.wording import plain

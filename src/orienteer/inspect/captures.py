@@ -22,8 +22,9 @@ from typing import NamedTuple
 from orienteer.errors import CrawlFolderError
 from orienteer.progress import Progress, silent
 from orienteer.responses.body import BodyTooLargeError
-from orienteer.responses.reading import sniffed_type
-from orienteer.responses.response import Headers, charset_in, media_type
+from orienteer.responses.headers import Headers
+from orienteer.responses.response import charset_in, media_type
+from orienteer.responses.sniffing import sniffed_type
 from orienteer.store.archive import Archive, Position
 from orienteer.store.archive_members import unpacked_member, whole_members
 from orienteer.store.capture_table import DOM, RESPONSE, REVISIT, VIEW, CaptureRow, CaptureTable, Scanned

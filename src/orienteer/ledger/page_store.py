@@ -44,8 +44,8 @@ from orienteer.pages.render_reason import RenderReason
 from orienteer.pages.states import PageState
 from orienteer.pages.unknown import ALL_KNOWN, UnknownLinks
 from orienteer.responses.body import BodyError, unpacked
+from orienteer.responses.headers import Headers
 from orienteer.responses.reading import is_html
-from orienteer.responses.response import Headers
 from orienteer.responses.verdict import VerdictKind
 from orienteer.store.archive import Position
 from orienteer.store.folder import CrawlFolder

@@ -19,7 +19,8 @@ from orienteer.ledger.ledger import Ledger
 from orienteer.live.asset_queues import AssetKey
 from orienteer.pages.outcome import NO_ERRORS, Outcome
 from orienteer.pages.states import PageState
-from orienteer.responses.response import Headers, Request, Response, validators
+from orienteer.responses.headers import Headers, validators
+from orienteer.responses.response import Request, Response
 from orienteer.store.archive import Position
 from orienteer.store.history import DonePages
 from orienteer.store.record import ArchivedPage, EarlierRecord

@@ -292,7 +292,15 @@ def in_order(
     items: Iterable[tuple[_Key, _Item]],
     n_processes: int | None = None,
 ) -> Iterator[Iterator[tuple[_Key, _Result | Failed]]]:
-    """By default `n_processes` depends on the number of items; with 1 no process is started."""
+    """Apply a function to many items in several processes; results come in the order of the items.
+
+        with in_order(reading, (folder,), ((row, row.place) for row in rows), n_processes) as read:
+            for row, content in read: ...
+
+    The input are pairs of a key, which stays in this process, and an item, which is sent to a process. The output are
+    pairs of the key and the result, or `Failed`. Items are consumed lazily, so that there may be any number of them. By
+    default `n_processes` depends on the number of items; with 1 no process is started.
+    """
     rest = iter(items)
     if n_processes is None:
         first = list(islice(rest, MIN_ITEMS))

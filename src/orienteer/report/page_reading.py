@@ -20,8 +20,9 @@ from orienteer.inspect.archived_page import MAX_BYTES, ArchivedPosition, archive
 from orienteer.processes.pool import Failed, in_order
 from orienteer.progress import Progress
 from orienteer.responses.body import BodyError, unpacked
+from orienteer.responses.headers import Headers
 from orienteer.responses.reading import is_html
-from orienteer.responses.response import Headers, charset_in
+from orienteer.responses.response import charset_in
 from orienteer.store.archive import Archive
 from orienteer.store.database import DatabaseView
 

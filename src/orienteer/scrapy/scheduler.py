@@ -29,7 +29,8 @@ from scrapy.utils.misc import load_object
 from orienteer.errors import CrawlFolderError, OrienteerError
 from orienteer.graph.survey.measured import Measured
 from orienteer.pages.states import PageState
-from orienteer.responses.response import Headers, outcome_of
+from orienteer.responses.headers import Headers
+from orienteer.responses.response import outcome_of
 from orienteer.responses.verdict import VerdictKind, verdict_kind_of
 from orienteer.scrapy.links import PAGE, START, LinkNotes, pop_marks
 from orienteer.scrapy.plugin_settings import PluginSettings

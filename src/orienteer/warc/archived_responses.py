@@ -16,8 +16,9 @@ from orienteer.errors import DamagedArchiveWarning, GraphFileError
 from orienteer.pages.outcome import Outcome
 from orienteer.progress import Progress
 from orienteer.responses.body import BodyError, BodyTooLargeError, TruncatedBodyError, unpacked
+from orienteer.responses.headers import Headers
 from orienteer.responses.reading import is_html
-from orienteer.responses.response import Headers, Request, Response, media_type, outcome_of
+from orienteer.responses.response import Request, Response, media_type, outcome_of
 from orienteer.warc.files import ArchiveFile
 from orienteer.warc.packed import blocks
 from orienteer.warc.records import MAX_BLOCK_BYTES, Record, RecordCounts, records

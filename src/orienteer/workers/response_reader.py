@@ -15,9 +15,10 @@ from orienteer.extract.documents.limited import read_document
 from orienteer.extract.page import Page
 from orienteer.extract.robot_rules import rules_of_header
 from orienteer.pages.outcome import Outcome
+from orienteer.responses.headers import validators
+from orienteer.responses.redaction import rendered_secrets, without_secrets
 from orienteer.responses.rendered import RenderedDocument, archived_document
-from orienteer.responses.response import Response, validators
-from orienteer.responses.secrets import rendered_secrets, without_secrets
+from orienteer.responses.response import Response
 from orienteer.responses.verdict import Verdict, verdict_kind_of, verdict_of
 from orienteer.store.record import DOM, VIEW, ArchivedResponse, resource_record, response_record
 from orienteer.warc.records import ASSET_HEADER

@@ -29,8 +29,8 @@ from orienteer.extract.assets import decoded_style
 from orienteer.extract.parser import decoded
 from orienteer.extract.static_page import UrlRewriter, Use, static_page
 from orienteer.inspect.captures import ArchivedContent
-from orienteer.responses.reading import is_xml
 from orienteer.responses.response import location_of
+from orienteer.responses.sniffing import is_xml
 from orienteer.web.archived.addresses import ASSET, FILE, FRAME, RENDERED, SENT, ViewAddress, address_in, path_to
 from orienteer.web.archived.views import FramedPage, FrameView, Views
 from orienteer.web.security import MAX_TARGET_BYTES, is_loopback, name_of

@@ -10,7 +10,8 @@ from pathlib import Path
 from orienteer.errors import InputError
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
-from orienteer.responses.response import Headers, Request, Response, media_type, outcome_of
+from orienteer.responses.headers import Headers
+from orienteer.responses.response import Request, Response, media_type, outcome_of
 
 
 class DictionaryFetcher:
