@@ -16,7 +16,7 @@ from orienteer.fetch.fetcher import Fetcher, make_fetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
-from orienteer.responses.response import Request
+from orienteer.responses.response import PageRequest
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_row import PageRow
 from orienteer.store.record import ArchivedResponse
@@ -74,7 +74,7 @@ def test_an_archive_returns_recorded_outcomes(tmp_path: Path) -> None:
             )
         folder.acknowledge()
     with closing(make_fetcher(FetchSettings(fetcher=f"archive:path={tmp_path / 'crawl'}"))) as fetcher:
-        responses = all_responses(fetcher, *(Request(url, page) for page, url in enumerate(rows)))
+        responses = all_responses(fetcher, *(PageRequest(url, page) for page, url in enumerate(rows)))
     assert [response.outcome for response in responses] == [expected for *_, expected in rows.values()]
 
 

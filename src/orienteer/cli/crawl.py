@@ -28,8 +28,8 @@ from orienteer.progress import silent
 
 if TYPE_CHECKING:
     from orienteer.hooks.page_hooks import Hook
+    from orienteer.inspect.figures import CrawlFigures
     from orienteer.ledger.plan import CrawlPlan
-    from orienteer.live.figures import CrawlFigures
 
 _GOAL, _SEEDS, _SCOPE, _POLITENESS, _NETWORK, _OUTPUT = "Goal", "Seeds", "Scope", "Politeness", "Network", "Output"
 _RENDER = "Browser"
@@ -404,7 +404,7 @@ def _with_schemes(folder: Path, plan: CrawlPlan, places: list[str], notify: Call
     """Return the plan with http for start pages typed without a scheme whose hosts do not support https."""
     if all("://" in place or Path(place).is_dir() for place in places):
         return plan
-    from orienteer.live.typed_seeds import resolve_schemes
+    from orienteer.live.seed_check import resolve_schemes
 
     with waiting(folder, notify is None):
         return resolve_schemes(plan, [place for place in places if not Path(place).is_dir()], folder, notify)

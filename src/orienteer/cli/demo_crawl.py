@@ -15,11 +15,10 @@ from orienteer.cli.wording import add_fact, counted, facts_grid, goal_share
 from orienteer.errors import OrienteerError
 from orienteer.graph.proved import percent
 from orienteer.inspect.status_text import describe_certificate
-from orienteer.inspect.survey_progress import survey_of_figures
 from orienteer.pages.stop_reason import StopReason
 
 if TYPE_CHECKING:
-    from orienteer.live.session import Report
+    from orienteer.inspect.run_report import Report
     from orienteer.live.start_pages import StartPages
 
 GOAL = 0.98
@@ -61,7 +60,7 @@ def choose_seeds(stage: Stage) -> StartPages:
 def _reached_by_chance(folder: Path) -> float:
     """Return the mean share of the value that the same number of random pages reach."""
     from orienteer.inspect.snapshot import web_at
-    from orienteer.live.page_values import paper_value_of_crawl
+    from orienteer.live.start_pages import paper_value_of_crawl
     from orienteer.seeds.select import seed_selection
 
     web = web_at(folder)
@@ -144,7 +143,7 @@ def _print_crawl(stage: Stage, report: Report, killed: _Killed | None) -> None:
     rows = facts_grid()
     add_fact(rows, "killed", _after_the_kill(stage, killed))
     proof = f"at least {percent(proved.lower)}, at most {percent(proved.upper, up=True)} of what a surfer sees"
-    walked = survey_of_figures(figures.as_dict())
+    walked = figures.survey
     add_fact(rows, "result", f"{report.headline}, after asking for {counted(figures.n_done, 'page')}")
     add_fact(rows, "", "" if walked is None or walked.measured is None else walked.describe())
     add_fact(rows, "", f"proved: {proof}")
@@ -180,11 +179,11 @@ def _calendar_pages(folder: Path) -> tuple[int, int]:
 
 def _failures(folder: Path) -> str:
     """Describe the URLs that are no pages, by reason."""
-    from orienteer.inspect.folder_status import folder_status
+    from orienteer.inspect.crawl_status import crawl_status
     from orienteer.pages.states import PageState
 
     words = {"unwanted type": "pictures", "http 404": "dead links"}
-    status = folder_status(folder)
+    status = crawl_status(folder)
     outcomes = status.outcomes(PageState.SKIPPED) | status.outcomes(PageState.FAILED)
     failed = [f"{n:,} {words.get(kind, kind)}" for kind, n in outcomes.items()]
     n_moved = status.outcomes(PageState.FETCHED).get("redirect", 0)

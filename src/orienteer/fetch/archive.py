@@ -22,7 +22,15 @@ from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.headers import Headers
 from orienteer.responses.rendered import RenderedDocument, rendered_document_of
-from orienteer.responses.response import Request, Response, media_type, outcome_of, unpacked_content
+from orienteer.responses.response import (
+    AssetRequest,
+    HostRequest,
+    Request,
+    Response,
+    media_type,
+    outcome_of,
+    unpacked_content,
+)
 from orienteer.responses.secrets import origin_of
 from orienteer.responses.verdict import DECISIONS, VERDICTS, VerdictKind, verdict_kind_of
 from orienteer.store.archive import Position
@@ -73,9 +81,10 @@ class ArchiveFetcher:
         self._folder.close()
 
     def _response(self, request: Request) -> Response:
-        if request.is_asset and (asset := self._asset(request)) is not None:
+        if isinstance(request, AssetRequest) and (asset := self._asset(request)) is not None:
             return asset
-        needs_credentials = request.is_asset and request.secrets is None and self._is_granted(request.url)
+        is_asset = isinstance(request, AssetRequest)
+        needs_credentials = is_asset and request.secrets is None and self._is_granted(request.url)
         page = None if needs_credentials else self._seen.find(request.url)
         row = None if page is None else self._folder.database.pages.row(page)
         if row is None:
@@ -161,11 +170,11 @@ def archived_response(request: Request, archived: ArchivedPage, settings: FetchS
     """Return an archived response as if it had just been received with these settings."""
     headers = Headers(archived.headers)
     outcome, kind = outcome_of(archived.status, headers, request.url), media_type(headers)
-    takes_all = request.any_type or request.is_asset
+    takes_all = isinstance(request, AssetRequest | HostRequest)
     if outcome is Outcome.OK and not takes_all and not settings.accepts_content(kind, archived.body[:64]):
         outcome = Outcome.UNWANTED_TYPE
     max_bytes = settings.max_bytes(kind, settings.max_decoded_bytes)
-    if request.is_asset:
+    if isinstance(request, AssetRequest):
         max_bytes = max(max_bytes, request.max_body_bytes or 0)
     content, outcome, problem = unpacked_content(archived.body, headers, outcome, max_bytes)
     return Response(

@@ -37,7 +37,7 @@ from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.pages.unknown import UNKNOWN_COUNT
 from orienteer.responses.rendered import rendered_document_of
-from orienteer.responses.response import Request
+from orienteer.responses.response import PageRequest
 from orienteer.responses.verdict import LOST_REDIRECTS, VerdictKind
 from orienteer.store.archive import Position
 from orienteer.store.database import DatabaseView
@@ -126,12 +126,12 @@ class Records:
     def content_type(self, page: int, url: str, location: Position) -> str:
         """Return the content type of a record without reading it; a CrawlFolderError if it is not of this page."""
         return archived_response(
-            Request(url, page), archived_page(self._folder, location, url), self._fetch
+            PageRequest(url, page), archived_page(self._folder, location, url), self._fetch
         ).content_type
 
     def read(self, page: int, url: str, location: Position, rendered: bool = True) -> FetchResult:
         """Read the record of a page; a CrawlFolderError if it is not of this page."""
-        response = archived_response(Request(url, page), archived_page(self._folder, location, url), self._fetch)
+        response = archived_response(PageRequest(url, page), archived_page(self._folder, location, url), self._fetch)
         resource = rendered_resource(self._folder, page, url) if rendered else None
         is_html = resource is not None and resource.content_type.startswith("text/html")
         if resource is not None and is_html:

@@ -20,7 +20,7 @@ from orienteer.live.asset_queues import AssetKey
 from orienteer.pages.outcome import NO_ERRORS, Outcome
 from orienteer.pages.states import PageState
 from orienteer.responses.headers import Headers, validators
-from orienteer.responses.response import Request, Response
+from orienteer.responses.response import AssetRequest, Response
 from orienteer.store.archive import Position
 from orienteer.store.history import DonePages
 from orienteer.store.record import ArchivedPage, EarlierRecord
@@ -247,8 +247,8 @@ def _is_shared_with(key: AssetKey, headers: Headers) -> bool:
     return origin is None or allowed == origin or (allowed == "*" and not varies)
 
 
-def _request(url: str) -> Request:
-    return Request(url, -1, is_asset=True)
+def _request(url: str) -> AssetRequest:
+    return AssetRequest(url)
 
 
 def _size(response: Response | None) -> int:

@@ -20,7 +20,7 @@ from orienteer.inspect.epoch_status import FIRST_CRAWL
 from orienteer.inspect.snapshot import web_of_crawl
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.revisiting import due_pages
-from orienteer.live.page_values import paper_value_of_crawl
+from orienteer.live.start_pages import paper_value_of_crawl
 from orienteer.pages.states import PageState
 from orienteer.progress import Progress, silent
 from orienteer.seeds.select import select_seeds

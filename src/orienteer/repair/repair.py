@@ -37,7 +37,7 @@ from orienteer.progress import Progress, silent
 from orienteer.repair.archive_scan import ArchiveScan
 from orienteer.repair.rebuild import Rebuilt, rebuild
 from orienteer.repair.salvage import Salvage
-from orienteer.responses.response import Request
+from orienteer.responses.response import PageRequest
 from orienteer.responses.verdict import VerdictKind
 from orienteer.store.archive import Archive, ArchiveEnd, Position
 from orienteer.store.capture_table import FOLDER as CAPTURES
@@ -338,7 +338,7 @@ class _Adder:
         page = ledger.seen.find(archived.url)
         if page is None or page not in ledger.crawl.frontier or archived.time < self._began:
             return False
-        response = archived_response(Request(archived.url, page), archived, ledger.plan.fetch)
+        response = archived_response(PageRequest(archived.url, page), archived, ledger.plan.fetch)
         (read,) = self._intake.read([response])
         if read.verdict.kind in _NOT_FINAL:
             return False

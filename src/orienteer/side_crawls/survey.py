@@ -179,8 +179,7 @@ class SurveySetup(SideCrawlSetup):
         """Yield the events of the crawl, begin the walks, yield the probes so far, then request pages."""
         first = self.made_for.first_probe
         yield from _before(super().history(database), first)
-        for page in self.crawl.frontier.all()[0].tolist():  # from sitemaps
-            self.crawl.frontier.remove(page)
+        self.crawl.drop_waiting()  # pages from sitemaps
         self.probes.begin_walks(
             self.crawl,
             database.urls.of_all,
@@ -191,7 +190,7 @@ class SurveySetup(SideCrawlSetup):
         )
         yield from database.history.pages_after(first - 1)
         needed = self.probes.start_requests()
-        self.crawl.frontier.put(needed.pages, needed.values)
+        self.crawl.prioritize(needed.pages, needed.values)
 
     def selections(self) -> list[int]:
         return self.walks.survey.lives.entries.tolist()

@@ -28,8 +28,10 @@ Derived files can be rebuilt; caches can be deleted.
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -120,6 +122,19 @@ class FolderFiles:
             return json.loads((self.path / "frontier.json").read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
             return None
+
+
+def size_on_disk(path: Path) -> int:
+    """Return the bytes that a folder and everything in it take on this machine, counted as `du` does."""
+    n_bytes, counted = 0, set()
+    for folder, _, files in os.walk(path):
+        for place in (folder, *(os.path.join(folder, name) for name in files)):
+            with suppress(OSError):  # a crawl replaces files while it runs
+                found = os.lstat(place)
+                if (found.st_dev, found.st_ino) not in counted:
+                    counted.add((found.st_dev, found.st_ino))
+                    n_bytes += 512 * found.st_blocks
+    return n_bytes
 
 
 def settings_of_folder(path: Path) -> str | None:
