@@ -23,7 +23,7 @@ from orienteer.side_crawls.estimate import EstimateReport, live_estimate, open_e
 from orienteer.side_crawls.estimate_rounds import EstimateSettings
 from orienteer.store.database import DatabaseView
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.folder_files import estimate_of_folder
+from orienteer.store.folder_view import estimate_of_folder
 from tests.conftest import random_web
 from tests.live.live_crawls import StoredCrawl, Tables, crawled
 

@@ -12,7 +12,7 @@ import httpx
 import numpy as np
 import pytest
 
-from orienteer.store.folder_files import estimate_of_folder
+from orienteer.store.folder_view import estimate_of_folder
 from tests.web.live_server import client_of, served
 from tests.web.small_crawl import CHARTS, make_small_crawl
 from tests.web.wide_crawl import many_hosts, written_crawl

@@ -38,8 +38,8 @@ from orienteer.policies.focused import FocusedPolicy
 from orienteer.policies.policy import checked_damping
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.settings import from_table, to_table
-from orienteer.store.folder_files import FolderFiles
-from orienteer.store.store_settings import StoreSettings
+from orienteer.store.folder_view import FolderFiles
+from orienteer.store.object_store import StoreSettings
 from orienteer.url import canonical_url, host_of
 
 # Keys of crawl.toml in folders of earlier versions, by table, with the names that they have now.

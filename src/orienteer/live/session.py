@@ -43,7 +43,7 @@ from orienteer.pages.stop_reason import StopReason
 from orienteer.progress import Progress, silent
 from orienteer.settings import merged
 from orienteer.store.folder import CrawlFolder, remove_crawl
-from orienteer.store.folder_files import DATABASE, settings_of_folder
+from orienteer.store.folder_view import DATABASE, settings_of_folder
 from orienteer.store.uploads import Uploads
 from orienteer.wording import counted
 from orienteer.workers.worker_pool import WorkerPool

@@ -38,7 +38,7 @@ from orienteer.store.archive import Position
 from orienteer.store.column_ranges import RANGES, RowRanges
 from orienteer.store.database import Database
 from orienteer.store.detail_tables import SessionRow
-from orienteer.store.folder_files import ARCHIVE_END
+from orienteer.store.folder_view import ARCHIVE_END
 from orienteer.store.page_row import PageRow, page_ids
 from orienteer.store.visits import EpochRow, Revisits, Visit, VisitKind
 from orienteer.url import canonical_url

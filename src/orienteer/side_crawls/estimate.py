@@ -41,10 +41,10 @@ from orienteer.side_crawls.side_crawl import (
 )
 from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.folder_files import FolderFiles
+from orienteer.store.folder_view import FolderFiles
 from orienteer.store.history import DonePages, KnownPages
+from orienteer.store.object_store import StoreSettings
 from orienteer.store.page_row import PageRow
-from orienteer.store.store_settings import StoreSettings
 
 _LOCAL, _ROUNDS = "local", "rounds"  # keys in the database: the domain that was copied; the sizes of the rounds
 _STORED_PAGES = 100  # of each kind, in the report that stays in the folder

@@ -10,7 +10,7 @@ from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
 from orienteer.errors import CrawlFolderError
 from orienteer.store.database import DatabaseView
-from orienteer.store.folder_files import estimate_of_folder
+from orienteer.store.folder_view import estimate_of_folder
 from orienteer.web.rendering import NavEntry, render, served_crawl
 
 ENTRY = NavEntry("/neighborhood", "Neighborhood")
