@@ -376,7 +376,7 @@ def _planned(
 ) -> tuple[Path, CrawlPlan]:
     """Return the folder and the plan; `given` are the options as tables of crawl.toml."""
     from orienteer.ledger.plan import canonical_seeds
-    from orienteer.store.folder_files import settings_of_folder
+    from orienteer.store.folder_view import settings_of_folder
 
     continues = len(places) == 1 and output is None and Path(places[0]).is_dir()
     seeds = () if continues else canonical_seeds([_expect_url(place) for place in places])
@@ -422,7 +422,7 @@ def _expect_url(place: str) -> str:
 
 def _expect_crawl(places: list[str], output: Path | None, seeds_path: Path | None) -> None:
     """Raise InputError unless a refresh has a crawl folder, and no other seeds."""
-    from orienteer.store.folder_files import settings_of_folder
+    from orienteer.store.folder_view import settings_of_folder
 
     if seeds_path is not None:
         raise InputError("--refresh chooses seeds from its own crawl folder; --seeds-from is for a new crawl")

@@ -129,7 +129,7 @@ def _targets(
 def _of_folder(path: Path, own: Schedule | None, secret: Path | None) -> RefreshTarget:
     from orienteer.cli.refreshing import RefreshTarget
     from orienteer.fetch.webhook import Webhook
-    from orienteer.files.private import read_private
+    from orienteer.files.plain import read_private
     from orienteer.live.webhook_deliveries import Receiver
 
     name = path.resolve().name

@@ -74,7 +74,7 @@ class Result:
 def refresh_one(target: RefreshTarget, options: Options, now: float) -> Result:
     """Refresh a crawl, if it is due or that does not matter; then deliver the results to its webhook."""
     from orienteer.live.webhook_deliveries import WebhookDeliveries
-    from orienteer.store.folder_files import expect_crawl
+    from orienteer.store.folder_view import expect_crawl
 
     expect_crawl(target.path)
     with ExitStack() as stack:
@@ -142,7 +142,7 @@ def _refreshed(path: Path, options: Options, now: float) -> Report:
     from orienteer.cli import crawl_display
     from orienteer.cli.crawl import crawl_plan
     from orienteer.live import session
-    from orienteer.store.folder_files import settings_of_folder
+    from orienteer.store.folder_view import settings_of_folder
 
     goal = options.goal
     given: dict[str, dict[str, Any]] = {"crawl": {"until": goal.until, "budget": goal.budget}}

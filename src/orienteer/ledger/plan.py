@@ -26,20 +26,20 @@ import numpy as np
 import tomli_w
 from numpy.typing import NDArray
 
+from orienteer.browser.render_settings import RenderSettings
 from orienteer.crawl.goal import Goal
 from orienteer.errors import InputError, unknown_name
 from orienteer.fetch.settings import FetchSettings
 from orienteer.frontier.host_health import RetrySettings
 from orienteer.frontier.politeness import Politeness
-from orienteer.ledger.render_settings import RenderSettings
 from orienteer.ledger.revisiting import RefreshSettings
 from orienteer.ledger.scope import ScopeSettings
 from orienteer.policies.focused import FocusedPolicy
 from orienteer.policies.policy import checked_damping
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.settings import from_table, to_table
-from orienteer.store.folder_files import FolderFiles
-from orienteer.store.store_settings import StoreSettings
+from orienteer.store.folder_view import FolderFiles
+from orienteer.store.object_store import StoreSettings
 from orienteer.url import canonical_url, host_of
 
 # Keys of crawl.toml in folders of earlier versions, by table, with the names that they have now.

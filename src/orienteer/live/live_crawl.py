@@ -42,7 +42,6 @@ from orienteer.responses.verdict import VerdictKind
 from orienteer.store.log import Log, NoLog
 from orienteer.wording import goal_share, plain
 from orienteer.workers.fetch_result import FetchResult
-from orienteer.workers.rendering import RenderLimits
 from orienteer.workers.worker_pool import WorkerPool
 
 _TICK_S = 0.25  # the longest wait for responses, which bounds the delay of a stop
@@ -79,9 +78,12 @@ class LiveCrawl:
 
     def __init__(
         self, ledger: Ledger, pool: WorkerPool, hooks: Sequence[Hook] = (), keyring: Keyring | None = None,
-        render_limits: RenderLimits | None = None, kernels: KernelCompilation | None = None,
+        browser: str | None = None, kernels: KernelCompilation | None = None,
     ) -> None:  # fmt: skip
-        """`render_limits`: None without a browser. `kernels`: None if they are compiled already."""
+        """`browser` is the program that renders pages, "" for any; None: no page is rendered.
+
+        `kernels`: None if they are compiled already.
+        """
         plan = ledger.plan
         self.ledger = ledger
         self.crawl = ledger.crawl
@@ -89,8 +91,8 @@ class LiveCrawl:
         self.intake = Intake(ledger, hooks, self.log)
         self.pool = pool
         self.keyring = keyring or Keyring()
-        render_limits = render_limits if pool.uses_network else None
-        pool.begin(replace(self.intake.reading, rendering=render_limits))
+        renders = browser is not None and pool.uses_network
+        pool.begin(replace(self.intake.reading, render=plan.render if renders else None, browser=browser or ""))
         self.workers = min(plan.crawl.workers, pool.max_in_flight)
         uses_robots = plan.crawl.robots and pool.uses_network
         rules = HostRules(plan.fetch.user_agent, uses_robots, plan.crawl.sitemaps, plan.crawl.guess_sitemap)
@@ -102,7 +104,7 @@ class LiveCrawl:
         self.assets = AssetFetcher(
             ledger, pool, self.hosts, self.host_requests, self._failures, self.keyring, self.log, self.workers
         )
-        self.rendering = Rendering(ledger, pool, self.assets, render_limits is not None)
+        self.rendering = Rendering(ledger, pool, self.assets, renders)
         self._kernels = kernels
         self.stop_level = 0  # 1: finish the requests in flight; 2: cancel them
         # Called with the number of a host and a result, before it is processed; not for assets.
