@@ -88,13 +88,13 @@ def test_compare_and_the_library_trust_the_same_pages(tmp_path: Path) -> None:
 
 def test_the_certificate_stops_a_proving_policy_earlier(web: Path) -> None:
     own = json_output("simulate", web, "-p", "rankmass", "--until", 0.9)
-    tight = json_output("simulate", web, "-p", "rankmass", "--until", 0.9, "--by-certificate")
+    tight = json_output("simulate", web, "-p", "rankmass", "--until", 0.9, "--stop-when", "proved,certificate")
     assert tight["n_fetched"] < own["n_fetched"]
     assert tight["certificate"]["lower"] >= 0.9 > tight["own_guarantee"]
 
 
 def test_the_coverage_is_measured_where_that_is_asked_for(web: Path) -> None:
-    more = (web, "--trust", "ids:0,7", "--until", 0.6, "--confidence", 0.99)
+    more = (web, "--trust", "ids:0,7", "--until", 0.6, "--stop-when", "measured:0.99")
     facts = json_output("simulate", *more)
     trace = simulate(LinkGraph.load(web), "certified", trust=[0, 7], until=0.6, confidence=0.99, rng=0)
     assert facts["n_fetched"] == trace.n_fetched
@@ -106,7 +106,7 @@ def test_the_coverage_is_measured_where_that_is_asked_for(web: Path) -> None:
     seeds = [json_output("simulate", *more, "--rng", seed)["measured"]["estimate"] for seed in (1, 1, 2)]
     assert seeds[0] == seeds[1] != seeds[2]
     assert json_output("simulate", web, "--until", 0.6)["measured"] is None
-    assert "confidence is 2.0" in refused("simulate", web, "--until", 0.6, "--confidence", 2)
+    assert "confidence is 2.0" in refused("simulate", web, "--until", 0.6, "--stop-when", "measured:2")
 
 
 EXIT_CODES: list[tuple[list[Any], int, str]] = [

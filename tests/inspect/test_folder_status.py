@@ -15,8 +15,8 @@ import pytest
 from orienteer.errors import CrawlFolderError
 from orienteer.inspect.folder_status import HostPages, folder_status
 from orienteer.inspect.workers_text import WorkerNow
-from orienteer.ledger.plan import CrawlPlan, CrawlSettings
-from orienteer.ledger.scope import ScopeSettings
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.settings import CrawlSettings, ScopeSettings
 from orienteer.live.figures import CrawlFigures
 from orienteer.live.session import Report
 from orienteer.pages.states import PageState

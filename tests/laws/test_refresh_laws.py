@@ -102,7 +102,7 @@ class Refreshes(RuleBasedStateMachine):
         self.story.append((mode, killed_after))
         tables = PLAIN_SETTINGS | {"render": {"mode": mode}}
         if killed_after is not None:
-            more = {"crawl": {**tables["crawl"], "robots": False, "guess_sitemap": False, "proof": True}}
+            more = {"crawl": {**tables["crawl"], "robots": False, "guess_sitemap": False, "stop_when": "proved"}}
             command = CrawlCommand(self.web.address, [url_of(HOME)], self.folder, "--scope", "host", **(tables | more))
             self._kill(command.started(), killed_after)
         if not (self.folder / "crawl.db").exists() or folder_status(self.folder).holder is None:
@@ -172,7 +172,7 @@ class Refreshes(RuleBasedStateMachine):
     @rule(data=st.data(), n_requests=st.integers(1, 12))
     def refresh_and_kill(self, data: st.DataObject, n_requests: int) -> None:
         mode = data.draw(st.sampled_from(self.modes))
-        self._kill(CrawlProcess([self.folder, "--refresh", "--quiet", "--render", mode]), n_requests)
+        self._kill(CrawlProcess([self.folder, "--quiet", "--render", mode], command="refresh"), n_requests)
         self._saw(mode)
         event("killed" if self.is_interrupted else "not killed")
 

@@ -11,16 +11,16 @@ from orienteer.errors import InputError
 from orienteer.fetch.settings import FetchSettings
 from orienteer.frontier.host_health import RetrySettings
 from orienteer.frontier.politeness import Politeness
-from orienteer.ledger.plan import OLD_KEYS, CrawlPlan, CrawlSettings, canonical_seeds, tables_of
-from orienteer.ledger.scope import ScopeSettings
+from orienteer.ledger.plan import OLD_KEYS, CrawlPlan, tables_of
+from orienteer.ledger.settings import CrawlSettings, ScopeSettings, canonical_seeds
 
 SEEDS = ("http://a.test/", "https://b.test:8443/x?y=%C3%A9")
 PLAN = CrawlPlan(CrawlSettings(SEEDS))
 UNUSUAL = CrawlPlan(
     CrawlSettings(
         SEEDS, trust=(0.1, 3e-7), policy="fractional:inter_host_weight=20", damping=0.5, until=0.975, budget=7,
-        by_certificate=True, workers=3, robots=False, sitemaps=False, duplicates="merge", near_duplicates="off",
-        commit_every_s=0.25, log=False,
+        stop_when="proved,certificate", workers=3, robots=False, sitemaps=False, duplicates="merge",
+        near_duplicates="off", commit_every_s=0.25, log=False,
     ),
     ScopeSettings("site", allow=(r"/\d+\.html$", 'with "quotes" and \\\\'), deny=("é",), max_depth=0),
     Politeness(delay_s=0.5, connections=4),
@@ -72,7 +72,7 @@ def test_keys_of_earlier_versions_are_read() -> None:
         ("[crawl]\nseeds = ['http://a.test/']\nlog = 1", r"x \[crawl\]: log is 1; it must be true or false"),
         ("[crawl]\nseeds = ['http://a.test/']\nbudget = 1.5", r"budget is 1.5; it must be a whole number"),
         ("[crawl]\nseeds = = 3", "^x: .*line 2"),
-        ("[crawl]\nseeds = ['http://a.test/']\n[scope]\nkind = 'hots'", "no scope named 'hots'; did you mean 'host'"),
+        ("[crawl]\nseeds = ['http://a.test/']\n[scope]\nkind = 'hots'", "no choice for kind named 'hots'; did you mean 'host'"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_one_line_that_names_it(text: str, said: str) -> None:
@@ -156,9 +156,9 @@ def test_what_a_crawl_is_stays(changed: dict[str, Any], said: str) -> None:
 @pytest.mark.parametrize(
     ("scope", "said"),
     [
-        (ScopeSettings("web"), r"another scope \(kind was host\)"),
-        (ScopeSettings(allow=("x",)), r"another scope \(allow was none\)"),
-        (ScopeSettings(max_depth=3), r"another scope \(max_depth was None\)"),
+        (ScopeSettings("web"), "begun with scope.kind host, not web"),
+        (ScopeSettings(allow=("x",)), "begun with scope.allow none, not x"),
+        (ScopeSettings(max_depth=3), "begun with scope.max_depth None, not 3"),
     ],
 )
 def test_its_scope_stays(scope: ScopeSettings, said: str) -> None:

@@ -21,8 +21,9 @@ from orienteer.fake_web.site import MadeSite, RequestHeaders, host_and_target
 from orienteer.imports.import_crawl import import_crawl
 from orienteer.inspect.folder_status import folder_status
 from orienteer.inspect.status_text import describe_assets
-from orienteer.ledger.plan import CrawlPlan, CrawlSettings
+from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.revisiting import DAY_S
+from orienteer.ledger.settings import CrawlSettings
 from orienteer.live.figures import CrawlFigures
 from orienteer.live.session import Report, open_crawl, refresh
 from orienteer.pages.stop_reason import StopReason

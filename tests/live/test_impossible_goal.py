@@ -31,7 +31,7 @@ from tests.live.live_crawls import StoredCrawl, Tables, crawled, hub, renumbered
 from tests.live.test_live_log import log_of
 
 UNTIL = 0.9
-ONE_WORKER: Tables = {"crawl": {"robots": True, "workers": 1, "until": UNTIL, "proof": True}}
+ONE_WORKER: Tables = {"crawl": {"robots": True, "workers": 1, "until": UNTIL, "stop_when": "proved"}}
 
 
 def closed_site(rng: np.random.Generator, n_pages: int = 150) -> GraphSite:
@@ -108,7 +108,9 @@ def test_live_crawl_simulation_and_replay_agree(tmp_path: Path, rng: np.random.G
         site = closed_site(rng)
         for of_reachable in (False, True):
             folder = tmp_path / f"{k}-{of_reachable}"
-            tables = {"crawl": {**ONE_WORKER["crawl"], "of_reachable": of_reachable, "sitemaps": False}}
+            tables = {
+                "crawl": {**ONE_WORKER["crawl"], "stop_when": "proved" + ",reachable" * of_reachable, "sitemaps": False}
+            }
             with FakeWeb(site) as web:
                 report = crawled(web, hub(site), folder, settings=tables)
             stored = StoredCrawl(folder)
@@ -257,7 +259,7 @@ def test_a_site_without_blocked_pages_is_unaffected(tmp_path: Path, rng: np.rand
     with FakeWeb(site) as web:
         report, notices = run_with_notices(web, hub(site), tmp_path / "c", ONE_WORKER)
         alike, _ = run_with_notices(
-            web, hub(site), tmp_path / "r", {"crawl": {**ONE_WORKER["crawl"], "of_reachable": True}}
+            web, hub(site), tmp_path / "r", {"crawl": {**ONE_WORKER["crawl"], "stop_when": "proved,reachable"}}
         )
     assert notices == []
     assert report.stopped_because == alike.stopped_because == "coverage"

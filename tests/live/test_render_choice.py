@@ -7,7 +7,7 @@ import random
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.ledger.render_settings import RenderSettings
+from orienteer.ledger.settings import RenderSettings
 from orienteer.live.render_choice import RenderChoice, is_gain, template_of
 from orienteer.pages.render_reason import RenderReason
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from orienteer.ledger.scope import KINDS
+from orienteer.ledger.settings import SCOPE_KINDS
 from orienteer.web.new_crawl import SCOPES
 from tests.web.small_library import notice, served_library
 
@@ -63,7 +63,7 @@ def test_what_will_happen(client: httpx.Client, place: Path) -> None:
 
 
 def test_scopes_are_those_of_the_command() -> None:
-    assert {choice.name for choice in SCOPES} == set(KINDS)
+    assert {choice.name for choice in SCOPES} == set(SCOPE_KINDS)
 
 
 def test_only_the_preview_is_sent_to_a_page_that_has_the_rest(client: httpx.Client) -> None:
@@ -89,7 +89,7 @@ def test_only_the_preview_is_sent_to_a_page_that_has_the_rest(client: httpx.Clie
         ({"url": "https://"}, "is not a valid URL"),
         ({"url": "https://example.org/", "until": "lots"}, "the coverage is 'lots'"),
         ({"url": "https://example.org/", "until": "nan"}, "the coverage is 'nan'"),
-        ({"url": "https://example.org/", "until": "250"}, "a coverage is above 0 and at most 1"),
+        ({"url": "https://example.org/", "until": "250"}, "a coverage lies between 0 and 1"),
         ({"url": "https://example.org/", "budget": "many"}, "the limit is 'many'"),
         ({"url": "https://example.org/", "budget": ""}, "are all needed"),
         ({"url": "https://example.org/", "delay": "0"}, "choose 0.1 or more seconds"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display, trust_option
-from orienteer.cli.processes_option import PROCESSES
+from orienteer.cli.options import PROCESSES
 from orienteer.cli.web_argument import loaded_web
 from orienteer.errors import InputError
 from orienteer.graph.defaults import DAMPING

@@ -82,7 +82,7 @@ def crawl_and_compare(stage: Stage, start: StartPages) -> None:
     tables = stage.settings(trust=start.trust)
     ours = stage.crawl("crawling", stage.folder, start.seeds, settings=tables, **goal)
     _print_crawl(stage, ours, killed)
-    tables["crawl"] |= {"by_certificate": True, "archive": False, "near_duplicates": "off"}
+    tables["crawl"] |= {"stop_when": "measured,certificate", "archive": False, "near_duplicates": "off"}
     tables["politeness"]["delay_s"] = 0.0
     folder = stage.scratch / "breadth-first"
     what = "the same, breadth first"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from orienteer.inspect.changes import MissingPage
     from orienteer.inspect.epoch_status import EpochStatus
-    from orienteer.ledger.revisiting import RefreshSettings
+    from orienteer.ledger.settings import RefreshSettings
 
 _SAME = (VisitKind.UNCHANGED, VisitKind.NOT_MODIFIED)
 _ALWAYS = (VisitKind.NEW, VisitKind.CHANGED)

@@ -12,6 +12,7 @@ import typer
 
 from orienteer.cli import display, interruption, order_file
 from orienteer.cli.running import say, stoppable, waiting
+from orienteer.cli.settings_options import GivenSettings, with_settings
 from orienteer.cli.wording import add_fact, counted, duration, facts_grid, plain, tally
 from orienteer.errors import InputError
 
@@ -26,6 +27,7 @@ _URL_CHARS = 200
 _TIMES_THE_DOMAIN = re.compile(r"(\d+(?:\.\d+)?)n")
 
 
+@with_settings("--connect-to", "--allow-private")
 def estimate(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder, whose pages are the domain."),
     budget: str = typer.Option(
@@ -48,11 +50,8 @@ def estimate(
         help="Write the ranks to this file: URL, global rank and local rank of each page, separated by tabs.",
     ),
     top: int = typer.Option(10, help="Number of pages to list of each kind."),
-    proxy: str | None = typer.Option(None, help="Proxy; default: as in the crawl."),
-    connect_to: str | None = typer.Option(None, metavar="HOST:PORT", help="Connect to this address for every URL."),
-    allow_private: bool | None = typer.Option(
-        None, "--allow-private", help="Allow private, loopback and link-local addresses."
-    ),
+    *,
+    given: GivenSettings,
     quiet: bool = typer.Option(False, "--quiet", "-q", help="Print no progress."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
@@ -69,9 +68,8 @@ def estimate(
     order_file.check_place(output)
     if top < 0:
         raise InputError("--top: 0 or more")
-    fetch = {"proxy": proxy, "connect_to": connect_to, "allow_private": allow_private}
     chosen = (rounds, select, method, settle)
-    report = _run(folder, budget, chosen, restart, {"fetch": fetch}, quiet or json)
+    report = _run(folder, budget, chosen, restart, given.tables, quiet or json)
     with display.ignore_broken_pipe():
         _print_report(report, output, top, json)
     if not report.goal_reached:

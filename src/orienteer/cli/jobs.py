@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
-from orienteer.cli.library_option import LIBRARY, chosen_library
+from orienteer.cli.options import LIBRARY, chosen_library
 from orienteer.cli.running import say
 
 if TYPE_CHECKING:

@@ -107,7 +107,7 @@ def describe_progress(found: FolderStatus) -> list[tuple[str, str]]:
     first, last = found.first_time, found.last_time
     proved = found.proved
     impossible = describe_impossible_goal(found)
-    has_reachable_goal = not found.epochs and (impossible or found.plan.crawl.of_reachable)
+    has_reachable_goal = not found.epochs and (impossible or found.plan.goal().of_reachable)
     waiting = (found.figures or {}).get("n_frontier") if found.figures_are_current else None
     frontier = f"{waiting:,} wait in the frontier; " if isinstance(waiting, int) else ""
     duplicates = [

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from orienteer.cli import display
-from orienteer.cli.library_option import LIBRARY, chosen_library
+from orienteer.cli.options import LIBRARY, chosen_library
 
 
 def stop(

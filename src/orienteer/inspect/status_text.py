@@ -13,7 +13,7 @@ from orienteer.graph.proved import UPPER_ASSUMES, Certificate, percent
 from orienteer.graph.survey.measured import confidence_text
 from orienteer.inspect.folder_status import FolderStatus
 from orienteer.inspect.survey_progress import SurveyProgress, measured_from
-from orienteer.ledger.plan import CrawlSettings
+from orienteer.ledger.settings import CrawlSettings
 from orienteer.pages.stop_reason import StopReason
 from orienteer.store.rendering_tables import AssetFigures, RenderedTally
 from orienteer.url import host_of

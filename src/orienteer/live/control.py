@@ -58,7 +58,7 @@ def resume_refusal(status: FolderStatus, until: float | None = None, budget: int
     else:
         until, budget = until or settings.until, budget or settings.budget
     was_of_reachable = bool(figures.get("of_reachable"))
-    is_alike = settings.of_reachable or not was_of_reachable
+    is_alike = settings.goal().of_reachable or not was_of_reachable
     if until is not None and isinstance(reached, float):
         # A lower goal than an impossible one may be possible, and not reached yet.
         walked = status.survey
@@ -72,7 +72,7 @@ def resume_refusal(status: FolderStatus, until: float | None = None, budget: int
     if why == StopReason.BUDGET and budget is not None and isinstance(spent, int) and budget <= spent:
         return f"the limit of {counted(budget, 'page')} is reached; allow more to resume"
     if why == StopReason.FRONTIER_EMPTY:
-        return "nothing is left to fetch; `orienteer crawl DIR --refresh` fetches the pages again"
+        return "nothing is left to fetch; `orienteer refresh DIR` fetches the pages again"
     return None
 
 

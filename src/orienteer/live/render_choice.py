@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from orienteer.ledger.render_settings import RenderSettings
+from orienteer.ledger.settings import RenderSettings
 from orienteer.pages.render_reason import RenderReason
 from orienteer.url import host_of
 

@@ -113,7 +113,7 @@ class SeedCheck:
             return _WHY[row.outcome].format(host=plain(host_of(url)))
         if row.outcome == Outcome.UNWANTED_TYPE:
             kind = plain(row.content_type, 60) or "without a content type"
-            return f"it is not a page but {kind} (see --content-type)"
+            return f"it is not a page but {kind} (see fetch.content_types)"
         if row.outcome == Outcome.LEAVES_SCOPE and len(row.outside):
             return f"it redirects to {plain(self._ledger.url(int(row.outside[0])), 200)}, outside the scope"
         if row.status in _STATUSES:

@@ -16,7 +16,8 @@ from orienteer.errors import SeedError
 from orienteer.fetch.addresses import forbidden_reason, literal_address
 from orienteer.fetch.fetcher import make_fetcher
 from orienteer.fetch.settings import FetchSettings
-from orienteer.ledger.plan import CrawlPlan, canonical_seeds
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.settings import canonical_seeds
 from orienteer.live.seed_check import describe_failure
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.response import Request, Response
