@@ -183,7 +183,7 @@ def _parameter(name: str, one: SettingsField, is_shown: bool) -> inspect.Paramet
     option = typer.Option(
         [] if is_list else None,
         *about.option.split(),
-        help=_help(one) + " May be repeated." * is_list,
+        help=_help(about.help, _default(one)) + " May be repeated." * is_list,
         metavar=None if is_flag else about.metavar or "|".join(about.choices) or _METAVARS[kind],
         show_default=False,
         rich_help_panel=about.group or None,
@@ -192,13 +192,18 @@ def _parameter(name: str, one: SettingsField, is_shown: bool) -> inspect.Paramet
     return _of(name, bool | None if is_flag else list[str] if is_list else str | None, option)
 
 
-def _help(one: SettingsField) -> str:
-    """Return the help of a setting, with its default and what is allowed."""
-    has_default = one.default not in (MISSING, None, (), False, True) and len(str(one.default)) < _MAX_SHOWN
-    default = f"{one.default:,}" if isinstance(one.default, int | float) else str(one.default)
-    allowed = "" if one.about.choices else one.about.allowed()
-    more = ", ".join(filter(None, [default if has_default else "", allowed]))
-    return f"{one.about.help.rstrip('.')} ({more})." if more else one.about.help
+def _default(one: SettingsField) -> str:
+    """Return the default of a setting as text; empty if there is none, or it is long."""
+    if isinstance(one.default, bool) or one.default in (MISSING, None, ()):
+        return ""
+    text = f"{one.default:g}" if isinstance(one.default, float) else str(one.default)
+    return text if len(text) <= _MAX_SHOWN else ""
+
+
+def _help(text: str, *more: str) -> str:
+    """Return a help text with more about it in parentheses."""
+    added = ", ".join(filter(None, more))
+    return f"{text.rstrip('.')} ({added})." if added else text
 
 
 def _print_all(context: typer.Context, is_requested: bool) -> None:
@@ -215,7 +220,7 @@ def _print_all(context: typer.Context, is_requested: bool) -> None:
     rows = facts_grid()
     for name, kind in settings_classes().items():
         for one in fields_of(kind).values():
-            add_fact(rows, f"{name}.{one.name}", _help(one))
+            add_fact(rows, f"{name}.{one.name}", _help(one.about.help, _default(one), one.about.allowed()))
     console = display.console()
     console.print("Settings, for --set and crawl.toml:\n", markup=False)
     console.print(rows)

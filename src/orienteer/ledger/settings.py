@@ -56,14 +56,13 @@ class CrawlSettings:
     budget: int | None = setting(
         None,
         "Stop after this many pages; none: no limit.",
-        option="--budget", metavar="N", group=_GOAL, basic=True,
+        option="--budget", metavar="N", group=_GOAL, basic=True, least=1,
     )  # fmt: skip
     stop_when: str = setting(
         MEASURED,
-        "When a coverage counts as reached. measured:0.999: when it is measured by random walks with this confidence "
-        f"(assuming that {SAME_RESPONSES}), or proved, whichever comes first; proved: only when it is proved. Added "
-        "after a comma: certificate (the certificate decides, not the policy's own proof), reachable (blocked pages, "
-        "and pages behind them, do not count).",
+        "When a coverage is reached. measured:0.999: measured by random walks with this confidence, assuming that "
+        f"{SAME_RESPONSES}, or proved, whichever comes first; proved: only proved. Added after a comma: certificate "
+        "(it decides, not the policy's own proof), reachable (do not count blocked pages, and pages behind them).",
         option="--stop-when", metavar="measured:C|proved", group=_GOAL, basic=True,
     )  # fmt: skip
     workers: int = setting(
