@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _SEEDS, _OUTPUT = "Seeds", "Output"
 _ANY_PAGE = "https://example.org/"  # a placeholder until the seeds are chosen
 _TOPIC_POLICY = "scent"  # the default policy of a crawl with a topic
+_START_SETTINGS = {
+    "n_seeds": "n_seeds", "seed_hops": "hops", "seed_method": "method", "seed_value": "value", "seed_trust": "trust_by",
+}  # fmt: skip
 _SEEDS_NAMED = 3  # in the one line about them
 _URL_CHARS = 80
 
@@ -117,9 +120,11 @@ def crawl(
     if topic is not None:
         given.tables["crawl"] = {"policy": _TOPIC_POLICY} | given.tables["crawl"] | {"topic": True}
     notify = None if quiet or json else say
-    choice = stated(n_seeds=n_seeds, hops=seed_hops, method=seed_method, value=seed_value, trust_by=seed_trust)
+    choice = stated(
+        n_seeds=n_seeds, seed_hops=seed_hops, seed_method=seed_method, seed_value=seed_value, seed_trust=seed_trust
+    )
     if choice and seeds_path is None:
-        raise InputError("--n-seeds, --seed-hops, --seed-method, --seed-value and --seed-trust go with --seeds-from")
+        raise InputError(f"--{next(iter(choice)).replace('_', '-')} goes with --seeds-from only")
     start = None if seeds_path is None else _SeedsFrom(seeds_path, choice, notify)
     folder, plan = _planned(places or [], output, given, start)
     plan = _with_schemes(folder, plan, places or [], notify)
@@ -217,7 +222,7 @@ class _SeedsFrom:
         from orienteer.live.start_pages import StartSettings
 
         self.path = path
-        self.settings = StartSettings(**choice)
+        self.settings = StartSettings(**{_START_SETTINGS[name]: value for name, value in choice.items()})
         self._say = say
 
     def chosen(self, named: Sequence[str]) -> StartPages:
