@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from orienteer.cli import display, trust_option
+from orienteer.cli import display, graph_options
+from orienteer.cli.graph_options import loaded_web
 from orienteer.cli.options import PROCESSES
-from orienteer.cli.web_argument import loaded_web
 from orienteer.errors import InputError
 from orienteer.graph.defaults import DAMPING
 
@@ -30,7 +30,7 @@ def compare(
     policies: str | None = typer.Option(
         None, help="Policies to compare, such as rankmass,windowed-rankmass:window=0.05; default: all."
     ),
-    trust: str = typer.Option(trust_option.DEFAULT, help=trust_option.HELP),
+    trust: str = typer.Option(graph_options.DEFAULT_TRUST, help=graph_options.TRUST_HELP),
     damping: float = typer.Option(DAMPING, help="Probability that a surfer follows a link."),
     budget: int | None = typer.Option(None, help="Stop each policy after this many pages."),
     levels: str = typer.Option("0.9,0.98,0.99", help="Coverages at which to count the fetches."),
@@ -105,7 +105,7 @@ def compare(
             report.checked_target(path)
     with display.progress_bar() as progress:
         web = loaded_web(graph, format, progress)
-        weights = trust_option.trust_named(web, trust, progress)
+        weights = graph_options.trust_named(web, trust, progress)
         found = comparing.compare(
             web, specs, weights, damping=damping, levels=shares, budget=budget, whole=whole, uniform=uniform,
             confidence=confidence, rng=rng, progress=progress,

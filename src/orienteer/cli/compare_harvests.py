@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from orienteer.cli import display
-from orienteer.cli.web_argument import loaded_web
+from orienteer.cli.graph_options import loaded_web
 from orienteer.cli.wording import counted
 from orienteer.errors import InputError
 

@@ -137,7 +137,7 @@ def _run(
 ) -> None:  # fmt: skip
     """Run a crawl with metrics and its index, and print its report."""
     from orienteer.cli import crawl_display, metrics_server
-    from orienteer.cli.background_indexing import indexed_at_the_end, indexed_in_background, print_indexed
+    from orienteer.cli.index import indexed_at_the_end, indexed_in_background, print_indexed
 
     # Metrics come first, so that a port in use fails before the crawl folder is opened.
     with metrics_server.serving(metrics) as publish, indexed_in_background(folder, index) as index_if_due:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from orienteer.cli import display, interruption, order_file
+from orienteer.cli import display, graph_options, interruption
 from orienteer.cli.running import say, stoppable, waiting
 from orienteer.cli.settings_options import GivenSettings, with_settings
 from orienteer.cli.wording import add_fact, counted, duration, facts_grid, plain, tally
@@ -65,7 +65,7 @@ def estimate(
 
     Example: [bold]orienteer estimate example-crawl --budget 1n --output ranks.tsv[/bold]
     """
-    order_file.check_place(output)
+    graph_options.check_place(output)
     if top < 0:
         raise InputError("--top: 0 or more")
     chosen = (rounds, select, method, settle)
@@ -196,4 +196,4 @@ def write_ranks(path: Path, view: NeighborhoodView, name: Name) -> None:
         f"{plain(name(rank.page) or str(rank.page), 10_000)}\t{rank.outside!r}\t{rank.inside!r}"
         for rank in view.page_ranks
     )
-    order_file.write_lines(path, ("page\tglobal rank\tlocal rank", *ranks))
+    graph_options.write_lines(path, ("page\tglobal rank\tlocal rank", *ranks))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from orienteer.cli import display, order_file
+from orienteer.cli import display, graph_options
 from orienteer.cli.options import STOP_WHEN
 from orienteer.cli.wording import goal_share
 from orienteer.pages.stop_reason import StopReason
@@ -20,7 +20,7 @@ def replay(
     stop_when: str = STOP_WHEN,
     rng: int = typer.Option(0, min=0, help="Random seed of the walks that measure."),
     seed: list[str] = typer.Option([], help="Start URL, for archives without a crawl folder; may be repeated."),
-    order_out: Path | None = typer.Option(None, help=order_file.HELP),
+    order_out: Path | None = typer.Option(None, help=graph_options.ORDER_HELP),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """Replay a crawl from its archive, without network access, to see what another policy would have fetched.
@@ -35,7 +35,7 @@ def replay(
     from orienteer.inspect.replay import replay as replayed
     from orienteer.inspect.survey_progress import describe_measured
 
-    order_file.check_place(order_out)
+    graph_options.check_place(order_out)
     goal = Goal.parse(until, budget, stop_when)
     with display.progress_bar() as progress:
         result = replayed(
@@ -43,7 +43,7 @@ def replay(
             confidence=goal.confidence, rng=rng, seeds=seed, progress=progress,
         )  # fmt: skip
         if order_out is not None:
-            order_file.write_order(order_out, result.order, result.urls)
+            graph_options.write_order(order_out, result.order, result.urls)
     facts = {
         "policy": result.policy,
         "n_fetched": len(result.order),

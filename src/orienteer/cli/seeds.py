@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from orienteer.cli import display, order_file
-from orienteer.cli.web_argument import hosted, loaded_web, url_of
+from orienteer.cli import display, graph_options
+from orienteer.cli.graph_options import hosted, loaded_web, url_of
 from orienteer.cli.wording import counted, plain
 from orienteer.errors import InputError
 
@@ -76,7 +76,7 @@ def seeds(
     check_numbers(k, hops)
     checked_depth(depth)
     make_method(method)
-    order_file.check_place(output)
+    graph_options.check_place(output)
     per = _division(per, per_site)
     worth = _Worth(value, spam, clicked)
     if compare:
@@ -210,7 +210,7 @@ def _amount(value: float) -> str:
 
 def _write(path: Path, web: LinkGraph, found: SeedSelection) -> None:
     """Write one seed per line, as `--trust` reads it: its URL, or its id if the URL would be misread."""
-    order_file.write_lines(path, (_name(web, page) for page in found.pages.tolist()))
+    graph_options.write_lines(path, (_name(web, page) for page in found.pages.tolist()))
 
 
 def _name(web: LinkGraph, page: int) -> str:
