@@ -107,6 +107,7 @@ RUNS: dict[str, Made] = {
     "graph survey": lambda folder, web: [folder / "web.npz", "--fetched", folder / "local.txt", "--trust", "ids:0"],
     "graph estimate": lambda folder, web: [folder / "web.npz", "--pages", folder / "local.txt"],
     "topic train": lambda folder, web: [folder / "topic.toml"],
+    "topic compare": lambda folder, web: [folder / "crawl", "--topic", folder / "words.toml"],
     "topic test": lambda folder, web: [folder / "topic.toml", "--folds", "3"],
     "topic train-policy": lambda folder, web: [
         "apprentice", folder / "crawl", "--topic", folder / "words.toml", "-o", folder / "apprentice.npz",

@@ -46,6 +46,7 @@ COMMANDS = [
     ["topic", "train"],
     ["topic", "train-policy"],
     ["topic", "test"],
+    ["topic", "compare"],
 ]
 GROUPS = (["graph"], ["topic"])
 

@@ -60,6 +60,7 @@ _COMMANDS = {
     "topic train": ("topic", _RESEARCH),
     "topic test": ("topic", _RESEARCH),
     "topic train-policy": ("topic", _RESEARCH),
+    "topic compare": ("topic_compare", _RESEARCH),
     "stop": ("jobs", _SERVER),
     "jobs": ("jobs", _SERVER),
     "schedule": ("schedule", _SERVER),
@@ -68,7 +69,7 @@ _COMMANDS = {
 }
 _GROUPS = {
     "graph": "Inspect, convert, generate and measure link graphs.",
-    "topic": "Describe a topic, train it on examples, and test how well it classifies pages.",
+    "topic": "Describe a topic, train it on examples, test how well it classifies pages, and compare policies on it.",
 }
 _FUNCTIONS = {"import": "import_", "train-policy": "train_policy", "test": "examine"}  # named otherwise
 

@@ -88,7 +88,7 @@ def simulate(
             _print_explanation(web, explanation, trace.n_fetched)
         if isinstance(chosen, FocusedPolicy):
             display.console().print(
-                f"{spec.name} is a focused policy, and this simulation has no topic: see orienteer compare --topic.",
+                f"{spec.name} is a focused policy, and this simulation has no topic: see orienteer topic compare.",
                 style="dim",
             )
     if not facts["ending"].is_success:
