@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 import orienteer as ori
 from orienteer.crawl.trace import Trace
 from orienteer.graph import Certificate, certificate, estimate_global_rank
-from orienteer.imports.import_report import ImportReport
+from orienteer.imports.import_crawl import ImportReport
 from orienteer.inspect.folder_status import FolderStatus
 from orienteer.live.session import Report
 from orienteer.search import SearchIndex, SearchResults

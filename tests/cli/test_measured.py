@@ -202,10 +202,10 @@ def test_a_page_where_a_walk_entered_says_so(folders: tuple[Path, Path]) -> None
     from orienteer.store.database import Database
 
     with Database.open(folders[1] / "crawl.db", read_only=True) as database:
-        found = database.last_survey(0)
+        found = database.surveys.last(0)
         assert found is not None
-        entry = database.walks(found[0])[0].entries[0]
-        url = database.url(entry)
+        entry = database.surveys.walks(found[0])[0].entries[0]
+        url = database.urls.of(entry)
     assert "walk 1 left the fetched pages here, and requested it" in orienteer("explain", folders[1], url).stdout
     seed = folder_status(folders[1]).plan.crawl.seeds[0]
     assert page_facts(folders[1], seed).walk is None

@@ -10,7 +10,7 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.inspect.snapshot import web_at
-from orienteer.live.page_values import paper_value_of_crawl
+from orienteer.live.start_pages import paper_value_of_crawl
 from orienteer.seeds.select import seed_selection
 from tests.cli.run import orienteer, orienteer_each, refused
 from tests.conftest import random_web

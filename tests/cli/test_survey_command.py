@@ -198,8 +198,6 @@ def test_the_numbers_are_those_of_the_function(tmp_path: Path) -> None:
     graph.save(path)
     file.write_text("\n".join(map(str, range(120))))
     options = ["--trust", "ids:0", "--half-width", 0.02, "--rng", 3, "--json"]
-    facts = json.loads(orienteer("survey", "--graph", path, "--fetched", file, *options).stdout)["measured"]
-    expected = survey(graph, range(120), [0], half_width=0.02, rng=np.random.default_rng(3))
     facts = json.loads(orienteer("graph", "survey", path, "--fetched", file, *options).stdout)["measured"]
-    expected = ori.survey(graph, range(120), [0], half_width=0.02, rng=np.random.default_rng(3))
+    expected = survey(graph, range(120), [0], half_width=0.02, rng=np.random.default_rng(3))
     assert (facts["lower"], facts["upper"], facts["n_walks"]) == (expected.lower, expected.upper, expected.n_walks)

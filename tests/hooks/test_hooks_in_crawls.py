@@ -114,7 +114,7 @@ def test_a_hook_that_raises_loses_no_page(tmp_path: Path) -> None:
     assert len(reported) == 5
     assert {line["url"] for line in reported if line["hook"] == "raises.py"} == {PEAR}
     with Database.open(tmp_path / "crawl" / "crawl.db", read_only=True) as database:
-        events = [event.detail["detail"] for event in database.events() if event.kind == "hook failed"]
+        events = [event.detail["detail"] for event in database.meta.events() if event.kind == "hook failed"]
     assert sorted(event.split(":")[0] for event in events) == ["<lambda>()", "raises.py"], "once for each hook"
 
 

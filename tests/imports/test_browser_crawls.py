@@ -72,9 +72,9 @@ class RenderedContents:
 
     def __init__(self, folder: Path) -> None:
         with FolderView.open(folder) as crawl:
-            urls = b"\n".join(crawl.database.url_blocks()).decode().split("\n")
-            self.assets: dict[str, AssetRow] = {asset.url: asset for asset in crawl.database.assets()}
-            self.rendered: dict[str, RenderedRow] = {urls[row.page]: row for row in crawl.database.rendered()}
+            urls = b"\n".join(crawl.database.urls.blocks()).decode().split("\n")
+            self.assets: dict[str, AssetRow] = {asset.url: asset for asset in crawl.database.assets.all()}
+            self.rendered: dict[str, RenderedRow] = {urls[row.page]: row for row in crawl.database.rendered.all()}
             self.views = {
                 url: crawl.archive.read_resource(row.view)[1].body for url, row in self.rendered.items() if row.view
             }
@@ -124,7 +124,7 @@ def test_a_text_has_no_links(tmp_path: Path) -> None:
     """The text after rendering is known, its links are not."""
     folder = imported(tmp_path, [response(f"{A}/", SHELL), made("text", f"{A}/", "Lanterns")])
     with FolderView.open(folder) as crawl:
-        assert crawl.database.unknown(0)
+        assert crawl.database.details.unknown(0)
 
 
 def test_a_document_has_links_and_text(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -43,17 +44,17 @@ def filled(path: Path) -> CrawlFolder:
     """A crawl that knows six URLs, four of them done."""
     folder = CrawlFolder.create(path, PLAN.to_toml())
     database = folder.database
-    database.add_urls(0, URLS)
+    database.urls.add(0, URLS)
     position = folder.archive.append(
         ArchivedResponse("http://a.test/", 1000.0, b"HTTP/1.1 200 OK\r\n\r\n", b"<p>", "127.0.0.1", "http/1.1")
     )
     links = np.array([1, 2, 3], np.uint32)
-    database.add_page(
+    database.pages.add(
         PageRow(0, 0, PageState.FETCHED, "ok", 200, 1000.0, *position, b"d", 3, "text/html", title="A", links=links)
     )
-    database.add_page(PageRow(2, 1, PageState.FETCHED, "ok", 200, 1001.0, duplicate_of=0))
-    database.add_page(PageRow(3, 2, PageState.FAILED, "http 404", 404, 1002.0))
-    database.add_page(PageRow(1, 3, PageState.BLOCKED, "robots.txt", 0, 1003.0))
+    database.pages.add(PageRow(2, 1, PageState.FETCHED, "ok", 200, 1001.0, duplicate_of=0))
+    database.pages.add(PageRow(3, 2, PageState.FAILED, "http 404", 404, 1002.0))
+    database.pages.add(PageRow(1, 3, PageState.BLOCKED, "robots.txt", 0, 1003.0))
     folder.acknowledge()
     return folder
 
@@ -95,6 +96,16 @@ def test_sizes_are_those_of_the_files(folder: CrawlFolder) -> None:
     assert found.database_bytes >= (folder.path / "crawl.db").stat().st_size
 
 
+def test_the_size_of_a_folder_is_that_of_du(folder: CrawlFolder) -> None:
+    (folder.path / "index").mkdir()
+    (folder.path / "index" / "postings").write_bytes(bytes(100_000))
+    (folder.path / "again").hardlink_to(folder.path / "index" / "postings")
+    (folder.path / "sparse").touch()
+    os.truncate(folder.path / "sparse", 1 << 30)
+    du = subprocess.run(["du", "-sk", folder.path], capture_output=True, text=True, check=True).stdout
+    assert folder_status(folder.path).folder_bytes == 1024 * int(du.split()[0])
+
+
 def test_a_crawl_is_running_while_its_folder_is_open(tmp_path: Path) -> None:
     path = tmp_path / "crawl"
     with filled(path):
@@ -107,8 +118,8 @@ def test_a_crawl_is_running_while_its_folder_is_open(tmp_path: Path) -> None:
 
 
 def test_unacknowledged_events_are_not_counted(folder: CrawlFolder) -> None:
-    folder.database.add_urls(6, ["http://d.test/"])
-    folder.database.add_page(PageRow(5, 4, PageState.FAILED, "http 410", 410, 1004.0))
+    folder.database.urls.add(6, ["http://d.test/"])
+    folder.database.pages.add(PageRow(5, 4, PageState.FAILED, "http 410", 410, 1004.0))
     found = folder_status(folder.path)
     assert found.n_urls == 6
     assert found.n_pages(PageState.FAILED) == 1
@@ -116,19 +127,19 @@ def test_unacknowledged_events_are_not_counted(folder: CrawlFolder) -> None:
 
 def test_the_last_figures_come_with_their_certificate(folder: CrawlFolder) -> None:
     assert folder_status(folder.path).certificate is None
-    folder.database.set("figures", figures())
+    folder.database.meta.set("figures", figures())
     folder.acknowledge()
     found = folder_status(folder.path)
     assert found.certificate is not None
     assert (found.certificate.lower, found.certificate.blocked) == (0.5, 0.1)
     assert found.figures_are_current
-    folder.database.set("figures", figures(position=3))
+    folder.database.meta.set("figures", figures(position=3))
     folder.acknowledge()
     assert not folder_status(folder.path).figures_are_current
 
 
 def test_the_newest_figures_count(folder: CrawlFolder) -> None:
-    folder.database.set("figures", figures(n_frontier=7))
+    folder.database.meta.set("figures", figures(n_frontier=7))
     folder.acknowledge()
     folder.write_report({"figures": figures(position=3, n_frontier=9)})
     assert folder_status(folder.path).figures == figures(n_frontier=7)
@@ -142,7 +153,7 @@ def test_without_figures_the_report_has_them(folder: CrawlFolder) -> None:
     assert found.certificate is not None
     assert found.report is not None
     assert found.report_is_current
-    folder.database.add_page(PageRow(5, 4, PageState.FAILED, "http 410", 410, 1004.0))
+    folder.database.pages.add(PageRow(5, 4, PageState.FAILED, "http 410", 410, 1004.0))
     folder.acknowledge()
     assert not folder_status(folder.path).report_is_current
 
@@ -172,7 +183,7 @@ def test_what_version_0_2_wrote_has_the_present_keys(tmp_path: Path) -> None:
 
 
 def test_the_facts_are_json(folder: CrawlFolder) -> None:
-    folder.database.set("figures", figures())
+    folder.database.meta.set("figures", figures())
     folder.acknowledge()
     output = json.loads(json.dumps(folder_status(folder.path).as_dict()))
     assert output["is_running"]

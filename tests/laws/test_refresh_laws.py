@@ -237,7 +237,7 @@ class Refreshes(RuleBasedStateMachine):
     def _unknown(self) -> dict[str, str]:
         """Why the links of pages are not known."""
         with Database.open(self.folder / "crawl.db", read_only=True) as database:
-            found = {database.url(page): database.unknown(page) for page in range(database.n_urls())}
+            found = {database.urls.of(page): database.details.unknown(page) for page in range(database.urls.count())}
         return {url: f"{unknown.n} {unknown.why}" for url, unknown in found.items() if unknown.n}
 
     def _kill(self, process: CrawlProcess, n_requests: int) -> None:
@@ -256,8 +256,8 @@ class Refreshes(RuleBasedStateMachine):
         assert self.site is not None
         visits = {url.partition(HOST)[2]: kind for url, kind in visits_of(self.folder).items()}
         with Database.open(self.folder / "crawl.db", read_only=True) as database:
-            epoch = database.last_epoch()
-            rendered = {database.url(row.page).partition(HOST)[2] for row in database.rendered()}
+            epoch = database.epochs.last()
+            rendered = {database.urls.of(row.page).partition(HOST)[2] for row in database.rendered.all()}
         number = 0 if epoch is None else epoch.id
         rows = {url.partition(HOST)[2]: row for url, row in rows_of(self.folder).items()}
         before = self.epoch_seen[1] if self.epoch_seen[0] == number else set()

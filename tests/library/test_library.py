@@ -14,6 +14,7 @@ from orienteer.library.library import Library, default_library
 from orienteer.search.index_files import index_folder
 from orienteer.search.indexing import update_index
 from orienteer.store.folder import CrawlFolder
+from orienteer.store.folder_files import size_on_disk
 from orienteer.store.lock import FolderLock
 
 
@@ -35,11 +36,12 @@ def test_a_card_describes_the_state_of_a_crawl(library: Library) -> None:
     assert (card.name, card.seeds, card.state) == ("a.test", ("http://a.test/",), "stopped")
     assert card.sentence == "it was imported; to continue it: orienteer crawl"
     assert (card.n_fetched, card.n_urls, card.is_indexed, card.job, card.problem) == (2, 2, False, None, None)
-    assert card.bytes > 0
+    assert card.bytes == size_on_disk(library.path / "a.test")
     assert card.last_time is not None
     assert card.as_dict()["name"] == "a.test"
     update_index(library.path / "a.test")
     assert library.card("a.test").is_indexed
+    assert library.card("a.test").bytes > card.bytes
     with CrawlFolder.open(library.path / "a.test"):
         assert library.card("a.test").state == "running"
     assert library.card("a.test").state == "stopped"

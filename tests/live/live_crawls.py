@@ -44,10 +44,10 @@ class StoredCrawl:
 
     def __init__(self, folder: Path) -> None:
         with Database.open(folder / "crawl.db", read_only=True) as database:
-            blocks = b"\n".join(database.url_blocks())
+            blocks = b"\n".join(database.urls.blocks())
             self.urls = blocks.decode().split("\n")
-            self.done = [events for events in database.pages_after() if isinstance(events, DonePages)]
-            self.rows = {url: database.page(page) for page, url in enumerate(self.urls)}
+            self.done = [events for events in database.history.pages_after() if isinstance(events, DonePages)]
+            self.rows = {url: database.pages.row(page) for page, url in enumerate(self.urls)}
 
     @property
     def order(self) -> list[int]:

@@ -271,7 +271,7 @@ def test_an_import_of_the_archive_has_only_pages(asset_crawl: AssetCrawl, tmp_pa
     pages = StoredCrawl(asset_crawl.folder).fetched_urls() - {"http://a.test/quiet"}
     assert {url for url, row in stored.rows.items() if row is not None and row.outcome == "ok"} == pages
     with FolderView.open(tmp_path / "imported") as folder:  # a page links to it, and its links are unknown
-        assert folder.database.unknown(stored.urls.index(frame)).n == UNKNOWN_COUNT
+        assert folder.database.details.unknown(stored.urls.index(frame)).n == UNKNOWN_COUNT
     assert report.n_unlinked == 0
     graph = ori.LinkGraph.load(sorted(archive.glob("*.warc.gz"))[0])
     assert "http://f.test/frame2" not in list(graph.urls or [])

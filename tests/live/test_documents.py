@@ -95,9 +95,9 @@ def test_the_state_of_each_document(
 def test_links_that_may_be_hidden_are_not_covered(crawl: Documented) -> None:
     with Database.open(crawl.folder / "crawl.db", read_only=True) as database:
         unknown = {
-            url.removeprefix(HOME): database.unknown(page).why
+            url.removeprefix(HOME): database.details.unknown(page).why
             for page, url in enumerate(crawl.stored.urls)
-            if database.unknown(page).n
+            if database.details.unknown(page).n
         }
     assert unknown == {"cut.pdf": "unreadable", "data.xml": "links in application/xml", "quiet.pdf": "nofollow"}
     certificate = crawl.report.figures.certificate

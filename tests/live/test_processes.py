@@ -95,8 +95,8 @@ def test_hooks_and_topics_receive_all_pages(site: GraphSite, tmp_path: Path) -> 
     assert len(set(relevance[0].values())) > 1
     with Database.open(tmp_path / "1" / "crawl.db") as one, Database.open(tmp_path / "2" / "crawl.db") as other:
         for page in stored[0].order:
-            assert one.added(page) == other.added(page)
-            assert one.words(page) == other.words(page)
+            assert one.details.added(page) == other.details.added(page)
+            assert one.details.words(page) == other.details.words(page)
 
 
 class Killer(Site):

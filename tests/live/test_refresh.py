@@ -527,9 +527,9 @@ def edit_both(web: Refreshed, index: str, number: int) -> None:
 def begin_at(web: Refreshed, first: str, days: int) -> None:
     """Begin a refresh some days later, with this page first."""
     with CrawlFolder.open(web.folder) as folder:
-        start = np.array([folder.database.find_url(first)], np.uint32)
+        start = np.array([folder.database.urls.find(first)], np.uint32)
         epoch = new_epoch(folder.database, plan_of_folder(web.folder), web.today + days * DAY_S)
-        folder.database.add_epoch(epoch._replace(seeds=start, trust=np.ones(1)))
+        folder.database.epochs.add(epoch._replace(seeds=start, trust=np.ones(1)))
         folder.acknowledge()
 
 

@@ -107,7 +107,7 @@ def test_the_rendered_form_of_a_page_is_not_lost_without_a_browser(
     _, visits = refreshed(folder, "auto")
     assert set(visits.values()) <= {VisitKind.UNCHANGED, VisitKind.NOT_MODIFIED}
     with Database.open(folder / "crawl.db", read_only=True) as database:
-        assert {database.url(row.page) for row in database.rendered()} >= {url_of(path) for path in SCRIPTED}
+        assert {database.urls.of(row.page) for row in database.rendered.all()} >= {url_of(path) for path in SCRIPTED}
     assert bounds(folder)[0] > 0.99
 
 

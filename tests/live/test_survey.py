@@ -46,9 +46,9 @@ def a_site() -> GraphSite:
 
 def walks_of(folder: Path) -> tuple[SurveyRow, list[WalksRow]]:
     with Database.open(folder / "crawl.db", read_only=True) as database:
-        found = database.last_survey(0)
+        found = database.surveys.last(0)
         assert found is not None
-        return found[1], database.walks(found[0])
+        return found[1], database.surveys.walks(found[0])
 
 
 def simulated(graph: ori.LinkGraph, row: SurveyRow, policy: str = "certified") -> Crawl:
@@ -162,7 +162,7 @@ def test_slow_hosts_do_not_bias_it(tmp_path: Path) -> None:
 def surveys_of(folder: Path) -> list[tuple[int, float]]:
     """Return the epoch and the target of every survey."""
     with Database.open(folder / "crawl.db", read_only=True) as database:
-        return list(database._rows("SELECT epoch, until FROM survey ORDER BY id"))
+        return list(database.connection.rows("SELECT epoch, until FROM survey ORDER BY id"))
 
 
 def test_a_finished_crawl_stays_finished_and_resumes_with_another_goal(tmp_path: Path) -> None:

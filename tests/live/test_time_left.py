@@ -12,8 +12,7 @@ from benchmarks.time_left import WatchedCrawl, estimated
 from orienteer.crawl.goal import Goal
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.synthetic import synthetic_web
-from orienteer.live.host_pace import HostPace
-from orienteer.live.time_left import Point, TimeForecast
+from orienteer.live.time_left import HostPace, Point, TimeForecast
 
 
 def watched(

@@ -269,7 +269,7 @@ def test_a_killed_repair_is_continued(
         assert again.n_pages == straight.n_pages
         assert StoredCrawl(folder).rows.keys() == StoredCrawl(tmp_path / "straight").rows.keys()
         with Database.open(folder / "crawl.db", read_only=True) as database:
-            assert database.counts().n_pages == straight.n_pages
+            assert database.pages.counts().n_pages == straight.n_pages
         CrawlFolder.open(folder).close()
         shutil.rmtree(folder)
         stop_after += 1

@@ -7,7 +7,7 @@ import gzip
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.headers import Headers
 from orienteer.responses.redaction import without_secrets
-from orienteer.responses.response import Request, Response
+from orienteer.responses.response import PageRequest, Response
 from orienteer.responses.secrets import Secrets
 
 SECRET = "hush-hush-1234"
@@ -17,7 +17,7 @@ SECRETS = Secrets("http://a.test", redacted=(SECRET,))
 def response(content: bytes, *lines: str, body: bytes | None = None) -> Response:
     raw = "\r\n".join(["HTTP/1.1 200 OK", *lines, "", ""]).encode()
     headers = Headers.from_lines(line.encode() for line in lines)
-    request = Request("http://a.test/", 0, secrets=SECRETS)
+    request = PageRequest("http://a.test/", 0, secrets=SECRETS)
     return Response(
         request,
         Outcome.OK,

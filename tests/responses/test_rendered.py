@@ -19,7 +19,7 @@ from orienteer.responses.rendered import (
     redirect_of,
     rendered_document_of,
 )
-from orienteer.responses.response import Request, Response
+from orienteer.responses.response import PageRequest, Response
 from orienteer.responses.verdict import Verdict, VerdictKind, verdict_of
 
 URL = "http://a.test/app/"
@@ -171,7 +171,7 @@ def test_a_redirect_by_script_is_a_redirect(redirect: str, target: str | None) -
     rendered = RenderedDocument(URL, b"<p>x", redirect=redirect)
     assert redirect_of(rendered, URL) == target
     response = Response(
-        Request(URL, 0),
+        PageRequest(URL, 0),
         Outcome.OK,
         200,
         headers=Headers([("Content-Type", "text/html")]),
@@ -184,7 +184,7 @@ def test_a_redirect_by_script_is_a_redirect(redirect: str, target: str | None) -
 
 def test_the_verdict_has_both_pages() -> None:
     response = Response(
-        Request(URL, 0), Outcome.OK, 200, headers=Headers([("Content-Type", "text/html")]), content=EMPTY
+        PageRequest(URL, 0), Outcome.OK, 200, headers=Headers([("Content-Type", "text/html")]), content=EMPTY
     )
     found: Verdict = verdict_of(replace(response, rendered=RenderedDocument(URL, LINKS)))
     assert found.sent == verdict_of(response).page

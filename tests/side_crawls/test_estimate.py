@@ -21,7 +21,7 @@ from orienteer.graph.estimate import estimate_global_rank
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.side_crawls.estimate import EstimateReport, live_estimate, open_estimate
 from orienteer.side_crawls.estimate_rounds import EstimateSettings
-from orienteer.store.database_view import DatabaseView
+from orienteer.store.database import DatabaseView
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_files import estimate_of_folder
 from tests.conftest import random_web
@@ -174,7 +174,7 @@ def test_what_came_of_it_stays_in_the_folder(domain: Domain) -> None:
     report = live_estimate(domain.folder, EstimateSettings(budget=10, rounds=2))
     stored = estimate_of_folder(domain.folder)
     with DatabaseView(domain.folder / "crawl.db") as database:
-        assert stored["position"] == database.next_position()
+        assert stored["position"] == database.history.next_position()
     output = json.loads(json.dumps(report.as_dict(100)))
     assert stored["outlook"] == output["outlook"]
     assert stored["top"] == output["top"]

@@ -256,12 +256,12 @@ def test_an_untrusted_survey_is_refused(audited: Audited) -> None:
     """The author of a folder could have chosen the walks."""
     live_survey(audited.folder, GOAL)
     with Database.open(audited.folder / "survey" / "crawl.db") as database:
-        row = database.get("survey")
-        database.set("survey", row | {"seed": "00" * 16})
+        row = database.meta.get("survey")
+        database.meta.set("survey", row | {"seed": "00" * 16})
         database.commit()
         with pytest.raises(InputError, match="not known to be yours; use --restart"):
             made_for(database)
-        database.set("survey", {"seed": 1})  # not committed
+        database.meta.set("survey", {"seed": 1})  # not committed
         with pytest.raises(CrawlFolderError, match="lacks the description of its survey"):
             made_for(database)
     with pytest.raises(InputError, match="not known to be yours"):

@@ -126,6 +126,18 @@ def test_a_folder_of_requests(place: Path) -> None:
     assert (place / "home" / "start").read_text() == "of the user\n"
 
 
+def test_arrays_are_compressed_where_that_is_worth_it(place: Path, rng: np.random.Generator) -> None:
+    path = place / "arrays.npz"
+    empty, full, transposed = np.zeros(1 << 20), rng.random(1 << 18), np.arange(6).reshape(2, 3).T
+    write_signed_arrays(path, {"empty": empty, "full": full, "number": np.array(5), "transposed": transposed})
+    assert full.nbytes < path.stat().st_size < full.nbytes + 100_000
+    found = read_signed_arrays(path)
+    assert found is not None
+    assert found["number"].shape == ()
+    for name, array in (("empty", empty), ("full", full), ("transposed", transposed)):
+        assert np.array_equal(found[name], array), name
+
+
 def test_only_arrays_signed_by_this_user_are_read(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = place / "arrays.npz"
     write_signed_arrays(path, {"a": np.arange(5), "b": np.zeros(0)})

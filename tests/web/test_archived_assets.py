@@ -70,9 +70,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPages]:
     with FakeWeb(MadeSite(PAGES, {"b.test": "User-agent: *\nDisallow: /"})) as web:
         report = crawled(web, HOME, folder, settings=settings(), scope="host")
     with CrawlFolder.open(folder) as crawl:  # a real timeout is slow, and others might time out on a busy machine
-        row = crawl.database.last_finished_asset(f"{A}/slow.png")
+        row = crawl.database.assets.last_finished(f"{A}/slow.png")
         assert row is not None
-        crawl.database.finish_asset(row._replace(outcome="timed out"))
+        crawl.database.assets.finish(row._replace(outcome="timed out"))
         crawl.acknowledge()
     with served(Path(), app=create_app(folder)) as address, client_of(address) as client:
         yield ServedPages(folder, report, client)

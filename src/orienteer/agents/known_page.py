@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orienteer.errors import InputError
-from orienteer.store.database_view import DatabaseView
+from orienteer.store.database import DatabaseView
 from orienteer.url import canonical_url
 from orienteer.wording import plain
 
@@ -17,7 +17,7 @@ def found_page(database: DatabaseView, text: str) -> int:
         raise InputError(f"{plain(text, 100)!r} is not a valid URL; write it like https://example.org/")
     scheme, _, address = url.partition("://")
     candidates = [url, f"{_OTHER.get(scheme, scheme)}://{address}"]
-    found = database.find_urls(candidates)
+    found = database.urls.find_all(candidates)
     for candidate in candidates:
         if candidate in found:
             return found[candidate]

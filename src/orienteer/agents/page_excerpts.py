@@ -47,7 +47,7 @@ def page_excerpt(folder: FolderView, url: str, cursor: str | None, max_chars: in
     if not MIN_CHARS <= max_chars <= MAX_CHARS:
         raise InputError(f"max_chars is {max_chars}; it must be from {MIN_CHARS} to {MAX_CHARS:,}")
     requested_url, row = _row(folder, url)
-    name = folder.database.url(row.id)
+    name = folder.database.urls.of(row.id)
     page, text = _markdown(folder, row, name, whole)
     mark = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]
     start = _start(cursor, mark, len(text))
@@ -70,12 +70,12 @@ def _row(folder: FolderView, url: str) -> tuple[str, PageRow]:
     """Return the requested URL and the page that it leads to; an InputError if the page has no text."""
     database = folder.database
     page = found_page(database, url)
-    requested_url = database.url(page)
-    row = database.page(page)
+    requested_url = database.urls.of(page)
+    row = database.pages.row(page)
     for _ in range(_MAX_HOPS):
         if row is None or row.redirect_to is None:
             break
-        row = database.page(row.redirect_to)
+        row = database.pages.row(row.redirect_to)
     if row is None:
         raise InputError(f"{plain(requested_url, 300)}: the crawl has discovered this page, but not fetched it")
     if row.state != PageState.FETCHED or row.outcome != Outcome.OK:
@@ -89,7 +89,7 @@ def _row(folder: FolderView, url: str) -> tuple[str, PageRow]:
 def _markdown(folder: FolderView, row: PageRow, url: str, whole: bool) -> tuple[str, str]:
     """Return the title and the Markdown of a page."""
     assert row.archived is not None
-    rendered = folder.database.rendered_page(row.id)
+    rendered = folder.database.rendered.row(row.id)
     wanted = ArchivedPosition(row.archived, row.content_type, url, None if rendered is None else rendered.dom)
     try:
         page = archived_page(folder.archive, wanted, with_blocks=True, with_scores=not whole)

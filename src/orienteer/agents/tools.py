@@ -23,7 +23,7 @@ from orienteer.inspect.status_text import (
 )
 from orienteer.pages.states import PageState
 from orienteer.search.search_index import Hit
-from orienteer.store.database_view import DatabaseView
+from orienteer.store.database import DatabaseView
 from orienteer.store.folder_view import FolderView
 from orienteer.wording import counted, plain, tally
 
@@ -114,12 +114,12 @@ def links(crawl: AgentCrawl, url: str, direction: str = "both", n: int = 20, fir
     with FolderView.open(crawl.path) as folder:
         database = folder.database
         page = found_page(database, url)
-        row = database.page(page)
-        data: dict[str, Any] = {"crawl": crawl.name, "url": database.url(page), "first": first}
+        row = database.pages.row(page)
+        data: dict[str, Any] = {"crawl": crawl.name, "url": database.urls.of(page), "first": first}
         sections: list[str] = []
         summary = [] if row is None else [f"State: {PageState(row.state).name.lower()} ({plain(row.outcome, 60)})."]
         if direction != "out":
-            sources = database.pages_linking_to(page)
+            sources = database.pages.linking_to(page)
             data["linked_from"] = _named(database, sources[first : first + n])
             data["n_linked_from"] = len(sources)
             summary.append(f"{counted(len(sources), 'page links', 'pages link')} to it.")
@@ -130,7 +130,7 @@ def links(crawl: AgentCrawl, url: str, direction: str = "both", n: int = 20, fir
             data["n_links_to"] = len(targets)
             summary.append(f"It links to {counted(len(targets), 'page')}.")
             sections.append(_listed("Links to", data["links_to"]))
-        unknown = database.unknown(page)
+        unknown = database.details.unknown(page)
         if unknown.n:
             summary.append("Not all of its links are known.")
         data["all_links_known"] = not unknown.n
@@ -232,10 +232,10 @@ def _hit(hit: Hit) -> dict[str, Any]:
 
 
 def _named(database: DatabaseView, pages: list[int]) -> list[dict[str, str]]:
-    titles = database.titles(pages)
+    titles = database.pages.titles(pages)
     return [
         {"url": plain(url, 500), "title": plain(title, 150)}
-        for url, title in zip(database.urls(pages), titles, strict=True)
+        for url, title in zip(database.urls.of_all(pages), titles, strict=True)
     ]
 
 

@@ -199,7 +199,7 @@ def _with_schemes(folder: Path, plan: CrawlPlan, places: list[str], notify: Say 
     """Return the plan with http for start pages typed without a scheme whose hosts do not support https."""
     if all("://" in place or Path(place).is_dir() for place in places):
         return plan
-    from orienteer.live.typed_seeds import resolve_schemes
+    from orienteer.live.seed_check import resolve_schemes
 
     with waiting(folder, notify is None):
         return resolve_schemes(plan, [place for place in places if not Path(place).is_dir()], folder, notify)

@@ -70,7 +70,7 @@ def choose_seeds(stage: Stage) -> StartPages:
 def _reached_by_chance(folder: Path) -> float:
     """Return the mean share of the value that the same number of random pages reach."""
     from orienteer.inspect.snapshot import web_at
-    from orienteer.live.page_values import paper_value_of_crawl
+    from orienteer.live.start_pages import paper_value_of_crawl
     from orienteer.seeds.select import seed_selection
 
     web = web_at(folder)
@@ -140,10 +140,10 @@ def _wait_for(process: subprocess.Popen[bytes], stage: Stage) -> None:
 
 def _acknowledged(folder: Path) -> frozenset[str]:
     """Return the URLs that the crawl has committed, which survive a kill."""
-    from orienteer.store.database_view import DatabaseView
+    from orienteer.store.database import DatabaseView
 
     with suppress(OrienteerError), DatabaseView(folder / "crawl.db") as database:  # OrienteerError: no database yet
-        return frozenset(database.urls([page for page, _, _ in database.all_states()]))
+        return frozenset(database.urls.of_all([page for page, _, _ in database.pages.states()]))
     return frozenset()
 
 
@@ -179,10 +179,10 @@ def _after_the_kill(stage: Stage, killed: _Killed | None) -> str:
 
 def _calendar_pages(folder: Path) -> tuple[int, int]:
     """Return the numbers of calendar pages that the crawl has fetched, and that it only knows."""
-    from orienteer.store.database_view import DatabaseView
+    from orienteer.store.database import DatabaseView
 
     with DatabaseView(folder / "crawl.db") as database:
-        n_known = sum(block.count(_CALENDAR.encode()) for block in database.url_blocks())
+        n_known = sum(block.count(_CALENDAR.encode()) for block in database.urls.blocks())
     n_fetched = sum(_CALENDAR in url for url in _acknowledged(folder))
     return n_fetched, n_known - n_fetched
 

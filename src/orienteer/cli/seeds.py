@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from orienteer.evaluate.metrics import Cost
     from orienteer.evaluate.seed_compare import SeedComparison, SeedSeries
     from orienteer.graph.link_graph import LinkGraph
-    from orienteer.live.page_values import PaperValues
+    from orienteer.live.start_pages import PaperValues
     from orienteer.progress import Progress
     from orienteer.seeds.select import SeedSelection
     from orienteer.seeds.value import Value
@@ -116,7 +116,7 @@ class _Worth:
         if not self.is_paper:
             return loaded_web(graph, format, progress), self.value
         from orienteer.inspect.snapshot import web_at
-        from orienteer.live.page_values import paper_values
+        from orienteer.live.start_pages import paper_values
 
         web = web_at(graph, format, progress)
         self.by_paper = paper_values(web, self.spam, self.clicked)

@@ -88,7 +88,7 @@ def describe_settings(found: FolderStatus) -> list[tuple[str, str]]:
 
 def describe_progress(found: FolderStatus) -> list[tuple[str, str]]:
     """Return the progress of the crawl, as (name, text)."""
-    from orienteer.cli.wording import counted, moment, size
+    from orienteer.cli.wording import counted, moment
     from orienteer.inspect.status_text import (
         describe_assets,
         describe_coverage,
@@ -142,8 +142,15 @@ def describe_progress(found: FolderStatus) -> list[tuple[str, str]]:
         ("fetching", _fetching(found)),
         ("workers", _workers(found)),
         ("archive", "" if found.stored is None else found.stored.describe()),
-        ("on disk", f"archive {size(found.archive_bytes)}, database {size(found.database_bytes)}"),
+        ("on disk", _size(found)),
     ]
+
+
+def _size(found: FolderStatus) -> str:
+    from orienteer.cli.wording import size
+
+    parts = f"archive {size(found.archive_bytes)}, database {size(found.database_bytes)}"
+    return f"{size(found.folder_bytes)} ({parts})"
 
 
 def _known(found: FolderStatus) -> str:

@@ -50,7 +50,7 @@ def compare(
     ),
     start: str | None = typer.Option(
         None,
-        help="The start page, an id or a URL; default: the seeds of the crawl (--topic), or else the page with most links.",
+        help="The start page, an id or a URL; default: the seeds of the crawl (--topic), or else the most linking one.",
     ),
     plot: list[Path] = typer.Option([], help="Write the curves to this .png or .svg; may be repeated."),
     format: str | None = typer.Option(None, help="Format of GRAPH, if not clear from its name."),

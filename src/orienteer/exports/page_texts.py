@@ -262,7 +262,7 @@ def _content(task: ExportTask, page: Page, languages: Languages, full_text: bool
 
 
 def _text_page(crawl: ExportedCrawl, row: PageRow, url: str, content: ExportedText) -> TextPage:
-    added = crawl.database.added(row.id) or Additions()
+    added = crawl.database.details.added(row.id) or Additions()
     stated = content.fields
     return TextPage(
         url=url,

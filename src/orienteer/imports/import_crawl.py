@@ -53,9 +53,9 @@ from orienteer.processes.pool import ProcessPool, opened_pool
 from orienteer.progress import Progress, silent
 from orienteer.settings import merged, stated
 from orienteer.store.archive import Archive
-from orienteer.store.database_view import IMPORTED_TIMES
 from orienteer.store.failures import map_disk_errors
 from orienteer.store.folder import CrawlFolder, new_crawl_folder
+from orienteer.store.history import IMPORTED_TIMES
 from orienteer.warc.files import ListedPage, archive_files
 from orienteer.wording import counted
 
@@ -296,9 +296,9 @@ class _Import:
     def _record_origin(self, ledger: Ledger, collection: Collection) -> None:
         """Store the time span of the responses and the names of the sources."""
         if len(collection):
-            ledger.database.set(IMPORTED_TIMES, collection.time_span())
+            ledger.database.meta.set(IMPORTED_TIMES, collection.time_span())
         paths = [str(source.path) for source in self._sources]
-        ledger.database.add_event(time.time(), StopReason.IMPORTED, None, sources=paths)
+        ledger.database.meta.add_event(time.time(), StopReason.IMPORTED, None, sources=paths)
         ledger.checkpoint()
 
     def _report(self, ended: Report, collector: Collector, added: AddedCounts) -> ImportReport:

@@ -25,9 +25,11 @@ from orienteer.pages.states import PageState
 from orienteer.pages.stop_reason import StopReason
 from orienteer.progress import Progress, silent
 from orienteer.settings import to_table
-from orienteer.store.database_view import DatabaseView, StateGroup
+from orienteer.store.database import DatabaseView
+from orienteer.store.folder_files import size_on_disk
 from orienteer.store.folder_view import FolderView
 from orienteer.store.lock import holder_of
+from orienteer.store.page_tables import StateGroup
 from orienteer.store.rendering_tables import AssetFigures, RenderedTally
 from orienteer.wording import plain
 
@@ -55,9 +57,9 @@ class FolderStatus:
     `n_urls` URLs inside the scope are known, `n_urls_outside` are linked to and never fetched. `holder` is the process
     that is crawling now, 0 if its number is not known; None if there is none. `hosts` are the largest, `n_hosts` counts
     all that have a page done, `n_hosts_known` all that have a URL inside the scope. `archive_bytes` are on this
-    machine; `stored` is the part of the archive in object storage. `n_suspect` pages may be made by scripts, `rendered`
-    counts those rendered in a browser, `assets` the assets of pages. `recomputed` is the certificate of a crawl whose
-    last run was killed and left no report.
+    machine; `stored` is the part of the archive in object storage. `folder_bytes` is what the whole folder takes on the
+    disk. `n_suspect` pages may be made by scripts, `rendered` counts those rendered in a browser, `assets` the assets
+    of pages. `recomputed` is the certificate of a crawl whose last run was killed and left no report.
     """
 
     folder: Path
@@ -77,6 +79,7 @@ class FolderStatus:
     archive_bytes: int
     stored: StoredArchive | None
     database_bytes: int
+    folder_bytes: int
     figures: Mapping[str, Any] | None
     n_suspect: int
     rendered: RenderedTally
@@ -236,6 +239,7 @@ class FolderStatus:
             "archive_bytes": self.archive_bytes,
             "stored": None if self.stored is None else asdict(self.stored),
             "database_bytes": self.database_bytes,
+            "folder_bytes": self.folder_bytes,
             "proved": None if self.proved is None else self.proved.as_dict(),
             "figures": self.figures,
             "figures_are_current": self.figures_are_current,
@@ -264,16 +268,16 @@ class FolderWatcher:
             report = _report(folder.report_path)
             tally = self._updated_tally(plan, database, progress)
             hosts, n_hosts, n_hosts_known = tally.hosts(max_hosts)
-            first, last = database.times() or (None, None)
+            first, last = database.history.times() or (None, None)
             status = FolderStatus(
                 folder=self.path,
                 plan=plan,
                 holder=holder_of(self.path),
                 n_urls=tally.n_inside,
                 n_urls_outside=len(tally.seen) - tally.n_inside,
-                position=database.next_position(),
+                position=database.history.next_position(),
                 epochs=tuple(epochs_of(database, len(plan.crawl.seeds), first)),
-                n_on_topic=database.n_relevant(topic_threshold(folder)) if plan.crawl.topic else None,
+                n_on_topic=database.pages.n_relevant(topic_threshold(folder)) if plan.crawl.topic else None,
                 groups=tuple(tally.groups()),
                 hosts=hosts,
                 n_hosts=n_hosts,
@@ -283,10 +287,11 @@ class FolderWatcher:
                 archive_bytes=_size_of(self.path / "archive", "*.warc.gz"),
                 stored=StoredArchive.of(folder.archive, plan.store),
                 database_bytes=_size_of(self.path, "crawl.db*"),
-                n_suspect=database.n_unknown_because(SCRIPTED),
-                rendered=database.rendered_tally(),
-                assets=database.asset_figures(),
-                figures=_newest((report or {}).get("figures"), _with_present_keys(database.get("figures"))),
+                folder_bytes=size_on_disk(self.path),
+                n_suspect=database.details.n_unknown_because(SCRIPTED),
+                rendered=database.rendered.tally(),
+                assets=database.assets.figures(),
+                figures=_newest((report or {}).get("figures"), _with_present_keys(database.meta.get("figures"))),
                 report=report,
             )
             return replace(status, recomputed=self._recompute(status, database))
@@ -302,7 +307,7 @@ class FolderWatcher:
 
     def _updated_tally(self, plan: CrawlPlan, database: DatabaseView, progress: Progress) -> DoneTally:
         file = database.path.stat().st_ino
-        if self._tally is None or file != self._file or database.next_position() < self._tally.position:
+        if self._tally is None or file != self._file or database.history.next_position() < self._tally.position:
             self._file, self._tally, self._recomputed = file, DoneTally(plan), None
         self._tally.catch_up(database, progress)
         return self._tally
@@ -311,7 +316,7 @@ class FolderWatcher:
 def stored_certificate(path: Path) -> Certificate | None:
     """Return the last stored certificate of the crawl in this folder, over all epochs. Reads no pages."""
     with FolderView.open(path) as folder:
-        report, figures = _report(folder.report_path) or {}, folder.database.get("figures")
+        report, figures = _report(folder.report_path) or {}, folder.database.meta.get("figures")
     proved = report.get("library") or (_newest(report.get("figures"), figures) or {}).get("certificate")
     return _certificate(proved) if isinstance(proved, Mapping) else None
 

@@ -37,8 +37,7 @@ from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.setup import CrawlSetup
 from orienteer.notebook import facts_html
 from orienteer.progress import Progress, silent
-from orienteer.store.database import Database
-from orienteer.store.database_view import DatabaseView
+from orienteer.store.database import Database, DatabaseView
 from orienteer.store.failures import damaged
 from orienteer.store.folder_view import FolderView
 from orienteer.store.history import DonePages, KnownPages
@@ -283,8 +282,8 @@ class _CheckedSetup(CrawlSetup):
 
 def _plan_of_survey(database: DatabaseView, plan: CrawlPlan) -> CrawlPlan:
     """Return the plan with the goal of the last survey: the settings may have changed since."""
-    epoch = database.last_epoch()
-    last = database.last_survey(0 if epoch is None else epoch.id)
+    epoch = database.epochs.last()
+    last = database.surveys.last(0 if epoch is None else epoch.id)
     more = [word.strip() for word in plan.crawl.stop_when.split(",")[1:]]
     if last is None:
         return replace(plan, crawl=replace(plan.crawl, stop_when=",".join(["proved", *more])))

@@ -33,8 +33,8 @@ from numpy.typing import NDArray
 
 from orienteer.ledger.settings import RefreshSettings
 from orienteer.pages.states import PageState
-from orienteer.store.epoch_tables import SeenPages
 from orienteer.store.page_row import PageRow
+from orienteer.store.visit_tables import SeenPages
 from orienteer.store.visits import Revisits, VisitKind
 
 DAY_S = 86_400.0

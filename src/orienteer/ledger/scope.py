@@ -185,7 +185,7 @@ class HostsInScope:
         if first < len(self._seen):
             blocks = [
                 self._scope.contains(block.decode("utf-8", "replace").split("\n"))
-                for block in database.url_blocks(first)
+                for block in database.urls.blocks(first)
             ]
             self._pages = np.concatenate([self._pages, *blocks])
 

@@ -41,7 +41,7 @@ class Card:
         return asdict(self) | {"job": None if self.job is None else self.job.as_dict()}
 
 
-def card_of(name: str, status: FolderStatus, is_indexed: bool, job: Job | None) -> Card:
+def card_of(name: str, status: FolderStatus, n_bytes: int, is_indexed: bool, job: Job | None) -> Card:
     """Return the card of a readable crawl."""
     proved = status.proved or status.certificate
     survey = status.survey
@@ -56,7 +56,7 @@ def card_of(name: str, status: FolderStatus, is_indexed: bool, job: Job | None) 
         n_fetched=status.n_fetched,
         n_urls=status.n_urls,
         last_time=status.last_time,
-        bytes=status.archive_bytes + status.database_bytes,
+        bytes=n_bytes,
         is_indexed=is_indexed,
         job=job,
         problem=None,

@@ -36,7 +36,7 @@ from orienteer.library.job_progress import current_job
 from orienteer.library.schedule_files import delete_schedule, move_schedule
 from orienteer.search.index_files import index_folder
 from orienteer.store.failures import map_disk_errors
-from orienteer.store.folder_files import DATABASE, SETTINGS
+from orienteer.store.folder_files import DATABASE, SETTINGS, size_on_disk
 from orienteer.store.lock import FolderLock, holder_of
 from orienteer.url import canonical_url, host_of
 from orienteer.wording import plain
@@ -186,9 +186,11 @@ class Library:
         if not (path / DATABASE).exists() and job is not None and job.is_alive:
             return new_card(name, job)
         try:
-            return card_of(name, self.status(name), (index_folder(path) / "pages.db").is_file(), job)
+            return card_of(
+                name, self.status(name), size_on_disk(path), (index_folder(path) / "pages.db").is_file(), job
+            )
         except OrienteerError as error:
-            return damaged_card(name, str(error), _size_of(path), job)
+            return damaged_card(name, str(error), size_on_disk(path), job)
 
     def rename(self, name: str, new: str) -> None:
         """Rename a crawl; LibraryError while a job or another process works on it."""
@@ -265,12 +267,3 @@ def _fingerprint(path: Path) -> tuple[object, ...]:
         except OSError:
             found.append(None)
     return tuple(found)
-
-
-def _size_of(path: Path) -> int:
-    n_bytes = 0
-    for folder, _, files in os.walk(path):
-        for name in files:
-            with suppress(OSError):
-                n_bytes += os.lstat(os.path.join(folder, name)).st_size
-    return n_bytes

@@ -17,9 +17,8 @@ from orienteer.inspect.frontier_top import TopWriter
 from orienteer.inspect.workers_text import Fetching, WorkerNow
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
-from orienteer.live.host_pace import HostPace
 from orienteer.live.live_crawl import LiveCrawl
-from orienteer.live.time_left import Point, TimeForecast
+from orienteer.live.time_left import HostPace, Point, TimeForecast
 from orienteer.live.worker_rates import WorkerRates
 from orienteer.pages.states import PageState
 from orienteer.pages.stop_reason import StopReason
@@ -153,8 +152,8 @@ class ProgressWatch:
             n_frontier=len(crawl.frontier),
             n_in_flight=0 if live is None else live.n_in_flight,
             n_hosts=n_hosts,
-            n_hosts_backing_off=0 if live is None else live.health.n_failing,
-            n_hosts_abandoned=0 if live is None else live.health.n_abandoned,
+            n_hosts_backing_off=0 if live is None else live.hosts.health.n_failing,
+            n_hosts_abandoned=0 if live is None else live.hosts.health.n_abandoned,
             n_bytes=self.intake.n_bytes,
             pages_per_s=rate,
             elapsed_s=now - self._started,
@@ -172,7 +171,7 @@ class ProgressWatch:
             evidence=None if crawl.survey is None else crawl.survey.progress,
             workers=() if live is None else tuple(self._worker_rates.now(live.pool.figures(), now)),
             n_workers_crashed=0 if live is None else live.pool.n_crashed,
-            fetching=() if live is None or why is not None else live.in_flight.longest(now),
+            fetching=() if live is None or why is not None else live.fetching(now),
             n_assets=0 if live is None else live.assets.n_done,
             n_assets_failed=0 if live is None else live.assets.n_failed,
             n_assets_waiting=0 if live is None else live.assets.n_waiting + live.assets.n_in_flight,

@@ -48,7 +48,7 @@ class ImpossibleGoal:
         blocked = np.flatnonzero(crawl.coverage.blocked)
         cost: dict[str, float] = {}
         for page in blocked[np.argsort(-mass[blocked])][:_PAGES_READ].tolist():
-            row = database.page(page)
+            row = database.pages.row(page)
             if row is not None and row.state == PageState.BLOCKED:
                 cost[row.outcome] = cost.get(row.outcome, 0.0) + float(mass[page])
         return [plain(reason, 60) for reason in sorted(cost, key=lambda reason: -cost[reason])[:_MAX_REASONS]]

@@ -60,7 +60,7 @@ class Rendering:
         self._assets = assets
         self._has_browser = has_browser
         self._choice = RenderChoice(ledger.plan.render, lambda: len(ledger.crawl.order))
-        for row in ledger.database.rendered():
+        for row in ledger.database.rendered.all():
             numbers = row.n_words_sent, row.n_words, row.n_links_sent, row.n_links
             self._choice.learn(ledger.url(row.page), *numbers)
 

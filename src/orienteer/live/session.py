@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from orienteer.crawl.goal import Ending, Goal
-from orienteer.crawl.retries import HOST_FAILURES
 from orienteer.credentials.credentials_file import Credentials, read_credentials, without_secrets_for
 from orienteer.credentials.keyring import Keyring
 from orienteer.errors import CrawlFolderError, InputError, LoginError, SeedError
 from orienteer.extract.links import SCRIPTED
 from orienteer.fetch.fetcher import FETCHERS
+from orienteer.frontier.host_health import HOST_FAILURES
 from orienteer.graph.proved import Certificate
 from orienteer.hooks.page_hooks import (
     Hook,
@@ -36,13 +36,12 @@ from orienteer.ledger.plan import CrawlPlan, tables_of
 from orienteer.ledger.settings import MEASURED, RefreshSettings, canonical_seeds
 from orienteer.ledger.setup import LoadedPolicy
 from orienteer.ledger.topic_reading import LoadedTopic
-from orienteer.live.compiling import loaded_kernels
 from orienteer.live.epoch import begin_epoch
 from orienteer.live.figures import CrawlFigures, ProgressWatch, dead_mass
 from orienteer.live.live_crawl import LiveCrawl, StopRequest
 from orienteer.live.rendering import render_limits_of
-from orienteer.live.seed_check import SeedCheck, nothing_crawled
-from orienteer.live.typed_seeds import resolve_schemes
+from orienteer.live.seed_check import SeedCheck, nothing_crawled, resolve_schemes
+from orienteer.live.warm_up import loaded_kernels
 from orienteer.notebook import facts_html
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.stop_reason import StopReason
@@ -266,7 +265,7 @@ def run(
     """
     observer = ProgressWatch(live.intake, live)
     seeds = SeedCheck(live.ledger)
-    live.on_response = lambda response: seeds.on_response(response, time.monotonic())
+    live.on_response = lambda host, result: seeds.on_response(host, result, time.monotonic())
     live.notify = notify or live.notify
 
     def tick() -> None:
@@ -448,10 +447,10 @@ def write_report(
         n_abandoned=n_abandoned,
         has_pages=has_pages,
         problem=problem,
-        n_suspect=ledger.database.n_unknown_because(SCRIPTED),
-        rendered=ledger.database.rendered_tally(),
-        assets=ledger.database.asset_figures(),
-        n_unarchived=ledger.database.n_unarchived() if ledger.plan.crawl.archive else 0,
+        n_suspect=ledger.database.details.n_unknown_because(SCRIPTED),
+        rendered=ledger.database.rendered.tally(),
+        assets=ledger.database.assets.figures(),
+        n_unarchived=ledger.database.pages.n_unarchived() if ledger.plan.crawl.archive else 0,
         missing=tuple(missing_pages(ledger.database)),
     )
     ledger.folder.write_report(report.as_dict())
@@ -459,5 +458,5 @@ def write_report(
 
 
 def _n_abandoned(ledger: Ledger) -> int:
-    by_outcome = ledger.database.counts().by_outcome
+    by_outcome = ledger.database.pages.counts().by_outcome
     return sum(by_outcome.get(outcome, 0) for outcome in (Outcome.HOST_ABANDONED, *HOST_FAILURES))

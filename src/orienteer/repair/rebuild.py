@@ -36,7 +36,8 @@ from orienteer.repair.rendered_rows import RENDERED_COLUMNS, copy_assets, copy_r
 from orienteer.repair.salvage import Salvage
 from orienteer.store.archive import Position
 from orienteer.store.column_ranges import RowRanges
-from orienteer.store.database import Database, SessionRow
+from orienteer.store.database import Database
+from orienteer.store.detail_tables import SessionRow
 from orienteer.store.folder_files import ARCHIVE_END
 from orienteer.store.page_row import PageRow, page_ids
 from orienteer.store.visits import EpochRow, Revisits, Visit, VisitKind
@@ -107,7 +108,7 @@ class _Rebuilding:
         if unknown:
             self._make_known(unknown)
         self._copy_other_tables()
-        self._new.set(ARCHIVE_END, self._scan.end)
+        self._new.meta.set(ARCHIVE_END, self._scan.end)
         return self.result
 
     # -- URLs ---------------------------------------------------------------------------------------------------
@@ -129,9 +130,9 @@ class _Rebuilding:
                 batch.append(url)
             numbers[old] = seen[url] + 1
             if len(batch) >= _URLS_AT_ONCE:
-                self._new.add_urls(first, batch)
+                self._new.urls.add(first, batch)
                 first, batch = first + len(batch), []
-        self._new.add_urls(first, batch)
+        self._new.urls.add(first, batch)
         self._numbers = numbers[:n_old] - 1
         self._is_done, self._is_known = np.zeros((2, len(seen)), np.bool_)
         self.result.n_urls, self.result.n_urls_lost = len(seen), int((self._numbers < 0).sum())
@@ -173,7 +174,7 @@ class _Rebuilding:
         try:
             if event.kind == _KNOWN:
                 pages, _ = self._remaining_ids(event.values[1])
-                self._new.add_known(self._position, pages)
+                self._new.history.add_known(self._position, pages)
                 self._is_known[pages] = True
                 self._position += 1
             elif event.kind == _PAGE:
@@ -196,7 +197,7 @@ class _Rebuilding:
         if not self._is_known[row.id]:
             self._make_known([row.id])
             self.result.n_made_known += 1
-        self._new.add_page(row._replace(position=self._position))
+        self._new.pages.add(row._replace(position=self._position))
         self._is_done[row.id] = True
         self.result.n_pages += 1
         self._mark_known(row.links, row.redirect_to)
@@ -218,7 +219,7 @@ class _Rebuilding:
         page = self._id(row.id)
         if row.archived is not None and not self._scan.holds(row.archived):
             raise _UnusableRowError("its record in the archive is lost")
-        if row.archived is not None and not self._scan.holds(row.archived, self._new.url(page)):
+        if row.archived is not None and not self._scan.holds(row.archived, self._new.urls.of(page)):
             raise _UnusableRowError("its record in the archive is of another page")
         return row._replace(
             id=page,
@@ -236,7 +237,7 @@ class _Rebuilding:
             page, target = self._id(old), self._optional_id(redirect_to)
         except _UnusableRowError:
             return
-        row = self._new.page(page) if self._is_done[page] else None
+        row = self._new.pages.row(page) if self._is_done[page] else None
         is_blocked_now = VisitKind(kind) in (VisitKind.LEFT, VisitKind.UNREACHABLE, VisitKind.NOTHING)
         if row is None and not (is_blocked_now and state == PageState.BLOCKED):
             return
@@ -248,7 +249,7 @@ class _Rebuilding:
         archived = None if None in location else Position(*location)
         if archived is not None and not self._scan.holds(archived):
             archived = None
-        self._new.add_visit(Visit(position, page, int(kind), int(PageState(state)), float(time), target, archived))
+        self._new.visits.add(Visit(position, page, int(kind), int(PageState(state)), float(time), target, archived))
         if archived is not None:
             self.result.used.add(archived[:2])
         if row is not None and state == PageState.FETCHED:
@@ -262,11 +263,11 @@ class _Rebuilding:
         except _UnusableRowError:
             return
         self._lost_pages.append(page)
-        self.result.lost[self._new.url(page)] = why
+        self.result.lost[self._new.urls.of(page)] = why
 
     def _make_known(self, pages: Iterable[int]) -> None:
         ids = np.array(list(pages), np.uint32)
-        self._new.add_known(self._position, ids)
+        self._new.history.add_known(self._position, ids)
         self._is_known[ids] = True
         self._position += 1
 
@@ -297,7 +298,7 @@ class _Rebuilding:
         return sorted(epochs, key=lambda epoch: epoch.position)
 
     def _begin(self, epoch: EpochRow) -> None:
-        self._new.add_epoch(epoch._replace(position=self._position))
+        self._new.epochs.add(epoch._replace(position=self._position))
         self._is_known[:] = False
         self._is_known[epoch.seeds] = True
         self._is_known[epoch.due] = True
@@ -310,44 +311,44 @@ class _Rebuilding:
         rows = list(self._of_pages("unknown", ("n", "why")))
         if self._old.n_lost == n_lost:
             for page, n, why in rows:
-                self._new.set_unknown(page, UnknownLinks(int(n), str(why)))
+                self._new.details.set_unknown(page, UnknownLinks(int(n), str(why)))
             return
         for page in np.flatnonzero(self._is_done).tolist():
-            row = self._new.page(page)
+            row = self._new.pages.row(page)
             if row is not None and row.state == PageState.FETCHED and row.redirect_to is None:
-                self._new.set_unknown(page, UnknownLinks(UNKNOWN_COUNT, "the folder was damaged"))
+                self._new.details.set_unknown(page, UnknownLinks(UNKNOWN_COUNT, "the folder was damaged"))
 
     def _copy_other_tables(self) -> None:
         new = self._new
         self._copy_unknown_links()
         for stripped, page, digest, is_same in self._old.all_rows_of("session", "stripped, page, digest, is_same"):
             try:
-                new.set_session(str(stripped), SessionRow(self._id(page), bytes(digest), bool(is_same)))
+                new.details.set_session(str(stripped), SessionRow(self._id(page), bytes(digest), bool(is_same)))
             except (_UnusableRowError, TypeError, ValueError):
                 continue
         for page, target in self._of_pages("canonical", ("target",)):
             with suppress(_UnusableRowError, TypeError, ValueError):
-                new.set_canonical(page, self._id(target))
+                new.details.set_canonical(page, self._id(target))
         for page, words in self._of_pages("words", ("words",)):
-            new.set_words(page, words)
+            new.details.set_words(page, words)
         for page, text in self._of_pages("added", ("added",)):
-            new.set_added(page, Additions.of_json(text))
+            new.details.set_added(page, Additions.of_json(text))
         for page, *values in self._of_pages("revisit", Revisits._fields[1:]):
-            new.set_revisits(Revisits(page, *values))
+            new.visits.set_revisits(Revisits(page, *values))
         for page, signature in self._of_pages("signature", ("signature",)):
-            new.add_signature(page, signature)
+            new.signatures.add(page, signature)
         assets = copy_assets(self._old, self._scan, new)
         self.result.lost_assets = assets.lost
         self.result.used |= assets.used | copy_rendered(self._of_pages("rendered", RENDERED_COLUMNS), self._scan, new)
         for time, kind, host, detail in self._old.rows("event", "id", ("time", "kind", "host", "detail")):
             try:
-                new.add_event(float(time), str(kind), host, **json.loads(detail))
+                new.meta.add_event(float(time), str(kind), host, **json.loads(detail))
             except (TypeError, ValueError, RecursionError):
                 continue
         for key, value in self._old.all_rows_of("meta", "key, value"):
             try:
                 if key not in _DERIVED:
-                    new.set(str(key), json.loads(value))
+                    new.meta.set(str(key), json.loads(value))
             except (TypeError, ValueError, RecursionError):
                 continue
 

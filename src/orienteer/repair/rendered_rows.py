@@ -41,12 +41,12 @@ def copy_assets(old: Salvage, scan: ArchiveScan, new: Database) -> CopiedAssets:
     contents = {row.digest for row in rows if row.archived is not None and scan.holds(row.archived, row.url)}
     copied = CopiedAssets()
     for row in rows:
-        row = row._replace(id=new.add_asset(row.url, row.epoch, row.with_credentials))
+        row = row._replace(id=new.assets.add(row.url, row.epoch, row.with_credentials))
         if row.archived is not None and not (scan.holds(row.archived) and row.digest in contents):
             copied.lost.append(row.url)
             continue
         if row.outcome:
-            new.finish_asset(row)
+            new.assets.finish(row)
         if row.archived is not None:
             copied.used.add(row.archived[:2])
     return copied
@@ -83,7 +83,7 @@ def copy_rendered(rows: Iterable[tuple[Any, ...]], scan: ArchiveScan, new: Datab
                               n_requests, cpu_s, problem, *digests)  # fmt: skip
         except _INVALID:
             continue
-        new.set_rendered(row)
+        new.rendered.set(row)
         used.update(position[:2] for position in (dom, view) if position is not None)
     return used
 

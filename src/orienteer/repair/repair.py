@@ -38,7 +38,7 @@ from orienteer.progress import Progress, silent
 from orienteer.repair.archive_scan import ArchiveScan
 from orienteer.repair.rebuild import Rebuilt, rebuild
 from orienteer.repair.salvage import Salvage
-from orienteer.responses.response import Request
+from orienteer.responses.response import PageRequest
 from orienteer.responses.verdict import VerdictKind
 from orienteer.store.archive import Archive, ArchiveEnd, Position
 from orienteer.store.capture_table import FOLDER as CAPTURES
@@ -161,7 +161,7 @@ class _Repair:
         """Return the acknowledged end of the archive from the old database; None if it cannot be read."""
         try:
             with Database.open(self._folder / DATABASE, read_only=True) as database:
-                return ArchiveEnd(*map(int, database.get(ARCHIVE_END, (0, 0))))
+                return ArchiveEnd(*map(int, database.meta.get(ARCHIVE_END, (0, 0))))
         except (CrawlFolderError, TypeError, ValueError):
             return None
 
@@ -224,8 +224,8 @@ class _Repair:
         if not rebuilt.lost:
             return {}
         with Database.open(self._folder / DATABASE, read_only=True) as database:
-            pages = ((url, database.find_url(url)) for url in rebuilt.lost)
-            return {url: rebuilt.lost[url] for url, page in pages if page is None or database.page(page) is None}
+            pages = ((url, database.urls.find(url)) for url in rebuilt.lost)
+            return {url: rebuilt.lost[url] for url, page in pages if page is None or database.pages.row(page) is None}
 
     def _move_to_backup(self, names: Iterable[str]) -> Iterable[str]:
         for name in names:
@@ -339,7 +339,7 @@ class _Adder:
         page = ledger.seen.find(archived.url)
         if page is None or page not in ledger.crawl.frontier or archived.time < self._began:
             return False
-        response = archived_response(Request(archived.url, page), archived, ledger.plan.fetch)
+        response = archived_response(PageRequest(archived.url, page), archived, ledger.plan.fetch)
         (read,) = self._intake.read([response])
         if read.verdict.kind in _NOT_FINAL:
             return False

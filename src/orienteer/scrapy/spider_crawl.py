@@ -135,7 +135,7 @@ class SpiderCrawl:
     def wake(self, host: int) -> None:
         """Mark a host as ready."""
         if self._crawl is not None:
-            self._crawl.frontier.wake(host)
+            self._crawl.wake(host)
 
     def n_waiting(self) -> int:
         """Return the number of known pages that are neither done nor in flight."""
@@ -169,7 +169,7 @@ class SpiderCrawl:
         value = crawl.frontier.priority(page)
         if np.isfinite(value) and walk_of(value) is None:
             factor = self._boosts.of(np.array([page], np.uint32))[0] / before
-            crawl.frontier.put([page], [value * factor if value > 0 else value / factor], [self.host(page)])
+            crawl.prioritize([page], [value * factor if value > 0 else value / factor])
 
     def finish(self, page: int, state: PageState, redirect_to: int | None = None, links: Iterable[int] = ()) -> None:
         """Record the state of a page that is done: FETCHED, FAILED or BLOCKED."""

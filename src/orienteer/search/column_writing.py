@@ -41,7 +41,7 @@ def write_columns(
         "group": groups,
         "named": _named(database, pages, groups),
         "times": np.quantile(times, (0, 0.5, 1), method="lower") if len(times) else np.zeros(3),
-        "position": np.array(database.next_position()),
+        "position": np.array(database.history.next_position()),
         "has_outside": np.array(ranks.has_outside),
         "ways": np.array(sorted(n_by_stemmer)),
         "n_by_way": np.array([n_by_stemmer[stemmer] for stemmer in sorted(n_by_stemmer)]),
@@ -68,7 +68,7 @@ class CrawlRanks(NamedTuple):
 
 def crawl_ranks(database: Database, estimated: dict[str, NDArray[Any]] | None) -> CrawlRanks:
     """Compute ranks by page. A redirect has the rank of its target. `estimated` is the content of ranks.npz."""
-    n_urls = database.n_urls()
+    n_urls = database.urls.count()
     inside, outside = np.zeros((2, n_urls))
     try:
         web = local_web(database)
@@ -104,7 +104,7 @@ def _link_arrays(graph: LinkGraph, pages: NDArray[np.int64]) -> dict[str, NDArra
 def _named(database: Database, pages: NDArray[np.int64], groups: NDArray[np.int64]) -> NDArray[np.int64]:
     """Count the duplicates that name each page as canonical; pages of other groups do not count."""
     named = np.zeros(len(pages), np.int64)
-    pairs = np.array(list(database.canonicals()), np.int64).reshape(-1, 2)
+    pairs = np.array(list(database.details.canonicals()), np.int64).reshape(-1, 2)
     pairs = pairs[np.isin(pairs, pages).all(axis=1)]
     by, target = np.searchsorted(pages, pairs).T
     np.add.at(named, target[groups[by] == groups[target]], 1)

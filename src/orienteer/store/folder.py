@@ -36,6 +36,7 @@ from orienteer.store.folder_files import (
     settings_of_folder,
 )
 from orienteer.store.lock import LOCK, FolderLock
+from orienteer.store.schema import VERSION
 from orienteer.store.signed_arrays import write_signed_arrays
 from orienteer.store.store_settings import StoreSettings
 from orienteer.store.uploads import Uploads
@@ -93,7 +94,7 @@ class CrawlFolder(FolderFiles):
             archive = Archive(path / "archive", archive_end(database))
             folder = cls(path, database, archive, lock)
             if folder.upgrade is not None:
-                database.add_event(time.time(), "upgraded", None, detail=folder.upgrade)
+                database.meta.add_event(time.time(), "upgraded", None, detail=folder.upgrade)
                 database.commit()
         except BaseException:
             database.close()
@@ -103,14 +104,14 @@ class CrawlFolder(FolderFiles):
     @property
     def upgrade(self) -> str | None:
         """One line about the upgrade of the database when the folder was opened; None if there was none."""
-        before = self.database.upgraded_from
-        return None if before is None else f"upgraded {DATABASE} from format {before} to {self.database.kind.version}"
+        before = self.database.connection.upgraded_from
+        return None if before is None else f"upgraded {DATABASE} from format {before} to {VERSION}"
 
     def acknowledge(self) -> None:
         """Make everything appended and added so far durable."""
         end = self.archive.sync()
         if end != archive_end(self.database):
-            self.database.set(ARCHIVE_END, end)
+            self.database.meta.set(ARCHIVE_END, end)
         self.database.commit()
         self.archive.acknowledged = end
         if self.uploads is not None:

@@ -28,8 +28,10 @@ Derived files can be rebuilt; caches can be deleted.
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -122,6 +124,19 @@ class FolderFiles:
             return None
 
 
+def size_on_disk(path: Path) -> int:
+    """Return the bytes that a folder and everything in it take on this machine, counted as `du` does."""
+    n_bytes, counted = 0, set()
+    for folder, _, files in os.walk(path):
+        for place in (folder, *(os.path.join(folder, name) for name in files)):
+            with suppress(OSError):  # a crawl replaces files while it runs
+                found = os.lstat(place)
+                if (found.st_dev, found.st_ino) not in counted:
+                    counted.add((found.st_dev, found.st_ino))
+                    n_bytes += 512 * found.st_blocks
+    return n_bytes
+
+
 def settings_of_folder(path: Path) -> str | None:
     """Return the text of crawl.toml; None if there is no crawl."""
     return text_of(path / SETTINGS) if (path / DATABASE).exists() else None
@@ -152,7 +167,7 @@ def expect_crawl(path: Path) -> None:
 
 
 def archive_end(database: Database) -> ArchiveEnd:
-    end = database.get(ARCHIVE_END, (0, 0))
+    end = database.meta.get(ARCHIVE_END, (0, 0))
     try:
         file, size_bytes = map(int, end)
     except (TypeError, ValueError, OverflowError) as error:

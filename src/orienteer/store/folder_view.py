@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Self
 
 from orienteer.store.archive import Archive
-from orienteer.store.database_view import DatabaseView
+from orienteer.store.database import DatabaseView
 from orienteer.store.folder_files import DATABASE, FolderFiles, archive_end, expect_crawl
 
 

@@ -59,7 +59,7 @@ class WrongDigests:
 
 def n_wrong_digests(folder: FolderView) -> int:
     """Return the number of such records in the local files of an archive."""
-    if not folder.database.rendered_tally().n_pages:
+    if not folder.database.rendered.tally().n_pages:
         return 0
     wrong = WrongDigests()
     for number in folder.archive.numbers():

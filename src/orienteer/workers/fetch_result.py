@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from orienteer.extract.robot_rules import OUR_NAME
 from orienteer.pages.outcome import Outcome
@@ -99,3 +99,17 @@ class FetchResult:
     def reason(self) -> str:
         """The outcome in a word or two, with the HTTP status if there is one: `http 404`, `timed out`."""
         return self.outcome.describe(self.status)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The fields for the log."""
+        facts = {
+            "url": self.request.url,
+            "outcome": self.reason,
+            "status": self.status,
+            "bytes": self.n_bytes,
+            "duration_s": round(self.duration_s, 4),
+        }
+        if self.request.method != "GET":
+            facts["method"] = self.request.method
+        return facts | {"detail": self.detail} if self.detail else facts

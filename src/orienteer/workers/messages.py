@@ -14,7 +14,7 @@ from orienteer.responses.response import Request, Response
 from orienteer.workers.fetch_result import FetchResult
 from orienteer.workers.rendering import AssetRequest, AssetResponse
 
-_NOT_SENT = Request("", -1)
+_NOT_SENT = Request("")
 
 
 class WorkerOrders(NamedTuple):

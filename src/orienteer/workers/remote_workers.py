@@ -29,7 +29,7 @@ from orienteer.errors import ProcessError
 from orienteer.fetch.loop_clock import LoopClock
 from orienteer.pages.outcome import Outcome
 from orienteer.processes.supervisor import CrashRecord, StartLimit
-from orienteer.responses.response import Request, Response
+from orienteer.responses.response import PageRequest, Request, Response
 from orienteer.responses.verdict import Verdict, verdict_kind_of
 from orienteer.url import host_of
 from orienteer.workers.fetch_result import FetchResult
@@ -246,10 +246,12 @@ class RemoteWorkers:
             if assigned is None:
                 continue  # cancelled meanwhile
             slot.n_responses += 1
-            slot.rendering_pages.discard(assigned[0].page)
-            slot.n_sent_bytes -= _size(assigned[0])
-            self._crashes.drop(assigned[0].url)
-            self._done.append(with_request(response, assigned[0]))
+            request, _ = assigned
+            if isinstance(request, PageRequest):
+                slot.rendering_pages.discard(request.page)
+            slot.n_sent_bytes -= _size(request)
+            self._crashes.drop(request.url)
+            self._done.append(with_request(response, request))
 
     def _replace_crashed(self, slot: WorkerSlot, why: str, busy_until: float = 0.0) -> None:
         """Replace a crashed worker. Its requests in flight are LOST, or UNREADABLE after too many crashes."""
@@ -292,6 +294,6 @@ def _size(request: Request) -> int:
 def _without_response(request: Request, outcome: Outcome, detail: str = "") -> FetchResult:
     verdict = Verdict(verdict_kind_of(outcome, 0), outcome.describe(0))
     now = time.time()
-    is_full = request.any_type or request.is_asset
-    response = Response(request, outcome, started_at=now, detail=detail) if is_full else None
+    is_page = isinstance(request, PageRequest)
+    response = None if is_page else Response(request, outcome, started_at=now, detail=detail)
     return FetchResult(request, outcome, verdict, started_at=now, detail=detail, full_response=response)

@@ -22,7 +22,7 @@ from orienteer.errors import InputError
 from orienteer.pages.render_reason import RenderReason
 from orienteer.responses.reading import is_html
 from orienteer.responses.rendered import RenderedDocument
-from orienteer.responses.response import Response
+from orienteer.responses.response import PageRequest, Response
 from orienteer.responses.verdict import Verdict, VerdictKind
 
 
@@ -80,7 +80,8 @@ class RenderedResponse(NamedTuple):
 
 def should_render(response: Response, verdict: Verdict) -> bool:
     """Whether a browser has to render a page that was parsed as sent by the server."""
-    why = response.request.render
+    request = response.request
+    why = request.render if isinstance(request, PageRequest) else RenderReason.NONE
     if not why or response.rendered is not None or verdict.kind is not VerdictKind.FETCHED or verdict.page is None:
         return False
     if not is_html(response.content_type):
@@ -117,8 +118,9 @@ class WorkerRenderer:
     def submit(self, response: Response) -> None:
         number, self._next_job = self._next_job, self._next_job + 1
         self._responses[number] = response
-        self._jobs[response.request.page] = number
-        self._new_requests.append(AssetRequest(response.request.page, -1, "", ""))
+        page = _page_of(response)
+        self._jobs[page] = number
+        self._new_requests.append(AssetRequest(page, -1, "", ""))
         settings = self._settings
         self._renderer.start(
             RenderJob(
@@ -178,10 +180,15 @@ class WorkerRenderer:
             if response is None:
                 continue  # cancelled
             if isinstance(event, BrowserRequest):
-                self._new_requests.append(AssetRequest(response.request.page, *event[1:]))
+                self._new_requests.append(AssetRequest(_page_of(response), *event[1:]))
             else:
-                del self._responses[event.job], self._jobs[response.request.page]
+                del self._responses[event.job], self._jobs[_page_of(response)]
                 self._done.append(_rendered_response(response, event))
+
+
+def _page_of(response: Response) -> int:
+    assert isinstance(response.request, PageRequest)  # only pages are rendered
+    return response.request.page
 
 
 def open_renderer(settings: RenderLimits | None) -> WorkerRenderer | None:

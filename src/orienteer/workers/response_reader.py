@@ -15,10 +15,11 @@ from orienteer.extract.documents.limited import read_document
 from orienteer.extract.page import Page
 from orienteer.extract.robot_rules import rules_of_header
 from orienteer.pages.outcome import Outcome
+from orienteer.pages.render_reason import RenderReason
 from orienteer.responses.headers import validators
 from orienteer.responses.redaction import rendered_secrets, without_secrets
 from orienteer.responses.rendered import RenderedDocument, archived_document
-from orienteer.responses.response import Response
+from orienteer.responses.response import AssetRequest, HostRequest, PageRequest, Response
 from orienteer.responses.verdict import Verdict, verdict_kind_of, verdict_of
 from orienteer.store.record import DOM, VIEW, ArchivedResponse, resource_record, response_record
 from orienteer.warc.records import ASSET_HEADER
@@ -43,7 +44,7 @@ def read_response(
     if secrets is None:
         return _read(response, reading, record_headers, documents)
     response, cookies = without_secrets(response, secrets)
-    if secrets.signs is not None and not response.request.any_type and secrets.signs.matches(response):
+    if secrets.signs is not None and not isinstance(response.request, HostRequest) and secrets.signs.matches(response):
         logged_out = replace(response, outcome=Outcome.LOGGED_OUT)
         verdict = Verdict(verdict_kind_of(logged_out.outcome, 0), logged_out.reason)
         return _result(logged_out, verdict, full_response=None)
@@ -82,10 +83,11 @@ def media_type_of(image: bytes) -> str:
 def _read(
     response: Response, reading: ReadSettings, record_headers: Mapping[str, str] | None, documents: DocumentReading
 ) -> FetchResult:
-    if response.request.any_type or response.request.is_asset:
+    request = response.request
+    if not isinstance(request, PageRequest):
         kind = verdict_kind_of(response.outcome, response.status)
         result = _result(response, Verdict(kind, response.reason), full_response=response)
-        return _read_asset(result, response, reading, record_headers) if response.request.is_asset else result
+        return _read_asset(result, response, reading, record_headers) if isinstance(request, AssetRequest) else result
     with_text = reading.reads_text or response.rendered is not None  # words measure the gain of rendering
     verdict = verdict_of(response, with_text, reading.robot, documents)
     result = _result(response, verdict, full_response=response if reading.full_responses else None)
@@ -98,7 +100,7 @@ def _read(
     may_archive = verdict.page is None or not verdict.page.noarchive
     if response.rendered is not None:
         result.rendered = _rendered_page(
-            response, response.rendered, verdict, reading.records and may_archive, record_headers or {}
+            response, request.render, response.rendered, verdict, reading.records and may_archive, record_headers or {}
         )
         result.anchors = response.rendered.anchors
         result.verdict = verdict = replace(verdict, sent=None)
@@ -117,6 +119,7 @@ def _read(
 
 def _rendered_page(
     response: Response,
+    reason: RenderReason,
     rendered: RenderedDocument,
     verdict: Verdict,
     may_archive: bool,
@@ -129,7 +132,7 @@ def _rendered_page(
         body = archived_document(rendered)
         dom = resource_record(DOM + url, response.started_at, "text/html; charset=utf-8", body, url, record_headers)
     return RenderedPage(
-        why=str(response.request.render),
+        why=str(reason),
         url=rendered.url,
         dom=dom,
         view=None,

@@ -8,6 +8,7 @@ from multiprocessing.connection import Connection
 from orienteer.fetch.fetcher import make_fetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.processes.limits import prefer_oom_kill
+from orienteer.responses.response import Request
 from orienteer.workers.fetch_result import ReadSettings
 from orienteer.workers.messages import WorkerOrders, WorkerResults, packed, unpack_orders
 from orienteer.workers.reading_kernels import reading_kernels
@@ -24,7 +25,7 @@ class WorkerServer:
     def __init__(self, settings: FetchSettings, reading: ReadSettings) -> None:
         self.fetcher = make_fetcher(settings)
         self._worker = Worker(self.fetcher, reading)
-        self._numbers: dict[int, int] = {}  # of requests, by page
+        self._numbers: dict[Request, int] = {}
         self._last_results = time.monotonic()
 
     @property
@@ -39,7 +40,7 @@ class WorkerServer:
         for asset in orders.asset_responses:
             self._worker.fulfill(asset)
         for number, request in orders.requests:
-            self._numbers[request.page] = number
+            self._numbers[request] = number
             self._worker.start(request)
 
     def results(self, timeout_s: float) -> WorkerResults | None:
@@ -49,7 +50,7 @@ class WorkerServer:
         if not responses and not asset_requests and not is_heartbeat_due:
             return None
         self._last_results = time.monotonic()
-        numbered = [(self._numbers.pop(response.request.page), response) for response in responses]
+        numbered = [(self._numbers.pop(response.request), response) for response in responses]
         return WorkerResults(numbered, self._worker.cpu_s, asset_requests)
 
 

@@ -9,7 +9,7 @@ from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, ValidationError
 
 from orienteer.errors import CrawlFolderError
-from orienteer.store.database_view import DatabaseView
+from orienteer.store.database import DatabaseView
 from orienteer.store.folder_files import estimate_of_folder
 from orienteer.web.rendering import NavEntry, render, served_crawl
 
@@ -109,4 +109,4 @@ def neighborhood_data(request: Request) -> NeighborhoodResponse:
     except ValidationError:
         raise CrawlFolderError(f"{folder / 'estimate.json'}: damaged; run `orienteer estimate` again") from None
     with DatabaseView(folder / "crawl.db") as database:
-        return NeighborhoodResponse(estimate=estimate, is_current=database.next_position() == estimate.position)
+        return NeighborhoodResponse(estimate=estimate, is_current=database.history.next_position() == estimate.position)

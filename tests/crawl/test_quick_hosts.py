@@ -7,11 +7,9 @@ from collections import Counter
 
 import pytest
 
+from orienteer.crawl.host_scheduler import QuickHosts
 from orienteer.frontier.frontier import Frontier
 from orienteer.frontier.politeness import Politeness
-from orienteer.live.worker_shares import WorkerShares
-from orienteer.pages.outcome import Outcome
-from orienteer.responses.response import Request, Response
 
 TIMEOUT_S = 30.0
 QUICK_ANSWER_S = 0.05
@@ -23,9 +21,10 @@ class Workers:
     def __init__(self, n_workers: int, n_good: int, n_slow: int, is_shared: bool = True, n_new: int = 0) -> None:
         self.n_workers, self.is_shared = n_workers, is_shared
         self.frontier = Frontier(Politeness(delay_s=0.05))
-        self.shares = WorkerShares(self.frontier, n_workers)
+        self.shares = QuickHosts(self.frontier, n_workers)
         self.slow = range(n_good, n_good + n_slow)
         self.host_of: dict[int, int] = {}
+        self.was_quick: dict[int, bool] = {}
         self.n_answers: Counter[int] = Counter()
         self.most_held = 0
         for host in range(n_good):
@@ -50,7 +49,7 @@ class Workers:
                 host = self.host_of[taken[0]]
                 lasts_s = TIMEOUT_S if host in self.slow else QUICK_ANSWER_S
                 heapq.heappush(in_flight, (now + lasts_s, taken[0], lasts_s))
-                self.shares.started(taken[0], host)
+                self.was_quick[taken[0]] = self.shares.start(host)
             self.most_held = max(self.most_held, sum(self.host_of[page] in self.slow for _, page, _ in in_flight))
             later = self.frontier.next_time()
             if in_flight and (later is None or len(in_flight) == self.n_workers or in_flight[0][0] <= later):
@@ -68,9 +67,7 @@ class Workers:
     def response(self, now: float, page: int, lasts_s: float) -> None:
         host = self.host_of[page]
         is_slow = host in self.slow
-        outcome = Outcome.TIMED_OUT if is_slow else Outcome.OK
-        request = Request("http://a.test/", page)
-        self.shares.ended(host, Response(request, outcome, status=0 if is_slow else 200, duration_s=lasts_s))
+        self.shares.end(host, self.was_quick.pop(page), not is_slow, lasts_s)
         self.frontier.release(host, now, page=page)
         self.n_answers[host] += 1
         if host not in self.slow:

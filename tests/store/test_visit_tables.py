@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from orienteer.errors import CrawlFolderError
-from orienteer.store import epoch_tables as module
+from orienteer.store import history
 from orienteer.store.archive import Position
 from orienteer.store.database import Database
 from orienteer.store.history import DonePages, KnownPages
@@ -23,7 +23,7 @@ FETCHED, FAILED, BLOCKED = 2, 3, 4
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
     with Database.create(tmp_path / "crawl.db") as database:
-        database.add_urls(0, [f"http://a.test/{k}" for k in range(100)])
+        database.urls.add(0, [f"http://a.test/{k}" for k in range(100)])
         yield database
 
 
@@ -40,17 +40,17 @@ def epoch(number: int, **changed: Any) -> EpochRow:
 
 
 def test_epochs_come_back_in_order(database: Database) -> None:
-    assert database.epochs() == []
-    assert database.last_epoch() is None
-    database.add_epoch(epoch(2, hops=None, due=np.empty(0, np.uint32)))
-    database.add_epoch(epoch(1))
-    database.end_epoch(1, 99.0)
-    assert database.epochs() == [(1, 10.5, 99.0, 7, 2, 3), (2, 10.5, None, 7, 2, 0)]
-    last = database.last_epoch()
+    assert database.epochs.all() == []
+    assert database.epochs.last() is None
+    database.epochs.add(epoch(2, hops=None, due=np.empty(0, np.uint32)))
+    database.epochs.add(epoch(1))
+    database.epochs.end(1, 99.0)
+    assert database.epochs.all() == [(1, 10.5, 99.0, 7, 2, 3), (2, 10.5, None, 7, 2, 0)]
+    last = database.epochs.last()
     assert last is not None
     assert last[:5] == (2, 10.5, None, 7, None)
-    database.add_epoch(epoch(3))
-    last = database.last_epoch()
+    database.epochs.add(epoch(3))
+    last = database.epochs.last()
     assert last is not None
     assert last[:5] == (3, 10.5, None, 7, 5)
     assert last.seeds.tolist() == [1, 9]
@@ -63,19 +63,19 @@ def test_visits_have_the_links_that_the_crawl_received(
     database: Database, monkeypatch: pytest.MonkeyPatch, per_batch: int
 ) -> None:
     """The links of a page whose visit failed stay in the database, but the Crawl did not receive them."""
-    monkeypatch.setattr(module, "PAGES_PER_BATCH", per_batch)
-    database.add_page(page(5, 0, [1, 2]))
-    database.add_page(page(6, 1, [3]))
-    database.add_page(page(7, 2, [4]))
-    database.add_page(page(8, 3, [5, 6, 7]))
-    database.add_visit(Visit(4, 6, VisitKind.NOT_MODIFIED, FETCHED, 1.0, archived=Position(0, 5, 9)))
-    database.add_visit(Visit(5, 5, VisitKind.MISSING, FAILED, 2.0))
-    database.add_known(6, [11])
-    database.add_visit(Visit(7, 7, VisitKind.MISSING, FETCHED, 3.0, redirect_to=8))
-    database.add_visit(Visit(8, 9, VisitKind.LEFT, BLOCKED, 4.0))
-    database.add_visit(Visit(9, 8, VisitKind.CARRIED, FETCHED, 5.0))
+    monkeypatch.setattr(history, "PAGES_PER_BATCH", per_batch)
+    database.pages.add(page(5, 0, [1, 2]))
+    database.pages.add(page(6, 1, [3]))
+    database.pages.add(page(7, 2, [4]))
+    database.pages.add(page(8, 3, [5, 6, 7]))
+    database.visits.add(Visit(4, 6, VisitKind.NOT_MODIFIED, FETCHED, 1.0, archived=Position(0, 5, 9)))
+    database.visits.add(Visit(5, 5, VisitKind.MISSING, FAILED, 2.0))
+    database.history.add_known(6, [11])
+    database.visits.add(Visit(7, 7, VisitKind.MISSING, FETCHED, 3.0, redirect_to=8))
+    database.visits.add(Visit(8, 9, VisitKind.LEFT, BLOCKED, 4.0))
+    database.visits.add(Visit(9, 8, VisitKind.CARRIED, FETCHED, 5.0))
     events = []
-    for batch in database.visits_from(4):
+    for batch in database.history.visits_from(4):
         if isinstance(batch, KnownPages):
             events.append((batch.position, batch.pages.tolist()))
             continue
@@ -89,30 +89,30 @@ def test_visits_have_the_links_that_the_crawl_received(
         (4, 6, FETCHED, [3], True), (5, 5, FAILED, [], True), (6, [11]), (7, 7, FETCHED, [8], True),
         (8, 9, BLOCKED, [], False), (9, 8, FETCHED, [5, 6, 7], False),
     ]  # fmt: skip
-    assert [batch.pages.tolist() for batch in database.visits_from(9)] == [[8]]
+    assert [batch.pages.tolist() for batch in database.history.visits_from(9)] == [[8]]
 
 
 def test_visits_are_counted_by_kind(database: Database) -> None:
-    database.add_page(page(1, 0, size_bytes=100))
-    database.add_page(page(2, 1, size_bytes=20))
+    database.pages.add(page(1, 0, size_bytes=100))
+    database.pages.add(page(2, 1, size_bytes=20))
     for position, number, kind in ((2, 1, VisitKind.NOT_MODIFIED), (3, 2, VisitKind.UNCHANGED), (4, 3, VisitKind.LEFT)):
-        database.add_visit(Visit(position, number, kind, FETCHED, 1.0))
-    assert database.visit_counts(2) == {VisitKind.UNCHANGED: 1, VisitKind.NOT_MODIFIED: 1, VisitKind.LEFT: 1}
-    assert database.visit_counts(3, 4) == {VisitKind.UNCHANGED: 1}
-    assert database.unsent_bytes(2) == 100
-    assert database.unsent_bytes(3) == 0
+        database.visits.add(Visit(position, number, kind, FETCHED, 1.0))
+    assert database.visits.counts(2) == {VisitKind.UNCHANGED: 1, VisitKind.NOT_MODIFIED: 1, VisitKind.LEFT: 1}
+    assert database.visits.counts(3, 4) == {VisitKind.UNCHANGED: 1}
+    assert database.visits.unsent_bytes(2) == 100
+    assert database.visits.unsent_bytes(3) == 0
 
 
 def test_seen_pages(database: Database) -> None:
-    assert len(database.seen_pages().pages) == 0
-    database.add_page(page(4, 0, time=7.0))
-    database.add_page(page(2, 1, time=8.0, state=BLOCKED))
-    assert database.revisits(4) is None
+    assert len(database.visits.seen_pages().pages) == 0
+    database.pages.add(page(4, 0, time=7.0))
+    database.pages.add(page(2, 1, time=8.0, state=BLOCKED))
+    assert database.visits.revisits(4) is None
     revisits = Revisits(4, 1.0, 9.0, 5, 2, 1, 8.5)
-    database.set_revisits(Revisits(4, 1.0, 9.0))
-    database.set_revisits(revisits)
-    assert database.revisits(4) == revisits
-    seen = database.seen_pages()
+    database.visits.set_revisits(Revisits(4, 1.0, 9.0))
+    database.visits.set_revisits(revisits)
+    assert database.visits.revisits(4) == revisits
+    seen = database.visits.seen_pages()
     assert seen.pages.tolist() == [4, 2]
     assert seen.states.tolist() == [FETCHED, BLOCKED]
     assert seen.first_times.tolist() == [1.0, 8.0]
@@ -121,13 +121,13 @@ def test_seen_pages(database: Database) -> None:
 
 
 def test_a_changed_page_keeps_its_position(database: Database) -> None:
-    database.add_page(page(4, 0, [1], title="old"))
-    database.add_page(page(2, 1))
-    database.change_page(page(4, 0, [1, 2], title="new", etag='"e"', last_modified="Mon"))
-    found = database.page(4)
+    database.pages.add(page(4, 0, [1], title="old"))
+    database.pages.add(page(2, 1))
+    database.pages.change(page(4, 0, [1, 2], title="new", etag='"e"', last_modified="Mon"))
+    found = database.pages.row(4)
     assert found is not None
     assert (found.title, found.links.tolist(), found.etag, found.last_modified) == ("new", [1, 2], '"e"', "Mon")
-    (done,) = database.pages_after()
+    (done,) = database.history.pages_after()
     assert done.pages.tolist() == [4, 2]
 
 
@@ -145,13 +145,13 @@ def test_a_changed_page_keeps_its_position(database: Database) -> None:
     ],
 )
 def test_damage_is_a_one_line_error(database: Database, damage: str) -> None:
-    database.add_page(page(4, 0, [1]))
-    database.add_epoch(epoch(1))
-    database.add_visit(Visit(1, 4, VisitKind.CARRIED, FETCHED, 1.0))
-    database._write(damage)
+    database.pages.add(page(4, 0, [1]))
+    database.epochs.add(epoch(1))
+    database.visits.add(Visit(1, 4, VisitKind.CARRIED, FETCHED, 1.0))
+    database.connection.write(damage)
     with pytest.raises(CrawlFolderError) as error:
-        database.last_epoch()
-        database.visit_counts(0)
-        list(database.visits_from(1))
-        database.seen_pages()
+        database.epochs.last()
+        database.visits.counts(0)
+        list(database.history.visits_from(1))
+        database.visits.seen_pages()
     assert "\n" not in str(error.value)

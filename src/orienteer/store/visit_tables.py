@@ -9,22 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.pages.states import PageState
+from orienteer.store.archive import Position
 from orienteer.store.connection import DatabaseConnection
-from orienteer.store.failures import damaged
-from orienteer.store.history import N_UNKNOWN, DonePages, expect_ids
+from orienteer.store.history import PAGES_PER_BATCH, expect_ids
 from orienteer.store.page_row import blob_of, page_ids
+from orienteer.store.url_tables import UrlTables
 from orienteer.store.visits import EpochHead, EpochRow, Revisits, Visit, VisitKind
 
-PAGES_PER_BATCH = 20_000
-_LEAST_URL_BYTES = 8  # each URL takes at least this much of the file
-
-_VISITED = (
-    "SELECT visit.position, visit.page, visit.state, coalesce(visit.redirect_to, -1) AS redirect_or_none, "
-    "page.links AS links_or_none, "
-    "visit.kind, page.relevance, {n_unknown} AS n_unknown, page.state AS state_or_none "
-    "FROM visit LEFT JOIN page ON page.id = visit.page "
-    "WHERE visit.position > ? AND visit.position <= ? ORDER BY visit.position"
-)
+_CHANGE = "SELECT visit.position, visit.page, kind, visit.time, visit.redirect_to, title, outcome FROM visit "
+_CHANGES_BETWEEN = f"{_CHANGE}JOIN page ON page.id = visit.page WHERE visit.position >= ? AND visit.position < ? "
 
 
 class SeenChange(NamedTuple):
@@ -51,61 +44,67 @@ class SeenPages(NamedTuple):
     n_missing: NDArray[np.int64]
 
 
-class EpochTables(DatabaseConnection):
-    """The tables `epoch`, `visit` and `revisit`."""
+class EpochTables:
+    """The table `epoch`."""
 
-    def n_urls(self) -> int:
-        """Return the number of URLs. Arrays of that length are allocated, so an implausible number is an error."""
-        n_urls = int(self._first("SELECT coalesce(max(id) + 1, 0) FROM url"))
-        size_bytes = int(self._first("PRAGMA page_count")) * int(self._first("PRAGMA page_size"))
-        if n_urls > size_bytes // _LEAST_URL_BYTES:
-            raise damaged(self.path, f"a URL with the number {n_urls - 1:,}")
-        return n_urls
+    def __init__(self, connection: DatabaseConnection, urls: UrlTables) -> None:
+        self._db, self._urls = connection, urls
 
-    def add_epoch(self, epoch: EpochRow) -> None:
+    def add(self, epoch: EpochRow) -> None:
         blobs = (blob_of(epoch.seeds), epoch.trust.astype("<f8").tobytes(), blob_of(epoch.due))
-        self._write("INSERT INTO epoch VALUES (?, ?, ?, ?, ?, ?, ?, ?)", *epoch[:5], *blobs)
+        self._db.write("INSERT INTO epoch VALUES (?, ?, ?, ?, ?, ?, ?, ?)", *epoch[:5], *blobs)
 
-    def end_epoch(self, epoch: int, time: float) -> None:
-        self._write("UPDATE epoch SET ended = ? WHERE id = ?", time, epoch)
+    def end(self, epoch: int, time: float) -> None:
+        self._db.write("UPDATE epoch SET ended = ? WHERE id = ?", time, epoch)
 
-    def epochs(self) -> list[EpochHead]:
+    def all(self) -> list[EpochHead]:
         """Return all epochs after the first crawl."""
         sql = "SELECT id, began, ended, position, length(seeds) / 4, length(due) / 4 FROM epoch ORDER BY id"
-        return [EpochHead(*row) for row in self._rows(sql)]
+        return [EpochHead(*row) for row in self._db.rows(sql)]
 
-    def last_epoch(self) -> EpochRow | None:
+    def last(self) -> EpochRow | None:
         """Return the latest epoch; None while there is only the first crawl."""
-        for *head, seeds, trust, due in self._rows("SELECT * FROM epoch ORDER BY id DESC LIMIT 1"):
+        for *head, seeds, trust, due in self._db.rows("SELECT * FROM epoch ORDER BY id DESC LIMIT 1"):
             number, began, ended, position, hops = head
-            with self._expecting_damage():
+            with self._db.expecting_damage():
                 weights = np.frombuffer(trust, "<f8").astype(np.float64)
-                starts, due_pages = (expect_ids(page_ids([blob]), self.n_urls()) for blob in (seeds, due))
+                starts, due_pages = (expect_ids(page_ids([blob]), self._urls.count()) for blob in (seeds, due))
                 if len(weights) != len(starts) or not (weights > 0).all() or not np.isfinite(weights).all():
                     raise ValueError("an epoch has seeds without trust")
                 return EpochRow(number, began, ended, position, hops, starts, weights, due_pages)
         return None
 
-    def add_visit(self, visit: Visit) -> None:
-        archived = visit.archived or (None, None, None)
-        self._write("INSERT INTO visit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *visit[:6], *archived)
 
-    def visit_counts(self, first: int, end: int | None = None) -> dict[VisitKind, int]:
+class VisitTables:
+    """The tables `visit` and `revisit`."""
+
+    def __init__(self, connection: DatabaseConnection, urls: UrlTables) -> None:
+        self._db, self._urls = connection, urls
+
+    def add(self, visit: Visit) -> None:
+        archived = visit.archived or (None, None, None)
+        self._db.write("INSERT INTO visit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *visit[:6], *archived)
+
+    def between(self, first: int, end: int) -> Iterator[Visit]:
+        """Yield the visits at the positions in [first, end), in order."""
+        columns = "position, page, kind, state, time, redirect_to, archive_file, archive_offset, archive_bytes"
+        sql = f"SELECT {columns} FROM visit WHERE position >= ? AND position < ? ORDER BY position"
+        for row in self._db.rows(sql, first, end):
+            yield Visit._make((*row[:6], None if None in row[6:] else Position(*row[6:])))
+
+    def counts(self, first: int, end: int | None = None) -> dict[VisitKind, int]:
         """Return the number of visits of each kind at the positions in [first, end)."""
         sql = "SELECT kind, count(*) FROM visit WHERE position >= ? AND position < ? GROUP BY kind ORDER BY kind"
-        with self._expecting_damage():
-            return {VisitKind(kind): n for kind, n in self._rows(sql, first, 2**63 - 1 if end is None else end)}
+        with self._db.expecting_damage():
+            return {VisitKind(kind): n for kind, n in self._db.rows(sql, first, 2**63 - 1 if end is None else end)}
 
-    def visits_of_kinds(
+    def of_kinds(
         self, kinds: Collection[VisitKind], first: int, end: int | None = None, limit: int | None = None
     ) -> Iterator[SeenChange]:
         """Yield visits of these kinds at the positions in [first, end), the newest first."""
-        sql = (
-            "SELECT visit.position, visit.page, kind, visit.time, visit.redirect_to, title, outcome "
-            "FROM visit JOIN page ON page.id = visit.page WHERE visit.position >= ? AND visit.position < ? "
-            f"AND kind IN ({', '.join(str(int(kind)) for kind in kinds)}) ORDER BY visit.position DESC LIMIT ?"
-        )
-        rows = self._rows(sql, first, 2**63 - 1 if end is None else end, -1 if limit is None else limit)
+        which = f"AND kind IN ({', '.join(str(int(kind)) for kind in kinds)})"
+        sql = f"{_CHANGES_BETWEEN} {which} ORDER BY visit.position DESC LIMIT ?"
+        rows = self._db.rows(sql, first, 2**63 - 1 if end is None else end, -1 if limit is None else limit)
         return map(SeenChange._make, rows)
 
     def first_fetched(self, end: int | None = None, limit: int | None = None) -> Iterator[SeenChange]:
@@ -116,7 +115,7 @@ class EpochTables(DatabaseConnection):
             "FROM page LEFT JOIN revisit ON revisit.page = page.id WHERE position < ? AND state = ? "
             "AND id NOT IN (SELECT page FROM visit WHERE kind = ?) ORDER BY position DESC LIMIT ?"
         )
-        rows = self._rows(sql, new, 2**63 - 1 if end is None else end, fetched, new, -1 if limit is None else limit)
+        rows = self._db.rows(sql, new, 2**63 - 1 if end is None else end, fetched, new, -1 if limit is None else limit)
         return map(SeenChange._make, rows)
 
     def unsent_bytes(self, first: int, end: int | None = None) -> int:
@@ -125,19 +124,19 @@ class EpochTables(DatabaseConnection):
             "SELECT coalesce(sum(page.size_bytes), 0) FROM visit JOIN page ON page.id = visit.page "
             "WHERE visit.position >= ? AND visit.position < ? AND visit.kind = ?"
         )
-        return int(self._first(sql, first, 2**63 - 1 if end is None else end, int(VisitKind.NOT_MODIFIED)))
+        return int(self._db.first(sql, first, 2**63 - 1 if end is None else end, int(VisitKind.NOT_MODIFIED)))
 
     def revisits(self, page: int) -> Revisits | None:
         """Return the revisits of a page; None if it was never requested again."""
-        for values in self._rows("SELECT * FROM revisit WHERE page = ?", int(page)):
+        for values in self._db.rows("SELECT * FROM revisit WHERE page = ?", int(page)):
             return Revisits(*values)
         return None
 
     def missing(self) -> Iterator[Revisits]:
         """Yield the pages that were missing at their last visit, the longest missing first."""
         sql = "SELECT * FROM revisit WHERE missing_since IS NOT NULL ORDER BY missing_since, page"
-        for values in self._rows(sql):
-            with self._expecting_damage():
+        for values in self._db.rows(sql):
+            with self._db.expecting_damage():
                 yield Revisits(*values)
 
     def newly_missing(self, first: int, end: int | None, before: int) -> Iterator[SeenChange]:
@@ -145,20 +144,17 @@ class EpochTables(DatabaseConnection):
 
         Pages that were missing in the previous epoch, which begins at `before`, are left out.
         """
-        sql = (
-            "SELECT visit.position, visit.page, kind, visit.time, visit.redirect_to, title, outcome "
-            "FROM visit JOIN page ON page.id = visit.page WHERE visit.position >= ? AND visit.position < ? "
-            "AND kind = ? AND visit.page NOT IN "
-            "(SELECT page FROM visit WHERE position >= ? AND position < ? AND kind = ?) ORDER BY visit.position DESC"
-        )
+        missing_before = "SELECT page FROM visit WHERE position >= ? AND position < ? AND kind = ?"
+        which = f"AND kind = ? AND visit.page NOT IN ({missing_before})"
+        sql = f"{_CHANGES_BETWEEN} {which} ORDER BY visit.position DESC"
         missing = int(VisitKind.MISSING)
-        rows = self._rows(sql, first, 2**63 - 1 if end is None else end, missing, before, first, missing)
+        rows = self._db.rows(sql, first, 2**63 - 1 if end is None else end, missing, before, first, missing)
         for change in map(SeenChange._make, rows):
             seen = self.revisits(change.page)
             yield change._replace(outcome=(seen.missing_as if seen is not None else None) or VisitKind.MISSING.words)
 
     def set_revisits(self, revisits: Revisits) -> None:
-        self._write("INSERT OR REPLACE INTO revisit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *revisits)
+        self._db.write("INSERT OR REPLACE INTO revisit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *revisits)
 
     def seen_pages(self) -> SeenPages:
         sql = (
@@ -169,37 +165,11 @@ class EpochTables(DatabaseConnection):
         )
         kinds: tuple[Any, ...] = (np.uint32, np.uint8, np.float64, np.float64, np.int64, np.int64, np.int64)
         columns: list[list[NDArray[Any]]] = [[np.empty(0, kind)] for kind in kinds]
-        for rows in self._batches(PAGES_PER_BATCH, sql):
-            with self._expecting_damage():
+        for rows in self._db.batches(PAGES_PER_BATCH, sql):
+            with self._db.expecting_damage():
                 for column, kind, values in zip(columns, kinds, zip(*rows, strict=True), strict=True):
                     column.append(np.array(values, kind))
         seen = SeenPages(*(np.concatenate(column) for column in columns))
-        with self._expecting_damage():
-            expect_ids(seen.pages, self.n_urls())
+        with self._db.expecting_damage():
+            expect_ids(seen.pages, self._urls.count())
         return seen
-
-    def _with_unknown(self, sql: str) -> str:
-        """Insert the number of unknown links into a query; 0 in databases of older versions, which do not store it."""
-        return sql.format(n_unknown="0" if "unknown" in self.missing_tables else N_UNKNOWN)
-
-    def _visited_pages(self, after: int, until: int) -> Iterator[DonePages]:
-        for rows in self._batches(PAGES_PER_BATCH, self._with_unknown(_VISITED), after, until):
-            with self._expecting_damage():
-                done = DonePages.of_rows([_history_row(row) for row in rows]).within(self.n_urls())
-            yield done
-
-
-def _history_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Convert a row of _VISITED to HISTORY_COLUMNS, with the links that the Crawl received at the visit.
-
-    The page may have more links stored: when a visit fails, its row keeps the links of an earlier one.
-    """
-    position, page, state, redirect_to, links, kind, relevance, n_unknown, stored_state = row
-    if state != PageState.FETCHED:
-        links, relevance = b"", None
-    elif redirect_to >= 0:
-        links = blob_of([redirect_to])
-    if state != stored_state or redirect_to >= 0:
-        n_unknown = 0
-    is_requested = kind != VisitKind.CARRIED and state != PageState.BLOCKED
-    return position, page, state, redirect_to, links, is_requested, relevance, n_unknown
