@@ -66,7 +66,7 @@ def test_simulate_and_the_library_have_the_same_defaults(
     """On a web with more pages than are trusted, and nothing named but the policy and the goal."""
     graph = synthetic_web(600, mean_degree=6, rng=number)
     graph.save(tmp_path / "g.npz")
-    options = [part for name, value in settings.items() for part in (f"--{name}", value)]
+    options = [part for value in settings.values() for part in ("--stop-when", f"measured:{value}")]
     order = tmp_path / "order.txt"
     facts = json_output("simulate", tmp_path / "g.npz", "-p", policy, "--until", 0.8, *options, "--order-out", order)
     trace = simulate(graph, policy, until=0.8, **settings)  # type: ignore[arg-type]
@@ -258,7 +258,7 @@ def bad_inputs(web: Path, folder: Path) -> dict[str, tuple[list[object], str]]:
         "budget 0": ([*on_web, "--budget", 0], "budget is 0"),
         "damping 1": ([*on_web, "-p", "opic", "--damping", 1], "damping is 1"),
         "no workers": ([*on_web, "--workers", 0], "--workers: 1 or more"),
-        "negative delay": ([*on_web, "--delay", -1], "0 or more"),
+        "negative delay": ([*on_web, "--delay", -1], "delay_s is -1.0; it must be at least 0"),
         "negative latency": ([*on_web, "--latency", -1], "0 or more"),
         "trust on no page": ([*on_web, "--trust", "ids:"], "names no page"),
         "trust outside": ([*on_web, "--trust", "ids:1,2000"], "page 2000 is not in the graph"),
