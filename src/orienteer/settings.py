@@ -131,7 +131,7 @@ def to_table(settings: Any) -> dict[str, Any]:
 
 
 def merged(*layers: Tables) -> dict[str, dict[str, Any]]:
-    """Merge tables: a later layer's value counts, also None, which stands for the default."""
+    """Merge tables: a later layer's value counts, also None, which means the default."""
     tables: dict[str, dict[str, Any]] = {}
     for layer in layers:
         for name, table in layer.items():

@@ -62,6 +62,41 @@ def test_keys_of_earlier_versions_are_read() -> None:
 
 
 @pytest.mark.parametrize(
+    ("former", "stop_when"),
+    [
+        ("proof = false\nconfidence = 0.999\nby_certificate = false\nof_reachable = false", "measured:0.999"),
+        ("confidence = 0.95", "measured:0.95"),
+        ("proof = true\nconfidence = 0.95", "proved"),
+        ("of_reachable = true", "measured:0.999,reachable"),
+        ("by_certificate = true\nproof = true\nof_reachable = true", "proved,certificate,reachable"),
+        ("proof = true\nstop_when = 'measured:0.9'", "measured:0.9"),
+    ],
+)
+def test_the_four_former_keys_of_stop_when_are_read(former: str, stop_when: str) -> None:
+    plan = CrawlPlan.parse(f"[crawl]\nseeds = ['http://a.test/']\n{former}", "x")
+    assert plan.crawl.stop_when == stop_when
+    with pytest.raises(InputError, match="no setting"):  # what is new has the new key
+        CrawlPlan.of_tables({"crawl": {"seeds": SEEDS, "proof": True}}, "x")
+
+
+@pytest.mark.parametrize(
+    ("stop_when", "confidence", "by_certificate", "of_reachable"),
+    [
+        ("measured:0.999", 0.999, False, False),
+        ("measured", 0.999, False, False),
+        ("measured:0.5, certificate", 0.5, True, False),
+        ("proved", None, False, False),
+        ("proved,reachable,certificate", None, True, True),
+    ],
+)
+def test_when_a_coverage_is_reached(
+    stop_when: str, confidence: float | None, by_certificate: bool, of_reachable: bool
+) -> None:
+    goal = CrawlSettings(SEEDS, until=0.9, stop_when=stop_when).goal()
+    assert (goal.confidence, goal.by_certificate, goal.of_reachable) == (confidence, by_certificate, of_reachable)
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("[crawl]\nseeds = ['http://a.test/']\nbudgt = 3", r"no setting in x \[crawl\] named 'budgt'; .* 'budget'\?"),
@@ -91,6 +126,12 @@ def test_what_is_wrong_is_one_line_that_names_it(text: str, said: str) -> None:
         ({"damping": 1.0}, "damping is 1.0"),
         ({"until": 0.0}, "until is 0.0"),
         ({"budget": 0}, "budget is 0"),
+        ({"stop_when": "certain"}, "stop_when is 'certain'; it begins with measured"),
+        ({"stop_when": ""}, "stop_when is ''; it begins with measured"),
+        ({"stop_when": "proved:0.9"}, "it begins with measured, measured:0.999 or proved"),
+        ({"stop_when": "measured:high"}, "the confidence is a number such as 0.999"),
+        ({"stop_when": "measured:1"}, "confidence is 1.0; it must be at least 0.5 and below 1"),
+        ({"stop_when": "proved,reachible"}, "no part of stop_when named 'reachible'; did you mean 'reachable'"),
         ({"workers": 0}, "workers is 0"),
         ({"workers": 10_001}, "workers is 10001"),
         ({"commit_every_s": 0.0}, "commit_every_s is 0.0"),

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from orienteer.hooks.page_hooks import Hook
     from orienteer.ledger.plan import CrawlPlan
 
-_MAX_SHOWN = 40  # characters of a default
-_METAVARS = {"int": "N", "float": "NUMBER", "str": "TEXT"}
+_MAX_CHARS = 40  # characters of a default
+_METAVARS = {"a whole number": "N", "a number": "NUMBER"}
 _RUN = {
     "hook": (list[str], HOOK),
     "no_hooks": (bool, NO_HOOKS),
@@ -39,7 +39,7 @@ _RUN = {
 class GivenSettings:
     """The settings that a command line gives, as tables of crawl.toml, and what a run needs but does not store.
 
-    None stands for the default, whatever an earlier run has set. `hooks` None: those of the crawl.
+    None means the default, whatever an earlier run has set. `hooks` None: those of the crawl.
     """
 
     tables: dict[str, dict[str, Any]]
@@ -89,7 +89,7 @@ def with_settings(*options: str, runs: bool = False) -> Callable[[Callable[..., 
         own = list(signature.parameters.values())
         place = next(k for k, one in enumerate(own) if one.name == "given")
         settings = {f"{table}__{one.name}": (table, one) for table, one in optional(options, runs)}
-        shown = [
+        of_settings = [
             _parameter(name, one, _first(one) in options if options else one.about.basic)
             for name, (_, one) in settings.items()
         ]
@@ -106,7 +106,8 @@ def with_settings(*options: str, runs: bool = False) -> Callable[[Callable[..., 
                 _add_run(given, *(values.pop(name) for name in _RUN))
             command(**values, given=given)
 
-        wrapper.__signature__ = inspect.Signature([*own[:place], *shown, *run, *own[place + 1 :], *more])  # type: ignore[attr-defined]
+        parameters = [*own[:place], *of_settings, *run, *own[place + 1 :], *more]
+        wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         return wrapper
 
     return decorate
@@ -176,18 +177,17 @@ def _of(name: str, kind: Any, option: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option, annotation=kind)
 
 
-def _parameter(name: str, one: SettingsField, is_shown: bool) -> inspect.Parameter:
+def _parameter(name: str, one: SettingsField, is_basic: bool) -> inspect.Parameter:
     """Return the option of a setting as a parameter of the command."""
     about, is_flag, is_list = one.about, one.hint is bool, isinstance(one.default, tuple)
-    kind = next((text for text in _METAVARS if text in str(one.hint)), "")
     option = typer.Option(
         [] if is_list else None,
         *about.option.split(),
         help=_help(about.help, _default(one)) + " May be repeated." * is_list,
-        metavar=None if is_flag else about.metavar or "|".join(about.choices) or _METAVARS[kind],
+        metavar=None if is_flag else about.metavar or "|".join(about.choices) or _METAVARS.get(one.kind, "TEXT"),
         show_default=False,
         rich_help_panel=about.group or None,
-        hidden=not is_shown,
+        hidden=not is_basic,
     )
     return _of(name, bool | None if is_flag else list[str] if is_list else str | None, option)
 
@@ -197,7 +197,7 @@ def _default(one: SettingsField) -> str:
     if isinstance(one.default, bool) or one.default in (MISSING, None, ()):
         return ""
     text = f"{one.default:g}" if isinstance(one.default, float) else str(one.default)
-    return text if len(text) <= _MAX_SHOWN else ""
+    return text if len(text) <= _MAX_CHARS else ""
 
 
 def _help(text: str, *more: str) -> str:

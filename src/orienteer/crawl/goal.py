@@ -89,18 +89,18 @@ class Goal:
         >>> Goal.parse(0.98, None, "measured:0.99,reachable").confidence
         0.99
         """
-        words = [word.strip() for word in stop_when.split(",")]
-        how, colon, confidence = words[0].partition(":")
+        names = [name.strip() for name in stop_when.split(",")]
+        how, colon, confidence = names[0].partition(":")
         if how not in ("measured", "proved") or (colon and how == "proved"):
             raise InputError(f"stop_when is {stop_when!r}; it begins with measured, measured:0.999 or proved")
-        for word in words[1:]:
-            if word not in _ADDED:
-                raise unknown_name("part of stop_when", word, _ADDED)
+        for name in names[1:]:
+            if name not in _ADDED:
+                raise unknown_name("part of stop_when", name, _ADDED)
         try:
             share = (float(confidence) if colon else _CONFIDENCE) if how == "measured" else None
         except ValueError:
             raise InputError(f"stop_when is {stop_when!r}; the confidence is a number such as 0.999") from None
-        return cls(until, budget, "certificate" in words, "reachable" in words, confidence=share)
+        return cls(until, budget, "certificate" in names, "reachable" in names, confidence=share)
 
     def ending(self, why: StopReason, n_done: int = 0, n_abandoned: int = 0, has_pages: bool = True) -> Ending:
         """Return the ending of a run with this goal that stopped for this reason.
