@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from orienteer.ledger.settings import SCOPE_KINDS
-from orienteer.web.new_crawl import SCOPES
+from orienteer.web.new_crawl import MORE, SCOPES
 from tests.web.small_library import notice, served_library
 
 HIDDEN = re.compile(r'name="previewed" value="(\w+)"')
@@ -64,6 +64,20 @@ def test_what_will_happen(client: httpx.Client, place: Path) -> None:
 
 def test_scopes_are_those_of_the_command() -> None:
     assert {choice.name for choice in SCOPES} == set(SCOPE_KINDS)
+
+
+def test_further_settings_come_from_the_settings(client: httpx.Client) -> None:
+    page = client.get("/new?url=https://example.org/&max_depth=3&assets=on&stop_when=proved")
+    assert preview_lines(page)["Settings"] == "max depth 3, stop when proved, assets on"
+    assert '<option value="on" selected>' in page.text
+    assert all(setting.about.help in html.unescape(page.text) for setting in MORE.values())
+    assert "Settings" not in preview_lines(client.get("/new?url=https://example.org/"))
+    schema = client.get("/api/openapi.json").json()["components"]["schemas"]["NewJob"]["properties"]["options"]
+    assert set(MORE) < set(schema["properties"])
+    assert schema["properties"]["delay"]["description"] == "Seconds between two requests to a host. (a number)"
+    wrong = {"max_depth": "-1", "stop_when": "never", "render": "sometimes", "assets": "perhaps"}
+    for name, text in wrong.items():
+        assert text in notice(client.get("/new", params={"url": "https://example.org/", name: text}))
 
 
 def test_only_the_preview_is_sent_to_a_page_that_has_the_rest(client: httpx.Client) -> None:
