@@ -99,6 +99,7 @@ RUNS: dict[str, Made] = {
     "export": lambda folder, web: [folder / "crawl", "--format", "jsonl", "-o", folder / "pages.jsonl"],
     "simulate": lambda folder, web: [folder / "web.npz", "--policy", "certified"],
     "compare": lambda folder, web: [folder / "web.npz"],
+    "compare-seeds": lambda folder, web: [folder / "web.npz", "-k", "2", "--hops", "2"],
     "plugins": lambda folder, web: [],
     "jobs": lambda folder, web: ["--library", folder / "crawls"],
     "graph info": lambda folder, web: [folder / "web.npz"],

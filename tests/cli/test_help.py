@@ -35,6 +35,7 @@ COMMANDS = [
     ["export"],
     ["simulate"],
     ["compare"],
+    ["compare-seeds"],
     ["plugins"],
     ["graph"],
     ["graph", "info"],

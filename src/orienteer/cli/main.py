@@ -51,6 +51,7 @@ _COMMANDS = {
     "simulate": ("simulate", _RESEARCH),
     "replay": ("replay", _RESEARCH),
     "compare": ("compare", _RESEARCH),
+    "compare-seeds": ("seeds", _RESEARCH),
     "plugins": ("plugins", _RESEARCH),
     "graph info": ("graph", _RESEARCH),
     "graph convert": ("graph", _RESEARCH),
@@ -71,7 +72,7 @@ _GROUPS = {
     "graph": "Inspect, convert, generate and measure link graphs.",
     "topic": "Describe a topic, train it on examples, test how well it classifies pages, and compare policies on it.",
 }
-_FUNCTIONS = {"import": "import_", "train-policy": "train_policy", "test": "examine"}  # named otherwise
+_FUNCTIONS = {"import": "import_", "test": "examine"}  # with another name than their command
 
 
 def paragraphs(text: str | None) -> str:
@@ -99,7 +100,9 @@ def command_line(only: str | None = None) -> typer.Typer:
             groups[first] = typer.Typer(help=_GROUPS[first], no_args_is_help=True, cls=CommandGroup)
             app.add_typer(groups[first], name=first, rich_help_panel=heading)
         name = second or first
-        command = getattr(importlib.import_module(f"orienteer.cli.{module}"), _FUNCTIONS.get(name, name))
+        command = getattr(
+            importlib.import_module(f"orienteer.cli.{module}"), _FUNCTIONS.get(name, name.replace("-", "_"))
+        )
         panel = None if second or not heading else heading
         group = groups[first if second else ""]
         group.command(name, cls=Command, help=paragraphs(command.__doc__), rich_help_panel=panel)(command)

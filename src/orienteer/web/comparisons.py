@@ -1,4 +1,4 @@
-"""Comparisons, read from the output of `orienteer compare --json` and `orienteer seeds --compare --json`.
+"""Comparisons, read from the output of `orienteer compare --json` and `orienteer compare-seeds --json`.
 
 They are the files DIR/compare/*.json and those of `serve --comparison`. There are three kinds, distinguished by their
 keys: policies by the rank they cover and prove, focused policies by their harvest, methods of choosing seeds by the
@@ -114,7 +114,7 @@ def read_comparison(path: Path, name: str | None = None) -> ComparisonResponse:
                 why = plain(f"{type(error).__name__}: {error}", 100)
                 raise InputError(f"{path}: not a comparison as `orienteer compare --json` prints it ({why})") from None
     raise InputError(
-        f"{path}: not a comparison; `orienteer compare --json` and `orienteer seeds --compare --json` print it"
+        f"{path}: not a comparison; `orienteer compare --json` and `orienteer compare-seeds --json` print it"
     )
 
 
