@@ -26,15 +26,14 @@ from orienteer.exports.saved_pages import SavedPage, saved_pages
 from orienteer.graph.estimation.history import EstimateRound
 from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
 from orienteer.hooks.page_hooks import HookSource
-from orienteer.inspect.folder_status import FolderStatus, folder_status
-from orienteer.inspect.status_text import describe_coverage, describe_measured, describe_stopped
+from orienteer.inspect.crawl_status import CrawlStatus, crawl_status
+from orienteer.inspect.figures import CrawlFigures
+from orienteer.inspect.run_report import Report
 from orienteer.inspect.verify import Verification, verify
 from orienteer.ledger.plan import default_folder
 from orienteer.ledger.settings import MEASURED, canonical_seeds
 from orienteer.live import session
-from orienteer.live.figures import CrawlFigures
 from orienteer.live.live_crawl import StopRequest
-from orienteer.live.session import Report
 from orienteer.notebook import ProgressLine, facts_html
 from orienteer.report.finding import SiteReport
 from orienteer.report.site_report import DEEP, MAX_PLACES, SLOW_S, site_report
@@ -160,9 +159,9 @@ class SavedCrawl:
 
     # -- reading ------------------------------------------------------------------------------------------------
 
-    def status(self) -> FolderStatus:
+    def status(self) -> CrawlStatus:
         """Return the state of the crawl: its goal, the coverage, the outcomes of pages, and its hosts."""
-        return folder_status(self.folder)
+        return crawl_status(self.folder)
 
     def pages(self) -> Iterator[SavedPage]:
         """Yield the pages in the order they were fetched, without redirects; texts are read when they are used."""
@@ -251,11 +250,12 @@ class SavedCrawl:
 
     def _repr_html_(self) -> str:
         found = self.status()
+        texts = found.texts
         facts = [
             ("seeds", ", ".join(found.plan.crawl.seeds[:3])),
-            ("state", "running" if found.holder is not None else describe_stopped(found)),
-            ("coverage", describe_coverage(found)),
-            ("", describe_measured(found)),
+            ("state", texts["stopped"] or found.phase),
+            ("coverage", texts["coverage"]),
+            ("", texts["measured"]),
             ("fetched", found.n_fetched),
             ("failed", found.n_failed or ""),
             ("blocked", found.n_blocked or ""),

@@ -16,8 +16,8 @@ from orienteer.cli.crawl_display import CoverageBar, LineDisplay, PanelDisplay, 
 from orienteer.cli.wording import duration, plain, tally, time_left
 from orienteer.crawl.goal import Ending, Goal
 from orienteer.graph.proved import Certificate
-from orienteer.live.figures import CrawlFigures
-from orienteer.live.session import Report
+from orienteer.inspect.figures import CrawlFigures
+from orienteer.inspect.run_report import Report
 from orienteer.pages.stop_reason import StopReason
 
 FOLDER = Path("example.org-crawl")
@@ -233,8 +233,7 @@ def test_quiet_shows_nothing_and_a_pipe_gets_lines(capsys: pytest.CaptureFixture
 
 def report(reason: str = "coverage", dead: float = 0.012, **values: Any) -> Report:
     figures, why = changed(**values), StopReason(reason)
-    goal = Goal(figures.until, figures.budget)
-    return Report(FOLDER, why, goal.ending(why, figures.n_done), dead, figures)
+    return Report(FOLDER, why, figures, dead)
 
 
 def printed(
@@ -374,7 +373,7 @@ def test_markup_and_control_characters_are_only_text(
 ) -> None:
     hostile = "[red]x[/red] [link=http://evil.test]y[/] \x1b[2J\x9b1m\u202e\r\n"
     figures = changed(outcomes={hostile: 7})
-    result = Report(Path("[bold]f[/bold]\x1b[31m"), hostile, Ending.MISSED, 0.0, figures)
+    result = Report(Path("[bold]f[/bold]\x1b[31m"), StopReason.FRONTIER_EMPTY, figures, problem=hostile)
     text = printed(capsys, monkeypatch, result, 120) + "\n".join(rendered(panel(result.folder, figures), 120))
     assert "[red]x[/red] [link=http://evil.test]y[/]" in text
     assert "[bold]f[/bold]" in text

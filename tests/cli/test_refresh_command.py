@@ -11,13 +11,12 @@ import pytest
 
 from orienteer.cli.crawl_display import panel, print_report, progress_line
 from orienteer.cli.epoch_display import describe_savings, describe_unchanged, describe_visits, epochs_table
-from orienteer.crawl.goal import Ending
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.graph.proved import Certificate
 from orienteer.inspect.epoch_status import EpochStatus
+from orienteer.inspect.run_report import Report
 from orienteer.ledger.settings import RefreshSettings
-from orienteer.live.session import Report
 from orienteer.pages.stop_reason import StopReason
 from tests.cli.run import orienteer, orienteer_each, refused
 from tests.cli.test_crawl_display import FIGURES, FOLDER, one_line, rendered
@@ -149,7 +148,7 @@ def test_the_display_of_an_epoch(capsys: pytest.CaptureFixture[str]) -> None:
     assert "142 checked: 5 new" in one_line(rendered(panel(FOLDER, figures)))
     assert "142 checked: 5 new" in progress_line(FOLDER, figures)
     library = Certificate(0.99, 0.995)
-    print_report(Report(FOLDER, StopReason.FRONTIER_EMPTY, Ending.EVERYTHING, 0.0, figures, library))
+    print_report(Report(FOLDER, StopReason.FRONTIER_EMPTY, figures, library=library))
     text = " ".join(capsys.readouterr().out.split())
     assert "at least 99.00 %, at most 99.50 % of a surfer's time is on pages fetched" in text
     assert "epoch 3 at least 91.34 %, at most 97.01 % of a surfer's time, from this epoch's seeds" in text

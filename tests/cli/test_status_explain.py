@@ -18,8 +18,8 @@ from orienteer.errors import CrawlFolderError, InputError
 from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
+from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.explain import page_facts
-from orienteer.inspect.folder_status import folder_status
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.settings import CrawlSettings
 from orienteer.live.session import live_crawl
@@ -303,7 +303,7 @@ def test_a_running_crawl_can_be_asked(
     n_pages, states = [], set()
 
     def ask(_: Any) -> None:
-        found = folder_status(path)
+        found = crawl_status(path)
         assert found.holder == os.getpid()
         n_pages.append(found.n_pages(*PageState))
         states.add(page_facts(path, "http://a.test/near").state)

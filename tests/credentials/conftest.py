@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 import trustme
 
-from orienteer.live.session import Report, live_crawl
+from orienteer.inspect.run_report import Report
+from orienteer.live.session import live_crawl
 from tests.credentials.servers import Recorder
 
 WriteAccess = Callable[..., Path]

@@ -13,7 +13,7 @@ from orienteer.errors import InputError
 from orienteer.exports.export import export
 from orienteer.fetch.libcurl import LibcurlFetcher
 from orienteer.fetch.settings import FetchSettings
-from orienteer.inspect.folder_status import folder_status
+from orienteer.inspect.crawl_status import crawl_status
 from orienteer.responses.response import PageRequest
 from orienteer.responses.secrets import Secrets
 from orienteer.search.indexing import update_index
@@ -121,7 +121,7 @@ def test_no_secret_is_in_the_folder(guarded: tuple[Path, list[RecordedRequest]])
 
 
 def test_status_names_the_origins(guarded: tuple[Path, list[RecordedRequest]]) -> None:
-    found = folder_status(guarded[0] / "crawl")
+    found = crawl_status(guarded[0] / "crawl")
     assert found.plan.crawl.access == (VAULT,)
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from orienteer.inspect.workers_text import MAX_LISTED, Fetching, describe_fetching, fetching_of
+from orienteer.inspect.figures import MAX_LISTED, Fetching, describe_fetching, figures_of
 
 
 def test_figures_of_others_are_read_with_care() -> None:
-    assert fetching_of({}) == fetching_of({"fetching": None}) == ()
-    listed = fetching_of({"fetching": [{"url": "http://a.test/\x1b[2J", "for_s": 1}] * 50})
-    assert len(listed) == MAX_LISTED
-    assert "\x1b" not in listed[0].url
+    proved = {"certificate": {"lower": 0.5, "upper": 1}}
+    assert figures_of(proved | {"fetching": None}) == figures_of(proved | {"fetching": [{"url": 7}]})
+    listed = [{"url": "http://a.test/\x1b[2J", "for_s": 1}] * 50
+    worker = {"process": 7, "n_in_flight": 1, "n_responses": 9, "responses_per_s": 2.0, "busy": None}
+    found = figures_of(proved | {"fetching": listed, "workers": [worker | {"where": "a\x1b[2J"}]})
+    assert found is not None
+    assert len(found.fetching) == MAX_LISTED
+    assert "\x1b" not in found.fetching[0].url + found.workers[0].where
 
 
 def test_describe_fetching() -> None:

@@ -21,13 +21,13 @@ from tests.live.live_crawls import Tables, crawled, hub
 
 pytestmark = pytest.mark.long
 
-UNTIL = 0.8  # on this web walks know it long before it is proved
+UNTIL = 0.8  # walks measure it long before it is proved: many links between hosts
 MEASURED: Tables = {"crawl": {"stop_when": "measured"}}
 
 
 @pytest.fixture(scope="module")
 def site() -> GraphSite:
-    return GraphSite(synthetic_web(5000, rng=5), page_bytes=500)
+    return GraphSite(synthetic_web(5000, inter_host=0.3, rng=5), page_bytes=500)
 
 
 @pytest.fixture(scope="module")

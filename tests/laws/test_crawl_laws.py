@@ -73,7 +73,7 @@ def test_step_by_step_is_in_bulk(name: str, case: tuple[ori.LinkGraph, np.ndarra
     case=trusted_webs(),
     damping=st.sampled_from([0.2, 0.85, 0.95]),
     eagerness=st.sampled_from([1.0, 0.1]),
-    floor=st.sampled_from([1e-4, 0.01, 0.3, 1.0]),
+    floor=st.sampled_from([Certified.floor, 0.01, 0.3, 1.0]),
 )
 def test_what_waits_below_the_floor_stays_in_the_bounds_and_hardly_changes_the_order(
     case: tuple[ori.LinkGraph, np.ndarray], damping: float, eagerness: float, floor: float

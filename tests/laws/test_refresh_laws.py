@@ -24,7 +24,7 @@ from starlette.testclient import TestClient
 from orienteer.certificates.gathering import facts_of_folder
 from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.proved import percent
-from orienteer.inspect.folder_status import folder_status
+from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.status_text import interval
 from orienteer.inspect.verify import verify
 from orienteer.ledger.revisiting import DAY_S
@@ -105,7 +105,7 @@ class Refreshes(RuleBasedStateMachine):
             more = {"crawl": {**tables["crawl"], "robots": False, "guess_sitemap": False, "stop_when": "proved"}}
             command = CrawlCommand(self.web.address, [url_of(HOME)], self.folder, "--scope", "host", **(tables | more))
             self._kill(command.started(), killed_after)
-        if not (self.folder / "crawl.db").exists() or folder_status(self.folder).holder is None:
+        if not (self.folder / "crawl.db").exists() or crawl_status(self.folder).holder is None:
             crawled(self.web, url_of(HOME), self.folder, scope="host", settings=tables)
         self._saw(mode)
 
@@ -182,20 +182,20 @@ class Refreshes(RuleBasedStateMachine):
     def all_show_the_same_bounds(self) -> None:
         if self.site is None or not self.folder.exists():
             return
-        status = folder_status(self.folder)
+        status = crawl_status(self.folder)
         proved = status.proved
         assert proved is not None
         found = verify(self.folder)
         assert found.holds, f"{found.problems}: {self.story}"
         certificates = {"verify": found.certificate, "certificate": facts_of_folder(self.folder).proved}
         with TestClient(create_app(self.folder), base_url="http://127.0.0.1") as client:
-            now = client.get("/api/crawl").json()["now"]
+            now = client.get("/api/crawl").json()["status"]
             page = client.get("/crawl").text
             client.app.state.served.close()  # type: ignore[attr-defined]
         for name, bounds in certificates.items():
             where = f"{name}: {bounds} and {proved}: {self.story}"
             assert (bounds.lower, bounds.upper) == pytest.approx((proved.lower, proved.upper), abs=1e-8), where
-        of_api = now["lower"], now["upper"]
+        of_api = now["proved"]["lower"], now["proved"]["upper"]
         assert of_api == pytest.approx((proved.lower, proved.upper), abs=1e-8), str(self.story)
         assert status.as_dict()["proved"]["lower"] == proved.lower
         assert f"at least {percent(proved.lower)}, at most {percent(proved.upper, up=True)}" in page
@@ -210,7 +210,7 @@ class Refreshes(RuleBasedStateMachine):
         covered = {
             path for path in PATHS if (row := rows.get(url_of(path))) is not None and row.state in COUNTS_AS_FETCHED
         }
-        status = folder_status(self.folder)
+        status = crawl_status(self.folder)
         assert status.proved is not None
         truth = self.site.true_coverage(covered)
         event("compared with the truth")

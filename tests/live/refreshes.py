@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from orienteer.fake_web.server import FakeWeb
+from orienteer.inspect.run_report import Report
 from orienteer.ledger.revisiting import DAY_S
-from orienteer.live.session import Report, refresh
+from orienteer.live.session import refresh
 from orienteer.store.database import Database
 from orienteer.store.page_row import PageRow
 from orienteer.store.visits import VisitKind

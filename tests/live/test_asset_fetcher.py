@@ -389,6 +389,26 @@ def test_crawl_delays_apply_between_pages_and_assets(tmp_path: Path) -> None:
     assert n_changes >= 4, kinds
 
 
+@pytest.mark.parametrize("is_over", [True, False])
+@pytest.mark.parametrize("connections", [1, 2])
+def test_robots_txt_that_an_asset_needs_first_serves_the_pages(tmp_path: Path, connections: int, is_over: bool) -> None:
+    """Its sitemaps are read, too. `is_over`: the asset has been received before the first page is selected."""
+    sitemap = "<urlset><url><loc>http://a.test/hidden</loc></url></urlset>"
+    pages: dict[str, Any] = {HOME: "home", "http://a.test/hidden": "found", "http://a.test/x.png": png("x")}
+    pages["http://a.test/map.xml"] = FakeResponse(sitemap, content_type="application/xml")
+    robots = {"a.test": "Sitemap: http://a.test/map.xml"}
+    tables = {"politeness": {"delay_s": 0.0, "connections": connections}}
+    with FakeWeb(MadeSite(pages, robots)) as web, live_of(web, tmp_path, **tables) as live:
+        received: list[Response | str] = []
+        live.assets.fetch_for_browser(AssetKey("http://a.test/x.png"), "image", received.append)
+        if is_over:
+            requested(live)
+        live.run()
+        assert [got if isinstance(got, str) else got.status for got in received] == [200]
+        assert {url: web.count(url) for url in pages} == dict.fromkeys(pages, 1)
+        assert web.count("http://a.test/robots.txt") == 1
+
+
 @pytest.mark.parametrize("kind", ["image", "document"])
 def test_the_accept_header_depends_on_the_kind(tmp_path: Path, kind: str) -> None:
     seen_values: list[str | None] = []

@@ -12,8 +12,8 @@ from orienteer.exports.export import export
 from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
+from orienteer.inspect.run_report import Report
 from orienteer.inspect.verify import verify
-from orienteer.live.session import Report
 from orienteer.pages.states import PageState
 from orienteer.search.indexing import update_index
 from orienteer.search.search_index import Hit, SearchIndex

@@ -14,9 +14,9 @@ import pytest
 import orienteer as ori
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
-from orienteer.inspect.workers_text import Fetching
+from orienteer.inspect.figures import CrawlFigures, Fetching
 from orienteer.live import figures as module
-from orienteer.live.figures import CrawlFigures, ProgressWatch, dead_mass
+from orienteer.live.figures import ProgressWatch, dead_mass
 from orienteer.pages.stop_reason import StopReason
 from orienteer.policies import make_policy
 from orienteer.policies.policy import TrustedPages

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from orienteer.fetch.libcurl import LibcurlFetcher
-from orienteer.live.session import Report, live_crawl, refresh
+from orienteer.inspect.run_report import Report
+from orienteer.live.session import live_crawl, refresh
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.responses.response import Response

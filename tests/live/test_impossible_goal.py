@@ -18,12 +18,13 @@ from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from orienteer.inspect.folder_status import folder_status
+from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.replay import replay
+from orienteer.inspect.run_report import Report
 from orienteer.inspect.status_text import describe_impossible_goal, describe_stopped
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.live.control import resume_refusal
-from orienteer.live.session import Report, open_crawl, refresh, run
+from orienteer.live.session import open_crawl, refresh, run
 from orienteer.policies import make_policy
 from orienteer.policies.policy import TrustedPages
 from tests.conftest import random_web
@@ -160,7 +161,7 @@ def test_a_finished_crawl_resumes_with_a_higher_goal(tmp_path: Path, rng: np.ran
 
     with FakeWeb(site) as web:
         first = more(web)
-        status = folder_status(tmp_path / "c")
+        status = crawl_status(tmp_path / "c")
         assert describe_stopped(status) == (
             "goal not reached: a coverage of 90 % of what is reachable is proved, "
             "but 90 % of everything cannot be proved"
@@ -175,7 +176,7 @@ def test_a_finished_crawl_resumes_with_a_higher_goal(tmp_path: Path, rng: np.ran
         assert of_reachable.goal_reached
         assert of_reachable.figures.n_done == first.figures.n_done
         assert "a coverage of 90 % of what is reachable is proved already" in str(
-            resume_refusal(folder_status(tmp_path / "c"))
+            resume_refusal(crawl_status(tmp_path / "c"))
         )
         higher = more(web, until=0.99)
         assert higher.stopped_because == "reachable"

@@ -18,8 +18,8 @@ from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import RequestHeaders, Site
 from orienteer.graph.synthetic import synthetic_web
-from orienteer.live.figures import CrawlFigures
-from orienteer.live.session import Report
+from orienteer.inspect.figures import CrawlFigures
+from orienteer.inspect.run_report import Report
 from orienteer.store.database import Database
 from orienteer.workers import worker_pool
 from tests.faults.crawl_process import check_archive

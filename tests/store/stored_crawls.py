@@ -8,7 +8,7 @@ from typing import Any
 
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from orienteer.live.session import Report
+from orienteer.inspect.run_report import Report
 from orienteer.store.archive import Archive, Position
 from orienteer.store.folder_view import FolderView
 from orienteer.store.uploads import Uploads

@@ -13,14 +13,7 @@ from orienteer.agents.known_page import found_page
 from orienteer.agents.page_excerpts import page_excerpt
 from orienteer.agents.tool_result import ToolResult
 from orienteer.errors import CrawlFolderError, InputError
-from orienteer.inspect.status_text import (
-    describe_coverage,
-    describe_epoch_coverage,
-    describe_measured,
-    describe_stopped,
-    describe_suspect,
-    supposed,
-)
+from orienteer.inspect.status_text import describe_coverage, describe_suspect, supposed
 from orienteer.pages.states import PageState
 from orienteer.search.search_index import Hit
 from orienteer.store.database import DatabaseView
@@ -32,6 +25,11 @@ MAX_QUERY_CHARS = 1_000
 MAX_LINKS = 100
 _REPORT = "orienteer.report"
 _MAX_OUTCOMES = 6
+# The keys of a CrawlStatus without texts from pages.
+_STATUS = (
+    "version", "phase", "is_running", "proved", "pages", "outcomes", "n_suspect", "n_unarchived", "n_urls", "n_hosts",
+    "first_time", "last_time",
+)  # fmt: skip
 _MAX_PER_KIND = 10  # findings of each kind, if all kinds are requested
 
 
@@ -140,40 +138,23 @@ def links(crawl: AgentCrawl, url: str, direction: str = "both", n: int = 20, fir
 def coverage(crawl: AgentCrawl) -> ToolResult:
     """Return the proved and the measured coverage of a crawl, and the numbers of pages by outcome."""
     found = crawl.status()
-    proved, survey = found.proved, found.survey
-    counts = {
-        "fetched": found.n_fetched,
-        "redirects": found.n_redirects,
-        "blocked": found.n_blocked,
-        "failed": found.n_failed,
-        "skipped": found.n_skipped,
-        "suspect": found.n_suspect,
-        "unarchived": found.n_unarchived,
-        "known_urls": found.n_urls,
-        "hosts": found.n_hosts,
-    }
-    outcomes = {state.name.lower(): found.outcomes(state) for state in _DONE}
+    proved, survey, status = found.proved, found.survey, found.as_dict()
+    texts, outcomes = status["texts"], status["outcomes"]
     lines = [
-        "It is running now." if found.holder is not None else _sentence(describe_stopped(found)),
-        _sentence(describe_coverage(found)) or "Nothing is proved yet.",
+        "It is running now." if found.is_running else _sentence(texts["stopped"]),
+        _sentence(texts["coverage"]) or "Nothing is proved yet.",
         _sentence(f"it is assumed, {supposed(proved)}") if proved is not None and supposed(proved) else "",
-        _sentence(describe_epoch_coverage(found)),
-        _sentence(describe_measured(found)),
+        _sentence(texts["epoch"]),
+        _sentence(texts["measured"]),
         f"{counted(found.n_fetched, 'page')} fetched, {found.n_blocked:,} blocked, {found.n_failed:,} failed (do "
         f"not exist), {found.n_skipped:,} skipped (of other content types).",
         f"Blocked: {tally(outcomes['blocked'], _MAX_OUTCOMES)}." if found.n_blocked else "",
         _sentence(describe_suspect(found.n_suspect)),
     ]
-    data = {
+    data = {name: status[name] for name in _STATUS} | {
         "crawl": crawl.name,
-        "is_running": found.holder is not None,
-        "proved": None if proved is None else proved.as_dict(),
         "measured": None if survey is None or survey.measured is None else survey.measured.as_dict(),
         "measured_goal": None if survey is None else survey.claimed,
-        "pages": counts,
-        "outcomes": outcomes,
-        "first_response": None if found.first_time is None else _iso(found.first_time),
-        "last_response": None if found.last_time is None else _iso(found.last_time),
     }
     return ToolResult("\n".join(line for line in lines if line), data=data)
 
@@ -196,9 +177,6 @@ def report(crawl: AgentCrawl, kind: str = "", n: int = 20) -> ToolResult:
     summary = f"{found.n_pages:,} pages checked. Findings: {tally(counts, len(counts))}."
     text = "\n\n".join(_listed(name, entries) for name, entries in findings.items() if entries)
     return ToolResult(summary, text, {"crawl": crawl.name, "counts": counts, "findings": findings})
-
-
-_DONE = (PageState.FETCHED, PageState.FAILED, PageState.SKIPPED, PageState.BLOCKED)
 
 
 def _about(crawl: AgentCrawl) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from orienteer.certificates.gathering import (
 from orienteer.certificates.page import page_problem, read_certificate
 from orienteer.graph.proved import Certificate
 from orienteer.inspect.archive_check import NOT_READ, ArchiveCheck, check_archive, checked_bounds, pages_in_files
-from orienteer.inspect.folder_status import folder_status
+from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.library_certificate import library_certificate
 from orienteer.inspect.verify import Moment, recomputed
 from orienteer.ledger.plan import CrawlPlan
@@ -273,7 +273,7 @@ class _Checking:
 
     def _compare_counts(self, view: FolderView, is_now: bool) -> None:
         facts = self.facts
-        status = folder_status(self._path, progress=self._progress)
+        status = crawl_status(self._path, progress=self._progress)
         is_now = is_now and status.position == facts.moment.position
         n_seen = status.n_urls + status.n_urls_outside
         n_known, n_hosts, anchors = facts.pages.n_known, facts.pages.n_hosts, facts.pages.anchors

@@ -30,8 +30,8 @@ from orienteer.certificates.page import LAYOUT
 from orienteer.errors import CrawlFolderError, OrienteerError
 from orienteer.graph.proved import Certificate
 from orienteer.inspect.archive_check import CheckedBounds
+from orienteer.inspect.crawl_status import CrawlStatus
 from orienteer.inspect.done_tally import DONE
-from orienteer.inspect.folder_status import FolderStatus
 from orienteer.inspect.status_text import describe_stopped
 from orienteer.inspect.survey_progress import SurveyProgress
 from orienteer.inspect.verify import verify
@@ -168,7 +168,7 @@ def crawl_facts(plan: CrawlPlan) -> CrawlFacts:
     )
 
 
-def run_facts(status: FolderStatus) -> RunFacts:
+def run_facts(status: CrawlStatus) -> RunFacts:
     plan = status.plan
     crawl = plan.crawl
     return RunFacts(

@@ -18,8 +18,8 @@ from orienteer.progress import silent
 from orienteer.settings import stated
 
 if TYPE_CHECKING:
+    from orienteer.inspect.figures import CrawlFigures
     from orienteer.ledger.plan import CrawlPlan
-    from orienteer.live.figures import CrawlFigures
     from orienteer.live.start_pages import StartPages
 
 _SEEDS, _OUTPUT = "Seeds", "Output"

@@ -29,6 +29,7 @@ from orienteer.cli.epoch_display import describe_missing, describe_unchanged, de
 from orienteer.cli.options import describe_failures
 from orienteer.cli.wording import add_fact, counted, duration, facts_grid, goal_share, plain, size, tally, time_left
 from orienteer.graph.proved import Certificate, percent
+from orienteer.inspect.figures import describe_workers
 from orienteer.inspect.status_text import (
     describe_assets,
     describe_certificate,
@@ -36,22 +37,19 @@ from orienteer.inspect.status_text import (
     describe_lost,
     describe_reachable,
     describe_rendered,
-    describe_share,
     describe_suspect,
     describe_unarchived,
     describe_unreachable,
     interval,
     supposed,
 )
-from orienteer.inspect.survey_progress import survey_of_figures
-from orienteer.inspect.workers_text import describe_workers
 from orienteer.pages.outcome import NO_ERRORS, Outcome
 from orienteer.pages.stop_reason import StopReason
 
 if TYPE_CHECKING:
     from orienteer.graph.survey.measured import Measured
-    from orienteer.live.figures import CrawlFigures
-    from orienteer.live.session import Report
+    from orienteer.inspect.figures import CrawlFigures
+    from orienteer.inspect.run_report import Report
 
 _PANEL_EVERY_S = 0.25
 _FIRST_LINE_S = 2.0
@@ -318,7 +316,7 @@ def _bounds(figures: CrawlFigures) -> str:
     how = _proved(figures)
     is_partial = figures.of_reachable or figures.goal_is_impossible
     reachable = f", at least {percent(proved.of_reachable)} of what is reachable" * is_partial
-    return f"{how}{interval(proved)}{reachable}, goal {describe_share(until, is_partial)}"
+    return f"{how}{interval(proved)}{reachable}, goal {goal_share(until, is_partial)}"
 
 
 def _proved(figures: CrawlFigures) -> str:
@@ -328,8 +326,8 @@ def _proved(figures: CrawlFigures) -> str:
 
 def _measured(figures: CrawlFigures) -> str:
     """Describe the measured coverage; empty before the first walk has ended."""
-    walked = survey_of_figures(figures.as_dict()) if figures.measured is not None else None
-    return "" if walked is None else walked.describe()
+    walked = figures.survey
+    return "" if walked is None or walked.measured is None else walked.describe()
 
 
 def _impossible(figures: CrawlFigures) -> str:

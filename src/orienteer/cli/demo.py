@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from orienteer.fake_web.community.site import CommunitySite
     from orienteer.fake_web.server import FakeWeb
-    from orienteer.live.figures import CrawlFigures
-    from orienteer.live.session import Report
+    from orienteer.inspect.figures import CrawlFigures
+    from orienteer.inspect.run_report import Report
     from orienteer.progress import Progress
 
 _PORT = 8642

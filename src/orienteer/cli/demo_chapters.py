@@ -15,12 +15,11 @@ from orienteer.cli.wording import add_fact, counted, facts_grid, goal_share, pla
 from orienteer.errors import OrienteerError
 from orienteer.graph.proved import percent
 from orienteer.inspect.status_text import describe_certificate
-from orienteer.inspect.survey_progress import survey_of_figures
 from orienteer.pages.stop_reason import StopReason
 
 if TYPE_CHECKING:
     from orienteer.graph.estimation.history import EstimateRound
-    from orienteer.live.session import Report
+    from orienteer.inspect.run_report import Report
     from orienteer.live.start_pages import StartPages
     from orienteer.search.search_index import Hit, SearchIndex
     from orienteer.side_crawls.estimate import EstimateReport
@@ -153,7 +152,7 @@ def _print_crawl(stage: Stage, report: Report, killed: _Killed | None) -> None:
     rows = facts_grid()
     add_fact(rows, "killed", _after_the_kill(stage, killed))
     proof = f"at least {percent(proved.lower)}, at most {percent(proved.upper, up=True)} of what a surfer sees"
-    walked = survey_of_figures(figures.as_dict())
+    walked = figures.survey
     add_fact(rows, "result", f"{report.headline}, after asking for {counted(figures.n_done, 'page')}")
     add_fact(rows, "", "" if walked is None or walked.measured is None else walked.describe())
     add_fact(rows, "", f"proved: {proof}")
@@ -189,11 +188,11 @@ def _calendar_pages(folder: Path) -> tuple[int, int]:
 
 def _failures(folder: Path) -> str:
     """Describe the URLs that are no pages, by reason."""
-    from orienteer.inspect.folder_status import folder_status
+    from orienteer.inspect.crawl_status import crawl_status
     from orienteer.pages.states import PageState
 
     words = {"unwanted type": "pictures", "http 404": "dead links"}
-    status = folder_status(folder)
+    status = crawl_status(folder)
     outcomes = status.outcomes(PageState.SKIPPED) | status.outcomes(PageState.FAILED)
     failed = [f"{n:,} {words.get(kind, kind)}" for kind, n in outcomes.items()]
     n_moved = status.outcomes(PageState.FETCHED).get("redirect", 0)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from orienteer.cli import interruption
 from orienteer.progress import Progress
+from orienteer.wording import JSON_VERSION
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-JSON_VERSION = 2  # of the keys that commands print with --json; version 0.2 printed none
 _TIMEOUT_S = 0.7
 _FIRST_LINE_S, _LINE_EVERY_S, _LINE_SHARE = 10.0, 2.0, 0.05  # without a terminal
 _WIDE = 10_000

@@ -26,9 +26,9 @@ from orienteer.pages.stop_reason import StopReason
 from orienteer.wording import counted
 
 if TYPE_CHECKING:
+    from orienteer.inspect.run_report import Report
     from orienteer.library.schedule import Schedule
     from orienteer.library.schedules import Schedules
-    from orienteer.live.session import Report
     from orienteer.live.webhook_deliveries import Receiver
 
 _WHEN = "When"

@@ -16,10 +16,10 @@ from orienteer.progress import silent
 
 if TYPE_CHECKING:
     from orienteer.cli.settings_options import GivenSettings
+    from orienteer.inspect.figures import CrawlFigures
+    from orienteer.inspect.run_report import Report
     from orienteer.ledger.plan import CrawlPlan
-    from orienteer.live.figures import CrawlFigures
     from orienteer.live.live_crawl import LiveCrawl
-    from orienteer.live.session import Report
 
 _TIMEOUT_S = 2.0
 

@@ -92,7 +92,7 @@ def _summary(results: SearchResults, folder: Path) -> str:
     from orienteer.cli.wording import counted
 
     if not results.total:
-        from orienteer.inspect.folder_status import stored_certificate
+        from orienteer.inspect.crawl_status import stored_certificate
         from orienteer.inspect.status_text import nothing_found
 
         return nothing_found(stored_certificate(folder))

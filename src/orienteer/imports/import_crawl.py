@@ -38,13 +38,14 @@ from orienteer.imports.collection import Collection, Spool, expect_known, guesse
 from orienteer.imports.importer import AddedCounts, Importer, ReadResult, ReadTask, archive_reader, read_arguments
 from orienteer.imports.sources import ImportSource, SourceKind, pages_listed_in, sources_of, stated_seeds
 from orienteer.imports.url_lists import ListedUrls
+from orienteer.inspect.run_report import Report
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.scope import Scope
 from orienteer.ledger.settings import canonical_seeds
 from orienteer.live.figures import ProgressWatch
-from orienteer.live.session import Report, write_report
+from orienteer.live.session import write_report
 from orienteer.live.warm_up import warm_up
 from orienteer.notebook import facts_html
 from orienteer.pages.stop_reason import StopReason
@@ -234,7 +235,8 @@ class _Import:
         return replace(self._report(ended, collector, added), seeds=seeds, seeds_are_guessed=are_guessed)
 
     def _pool(self, intake: Intake, n_responses: int) -> AbstractContextManager[ProcessPool[ReadTask, ReadResult]]:
-        """Return the pool of processes that parse responses."""
+        """Return the pool of processes that parse responses, all of which must be in the archive's files."""
+        intake.ledger.folder.archive.sync()
         n_processes = default_process_count(n_responses) if self._n_processes is None else self._n_processes
         return opened_pool(archive_reader, (intake.ledger.folder.archive.folder, *read_arguments(intake)), n_processes)
 

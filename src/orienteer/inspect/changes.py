@@ -54,12 +54,12 @@ class MissingPage:
     `outcome` is that of its last request: `http 404`, say. It was missing `n_times`.
     """
 
-    page: int
     url: str
     title: str
     outcome: str
     since: float
     n_times: int
+    page: int = -1
 
     def as_dict(self) -> dict[str, Any]:
         facts = asdict(self)
@@ -78,7 +78,7 @@ def missing_pages(database: Database) -> list[MissingPage]:
         row = database.pages.row(seen.page)
         title, outcome = "" if row is None else row.title, seen.missing_as or VisitKind.MISSING.words
         since = seen.missing_since or 0.0
-        result.append(MissingPage(seen.page, database.urls.of(seen.page), title, outcome, since, seen.n_missing))
+        result.append(MissingPage(database.urls.of(seen.page), title, outcome, since, seen.n_missing, seen.page))
     return result
 
 

@@ -28,7 +28,7 @@ from orienteer.graph.survey.crawl_survey import CrawlSurvey, SurveyRound, Survey
 from orienteer.graph.survey.entries import Edge, draw_entries, random_level
 from orienteer.graph.survey.measured import Measured
 from orienteer.inspect.archive_check import CheckedBounds, check_archive, checked_bounds, pages_without_record
-from orienteer.inspect.folder_status import FolderStatus, folder_status
+from orienteer.inspect.crawl_status import CrawlStatus, crawl_status
 from orienteer.inspect.library_certificate import library_certificate
 from orienteer.inspect.status_text import interval, narrowed
 from orienteer.inspect.survey_progress import SurveyProgress, how_measured
@@ -73,7 +73,7 @@ class Verification:
     survey: SurveyProgress | None
     n_rounds: int
     is_claimed: bool
-    status: FolderStatus
+    status: CrawlStatus
 
     @property
     def holds(self) -> bool:
@@ -137,7 +137,7 @@ def verify(
 
     `quick` does not read the archive. `read_stored` also reads what is in object storage.
     """
-    claimed = folder_status(path, progress=progress)
+    claimed = crawl_status(path, progress=progress)
     with FolderView.open(path) as folder:
         computed = recomputed(folder)
         problems = list(computed.problems)
@@ -298,7 +298,7 @@ def _survey_progress(survey: CheckedSurvey, proved: Certificate) -> SurveyProgre
     return SurveyProgress(measured, survey.progress, start.until, start.of_reachable, lower >= start.until)
 
 
-def _compared(claimed: FolderStatus, proved: Certificate, survey: SurveyProgress | None, is_last: bool) -> list[str]:
+def _compared(claimed: CrawlStatus, proved: Certificate, survey: SurveyProgress | None, is_last: bool) -> list[str]:
     """Return the claims that do not follow from the pages. `is_last` is True for a report, which must be exact."""
     assert claimed.certificate is not None
     problems = _certificate_problems("the certificate", claimed.certificate, proved, is_last)

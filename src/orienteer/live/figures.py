@@ -1,20 +1,18 @@
-"""The figures of a running crawl: for the display, the metrics, the report and `status`."""
+"""Compute the figures of a running crawl: for its panel, its metrics, its report and the status of its folder."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
 from orienteer.graph.pagerank import pagerank
-from orienteer.graph.proved import Certificate
 from orienteer.graph.survey.measured import Measured
+from orienteer.inspect.figures import CrawlFigures
 from orienteer.inspect.frontier_top import TopWriter
-from orienteer.inspect.workers_text import Fetching, WorkerNow
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.live.live_crawl import LiveCrawl
@@ -24,80 +22,11 @@ from orienteer.pages.states import PageState
 from orienteer.pages.stop_reason import StopReason
 from orienteer.store.progress_points import ProgressHistory, ProgressPoint
 from orienteer.store.visits import named_visits
-from orienteer.wording import counted, time_left
 
 _CERTIFICATE_SHARE = 0.02  # of the time may be spent on certificates for display, ...
 _SHARE = 0.01  # ... and this much on the other figures, some of which are O(pages)
 _CERTIFICATE_EVERY_S = 0.5
 _EVERY_S = 0.25
-
-
-@dataclass(frozen=True)
-class CrawlFigures:
-    """The state of a crawl in numbers.
-
-    Counts cover the whole epoch (0 is the first crawl), rates the last seconds; bytes, times, outcomes and assets cover
-    this run. `n_fetched` are pages with content of their own; `n_redirects` are other URLs of pages (with merged
-    duplicates). `n_skipped` are files of unwanted types. `n_done` is what a budget counts: the pages that were
-    requested and then fetched, failed, skipped, or refused by a response. `n_known` and `n_hosts` count all pages and
-    hosts in the scope; `n_frontier` of these pages wait. `visits` counts the visits of a refresh by VisitKind.
-    `n_on_topic` is None without a topic. `position` is the ledger position of the figures. `eta_s` is the estimated
-    time to the end, usually within a factor of two; None while estimates are not steady, 0 when the crawl is over.
-    `of_reachable`: `until` is a share of what is reachable; `goal_is_impossible`: it cannot be proved, since too much
-    is unreachable. `measured` is the coverage by random walks; None before they have begun, or without a survey.
-    `evidence` is their progress: at 1 the goal is reached with the requested confidence. `workers` are the worker
-    processes; `n_workers_crashed` of them crashed. `fetching` are the URLs that have been in flight longest. `n_assets`
-    assets are done (images, style sheets, …), `n_assets_failed` of them failed, `n_assets_waiting` are queued or in
-    flight.
-    """
-
-    epoch: int
-    position: int
-    n_done: int
-    n_fetched: int
-    n_failed: int
-    n_skipped: int
-    n_blocked: int
-    n_known: int
-    n_frontier: int
-    n_in_flight: int
-    n_hosts: int
-    n_hosts_backing_off: int
-    n_hosts_abandoned: int
-    n_bytes: int
-    pages_per_s: float
-    elapsed_s: float
-    eta_s: float | None
-    certificate: Certificate
-    until: float | None
-    budget: int | None
-    outcomes: dict[str, int]
-    visits: dict[str, int]
-    n_on_topic: int | None = None
-    n_redirects: int = 0
-    of_reachable: bool = False
-    goal_is_impossible: bool = False
-    measured: Measured | None = None
-    evidence: float | None = None
-    workers: tuple[WorkerNow, ...] = ()
-    fetching: tuple[Fetching, ...] = ()
-    n_workers_crashed: int = 0
-    n_assets: int = 0
-    n_assets_failed: int = 0
-    n_assets_waiting: int = 0
-    assets_bytes: int = 0
-
-    def __str__(self) -> str:
-        """Return the progress in one line."""
-        pages = f"{counted(self.n_done, 'page')} done, {self.n_frontier:,} waiting, {self.pages_per_s:.1f} a second"
-        measured = "" if self.measured is None else f"measured: {100 * self.measured.estimate:.1f} %; "
-        return f"{pages}; {measured}proved: {self.certificate}; left: {time_left(self.eta_s)}"
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self) | {
-            "certificate": self.certificate.as_dict(),
-            "measured": None if self.measured is None else self.measured.as_dict(),
-        }
 
 
 class ProgressWatch:

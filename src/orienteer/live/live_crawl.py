@@ -23,7 +23,7 @@ from orienteer.crawl.host_rules import HostRules
 from orienteer.crawl.host_scheduler import HostScheduler, HostSlot
 from orienteer.credentials.keyring import Keyring
 from orienteer.hooks.page_hooks import Hook
-from orienteer.inspect.workers_text import MAX_CHARS, MAX_LISTED, Fetching
+from orienteer.inspect.figures import MAX_CHARS, MAX_LISTED, Fetching
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.live.assets import AssetFetcher

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orienteer.inspect.workers_text import WorkerNow
+from orienteer.inspect.figures import WorkerNow
 from orienteer.workers.worker import WorkerFigures
 
 _OVER_S = 5.0  # the window of rates

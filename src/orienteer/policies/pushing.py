@@ -166,7 +166,7 @@ class Certified(PushingPolicy):
 
     name: ClassVar[str] = "certified"
     closed = True
-    floor: ClassVar[float] = 1e-4  # fetches until 0.9999 are the same from 1e-6 to 1e-3
+    floor: ClassVar[float] = 1e-3  # with 0.01, hardly more is saved, and some orders until 0.9999 are worse
 
     def __init__(self, eagerness: float = 1.0, damping: float = 0.85) -> None:
         if not 1e-6 <= eagerness <= 1:

@@ -8,7 +8,7 @@ is done.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from orienteer.store.archive import Archive, Position
@@ -90,7 +90,8 @@ class RenderedRow(NamedTuple):
     rendered_digest: bytes | None = None
 
 
-class RenderedTally(NamedTuple):
+@dataclass(frozen=True)
+class RenderedTally:
     """Totals of the rendered pages: how many, how many incompletely, and the links and words found by rendering.
     `n_requests` counts their requests for assets. `anchors` names the fields of routes that are treated as positions on
     a page, by host, such as "app.test: ?id"."""
@@ -258,7 +259,7 @@ class RenderedTables:
             "coalesce(sum(max(n_words - n_words_sent, 0)), 0), coalesce(sum(n_parts), 0), coalesce(sum(cpu_s), 0.0) "
             "FROM rendered"
         )
-        return RenderedTally() if row is None else RenderedTally._make((*row, self._meta.anchors()))
+        return RenderedTally() if row is None else replace(RenderedTally(*row), anchors=self._meta.anchors())
 
     def documents(self) -> dict[int, Position]:
         """Return the positions of rendered documents, by page."""

@@ -9,18 +9,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from orienteer.graph.proved import Certificate
 from orienteer.store.progress_points import ProgressPoint
 
 
-def whole_progress(points: Sequence[ProgressPoint], lower: float, upper: float, blocked: float) -> list[ProgressPoint]:
+def whole_progress(points: Sequence[ProgressPoint], proved: Certificate | None) -> list[ProgressPoint]:
     """Return the points of the first epoch, and one with these bounds for all refreshes."""
     first = [point for point in points if point.epoch == 0]
     ends = {point.epoch: point for point in points}  # the last point of each
-    if not first or len(ends) == 1:
+    if not first or len(ends) == 1 or proved is None:
         return first
     last = ends[max(ends)]
     n_done = sum(point.n_done for point in ends.values())
     end = replace(
-        last, n_done=n_done, lower=lower, upper=max(upper, lower), blocked=blocked, measured=None, claimed=None
+        last,
+        n_done=n_done,
+        lower=proved.lower,
+        upper=max(proved.upper, proved.lower),
+        blocked=proved.blocked,
+        measured=None,
+        claimed=None,
     )
     return [*first, end]

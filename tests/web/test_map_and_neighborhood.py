@@ -1,4 +1,4 @@
-"""Map, Neighborhood and Compare over HTTP: their pages and their JSON."""
+"""Map and Neighborhood over HTTP: their pages and their JSON."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ import numpy as np
 import pytest
 
 from orienteer.store.folder_files import estimate_of_folder
-from tests.cli.run import refused
-from tests.web.comparison_files import write_comparisons
 from tests.web.live_server import client_of, served
 from tests.web.small_crawl import CHARTS, make_small_crawl
 from tests.web.wide_crawl import many_hosts, written_crawl
@@ -45,9 +43,8 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture(scope="module")
-def compared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     folder = make_small_crawl(tmp_path_factory.mktemp("bare") / "bare", estimated=False, indexed=False)
-    write_comparisons(folder)
     with pages_of(folder) as client:
         yield client
 
@@ -145,9 +142,9 @@ def test_neighborhood_as_a_page(client: httpx.Client) -> None:
     assert "has gone on" not in text
 
 
-def test_without_an_estimate_it_explains_how_to_make_one(compared: httpx.Client) -> None:
-    assert get_json(compared, "/api/neighborhood") == {"estimate": None, "is_current": False}
-    assert "orienteer estimate " in compared.get("/neighborhood").text
+def test_without_an_estimate_it_explains_how_to_make_one(bare: httpx.Client) -> None:
+    assert get_json(bare, "/api/neighborhood") == {"estimate": None, "is_current": False}
+    assert "orienteer estimate " in bare.get("/neighborhood").text
 
 
 def test_an_estimate_of_an_earlier_crawl_and_a_damaged_one(tmp_path: Path, small_crawl: Path) -> None:
@@ -162,53 +159,9 @@ def test_an_estimate_of_an_earlier_crawl_and_a_damaged_one(tmp_path: Path, small
         assert "orienteer estimate" in response.text
 
 
-def test_comparisons_as_data(compared: httpx.Client) -> None:
-    found = get_json(compared, "/api/compare")
-    assert found["names"] == ["harvest", "policies", "seeds"]
-    assert found["comparison"]["name"] == "harvest"
-    assert [one["name"] for one in found["unreadable"]] == ["wrong"]
-    assert get_json(compared, "/api/compare", name="seeds")["comparison"]["kind"] == "seeds"
-    assert compared.get("/api/compare", params={"name": "nothing"}).status_code == 404
-
-
-def test_comparisons_as_a_page(compared: httpx.Client) -> None:
-    text = compared.get("/compare", params={"name": "policies"}).text
-    assert text.count("<figure") == 2
-    assert "breadth-first" in text
-    assert "wrong.json" in text
-    assert 'display="none"' not in text.replace('y2="322" display="none"', "")
-    fewer = compared.get("/compare", params={"name": "policies", "show": ["certified"]}).text
-    assert fewer.count(" checked") == 1
-    assert 'data-series="random" data-style="line" display="none"' in fewer
-
-
-def test_without_comparisons_it_explains_how_to_make_one(client: httpx.Client) -> None:
-    assert get_json(client, "/api/compare") == {"names": [], "comparison": None, "unreadable": []}
-    assert "orienteer compare " in client.get("/compare").text
-
-
-def test_what_a_file_says_is_escaped(tmp_path: Path) -> None:
-    folder = written_crawl(tmp_path / "crawl", many_hosts(np.random.default_rng(1), 3))
-    place = write_comparisons(folder)
-    bad = '"><script>alert(1)</script>'
-    text = (place / "policies.json").read_text().replace("breadth-first", json.dumps(bad)[1:-1])
-    (place / "<img src=x>.json").write_text(text)
-    with pages_of(folder, comparisons=[place / "seeds.json"]) as client:
-        page_text = client.get("/compare", params={"name": "<img src=x>"}).text
-        assert "<script>alert" not in page_text
-        assert "<img" not in page_text
-        assert "&lt;script&gt;alert" in page_text
-        assert get_json(client, "/api/compare")["names"][0] == "seeds"
-
-
-def test_serve_refuses_a_file_that_is_no_comparison(small_crawl: Path, tmp_path: Path) -> None:
-    (tmp_path / "wrong.json").write_text("{}")
-    assert "wrong.json: not a comparison" in refused("serve", small_crawl, "--comparison", tmp_path / "wrong.json")
-
-
 def test_the_api_is_described(client: httpx.Client) -> None:
     paths = get_json(client, "/api/openapi.json")["paths"]
-    assert {"/api/map", "/api/map/host", "/api/neighborhood", "/api/compare"} <= set(paths)
+    assert {"/api/map", "/api/map/host", "/api/neighborhood"} <= set(paths)
 
 
 def test_an_empty_crawl_has_an_empty_map(tmp_path: Path) -> None:
