@@ -165,6 +165,7 @@ def test_what_is_not_there_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
     more: dict[str, list[object]] = {
         "explain": [f"{A}/"], "search": ["x"], "export": ["--format", "jsonl"], "import": ["-o", tmp_path / "new"],
         "graph convert": [tmp_path / "x.csv"], "graph survey": ["--fetched", "x"], "graph estimate": ["--pages", "x"],
+        "topic compare": ["--labels", "x"],
     }  # fmt: skip
     names = set(REGISTERED) - {"demo", "plugins", "graph generate", "topic train-policy"}
     commands = [[*name.split(), nowhere, *more.get(name, [])] for name in sorted(names)]

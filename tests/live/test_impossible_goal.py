@@ -172,7 +172,7 @@ def test_a_finished_crawl_resumes_with_a_higher_goal(tmp_path: Path, rng: np.ran
         assert "a coverage of 90 % of what is reachable is proved already" in str(resume_refusal(status))
         assert resume_refusal(status, until=0.99) is None
         assert resume_refusal(status, until=0.85) is None, "it may be possible, and not proved yet"
-        of_reachable = more(web, of_reachable=True)
+        of_reachable = more(web, stop_when="proved,reachable")
         assert of_reachable.goal_reached
         assert of_reachable.figures.n_done == first.figures.n_done
         assert "a coverage of 90 % of what is reachable is proved already" in str(
@@ -218,7 +218,7 @@ def killed_after(n: int, web: FakeWeb, seed: str, folder: Path) -> None:
     """A run that is interrupted after n responses: only committed results are stored."""
     responses = []
 
-    def on_response(response: Any) -> None:
+    def on_response(_: int, response: Any) -> None:
         responses.append(response)
         if len(responses) == n:
             signal.raise_signal(signal.SIGINT)
