@@ -13,12 +13,12 @@ from rich.live import Live
 
 from orienteer.cli import crawl_display, display
 from orienteer.cli.crawl_display import CoverageBar, LineDisplay, PanelDisplay, panel, print_report, progress_line
-from orienteer.cli.wording import duration, plain, tally, time_left
 from orienteer.crawl.goal import Ending, Goal
 from orienteer.graph.proved import Certificate
 from orienteer.inspect.figures import CrawlFigures
 from orienteer.inspect.run_report import Report
 from orienteer.pages.stop_reason import StopReason
+from orienteer.wording import duration, plain, tally, time_left
 
 FOLDER = Path("example.org-crawl")
 FIGURES = CrawlFigures(

@@ -11,11 +11,11 @@ import typer
 from orienteer.cli import display, interruption
 from orienteer.cli.running import run_crawl, say, waiting
 from orienteer.cli.settings_options import GivenSettings, with_settings
-from orienteer.cli.wording import counted, plain
 from orienteer.errors import InputError
 from orienteer.pages.stop_reason import StopReason
 from orienteer.progress import silent
 from orienteer.settings import stated
+from orienteer.wording import counted, plain
 
 if TYPE_CHECKING:
     from orienteer.inspect.figures import CrawlFigures

@@ -25,9 +25,9 @@ from rich.table import Table
 from rich.text import Text
 
 from orienteer.cli import display
+from orienteer.cli.display import add_fact, facts_grid
 from orienteer.cli.epoch_display import describe_missing, describe_unchanged, describe_visits
 from orienteer.cli.options import describe_failures
-from orienteer.cli.wording import add_fact, counted, duration, facts_grid, goal_share, plain, size, tally, time_left
 from orienteer.graph.proved import Certificate, percent
 from orienteer.inspect.figures import describe_workers
 from orienteer.inspect.status_text import (
@@ -45,6 +45,7 @@ from orienteer.inspect.status_text import (
 )
 from orienteer.pages.outcome import NO_ERRORS, Outcome
 from orienteer.pages.stop_reason import StopReason
+from orienteer.wording import counted, duration, goal_share, plain, size, tally, time_left
 
 if TYPE_CHECKING:
     from orienteer.graph.survey.measured import Measured

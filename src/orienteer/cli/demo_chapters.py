@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from orienteer.cli import display
 from orienteer.cli.demo import Stage, watching
-from orienteer.cli.wording import add_fact, counted, facts_grid, goal_share, plain
+from orienteer.cli.display import add_fact, facts_grid
 from orienteer.errors import OrienteerError
 from orienteer.graph.proved import percent
 from orienteer.inspect.status_text import describe_certificate
 from orienteer.pages.stop_reason import StopReason
+from orienteer.wording import counted, goal_share, plain
 
 if TYPE_CHECKING:
     from orienteer.graph.estimation.history import EstimateRound

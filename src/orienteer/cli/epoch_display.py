@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orienteer.cli import display
-from orienteer.cli.wording import counted, moment, plain, size
 from orienteer.store.visits import REQUESTED, VisitKind
+from orienteer.wording import counted, moment, plain, size
 
 if TYPE_CHECKING:
     from rich.table import Table

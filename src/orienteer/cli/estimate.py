@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display, graph_options, interruption
+from orienteer.cli.display import add_fact, facts_grid
 from orienteer.cli.running import say, stoppable, waiting
 from orienteer.cli.settings_options import GivenSettings, with_settings
-from orienteer.cli.wording import add_fact, counted, duration, facts_grid, plain, tally
 from orienteer.errors import InputError
+from orienteer.wording import counted, duration, plain, tally
 
 if TYPE_CHECKING:
     from orienteer.graph.estimation.history import EstimateRound

@@ -81,7 +81,7 @@ def export(
 
 def print_report(report: ExportReport) -> None:
     """Print what was written, in a line or two."""
-    from orienteer.cli.wording import counted, size
+    from orienteer.wording import counted, size
 
     names = " and ".join(map(str, report.files)) if len(report.files) < 3 else f"{report.files[0]} with its other files"
     links = "" if report.n_links is None else f", {counted(report.n_links, 'link')}"

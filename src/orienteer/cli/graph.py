@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display, graph_options
+from orienteer.cli.display import add_fact, facts_grid
 from orienteer.cli.estimate import pages_of_budget, print_view, write_ranks
 from orienteer.cli.graph_options import loaded_web, url_of
 from orienteer.cli.survey import end_with_report
-from orienteer.cli.wording import add_fact, counted, facts_grid
 from orienteer.errors import InputError
+from orienteer.wording import counted
 
 if TYPE_CHECKING:
     import numpy as np

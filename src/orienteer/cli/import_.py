@@ -64,7 +64,7 @@ def import_(
 
 def print_report(report: ImportReport) -> None:
     """Print what was imported, and the next commands."""
-    from orienteer.cli.wording import add_fact, facts_grid
+    from orienteer.cli.display import add_fact, facts_grid
 
     out = display.console()
     if report.made == "graph":
@@ -81,8 +81,8 @@ def print_report(report: ImportReport) -> None:
 
 
 def _facts(report: ImportReport) -> list[tuple[str, Any]]:
-    from orienteer.cli.wording import counted, duration, plain
     from orienteer.inspect.status_text import describe_certificate
+    from orienteer.wording import counted, duration, plain
 
     more = len(report.seeds) - _SEEDS_LISTED
     seeds = ", ".join(plain(seed, 200) for seed in report.seeds[:_SEEDS_LISTED]) + (
@@ -121,7 +121,7 @@ def _facts(report: ImportReport) -> list[tuple[str, Any]]:
 
 
 def _damage(report: ImportReport) -> str:
-    from orienteer.cli.wording import counted, plain
+    from orienteer.wording import counted, plain
 
     too_large = f"{counted(report.n_too_large, 'record')} too large" if report.n_too_large else ""
     if not report.n_damaged:

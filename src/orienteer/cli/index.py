@@ -57,7 +57,8 @@ def index(
 
 def print_report(report: IndexReport) -> None:
     """Print what was indexed, in a few lines."""
-    from orienteer.cli.wording import add_fact, counted, duration, facts_grid, size
+    from orienteer.cli.display import add_fact, facts_grid
+    from orienteer.wording import counted, duration, size
 
     out = display.console()
     changed = report.n_added or report.n_replaced or report.n_removed
@@ -128,7 +129,7 @@ def indexed_at_the_end(folder: Path, quiet: bool, processes: int | None = None) 
 
 def print_indexed(folder: Path, report: IndexReport | None) -> None:
     """Print how many pages can be searched; without a report, the command that indexes them."""
-    from orienteer.cli.wording import counted, duration
+    from orienteer.wording import counted, duration
 
     if report is None:
         line = f"Interrupted, so the index is not up to date: orienteer index {folder}"

@@ -59,7 +59,7 @@ def jobs(
 def _print_table(listed: list[Job]) -> None:
     from rich.text import Text
 
-    from orienteer.cli.wording import moment, plain
+    from orienteer.wording import moment, plain
 
     headings = (("job", False), ("crawl", False), ("", False), ("state", False), ("", True), ("began", False))
     table = display.columns_table(None, *headings, ("", False))

@@ -102,7 +102,7 @@ def token_of(token: str | None, where: str, only_this_machine: bool) -> str | No
 
 def describe_failures(failures: Mapping[str, HookFailures]) -> list[str]:
     """Return a line for each hook that failed."""
-    from orienteer.cli.wording import counted, plain
+    from orienteer.wording import counted, plain
 
     return [
         f"{plain(name, 100)} on {counted(failed.n, 'page')} (it added nothing there); first {failed.first}"

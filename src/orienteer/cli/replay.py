@@ -8,8 +8,8 @@ import typer
 
 from orienteer.cli import display, graph_options
 from orienteer.cli.options import STOP_WHEN
-from orienteer.cli.wording import goal_share
 from orienteer.pages.stop_reason import StopReason
+from orienteer.wording import goal_share
 
 
 def replay(

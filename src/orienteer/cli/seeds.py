@@ -10,8 +10,8 @@ import typer
 
 from orienteer.cli import display, graph_options
 from orienteer.cli.graph_options import hosted, loaded_web, url_of
-from orienteer.cli.wording import counted, plain
 from orienteer.errors import InputError
+from orienteer.wording import counted, plain
 
 if TYPE_CHECKING:
     from rich.table import Table

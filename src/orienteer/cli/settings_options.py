@@ -211,7 +211,7 @@ def _print_all(context: typer.Context, is_requested: bool) -> None:
     if not is_requested:
         return
     from orienteer.cli import display
-    from orienteer.cli.wording import add_fact, facts_grid
+    from orienteer.cli.display import add_fact, facts_grid
     from orienteer.ledger.plan import settings_classes
 
     for parameter in context.command.params:

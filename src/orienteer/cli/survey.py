@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display, interruption
+from orienteer.cli.display import add_fact, facts_grid
 from orienteer.cli.running import say, stoppable, waiting
 from orienteer.cli.settings_options import GivenSettings, with_settings
-from orienteer.cli.wording import add_fact, counted, duration, facts_grid, plain, tally
 from orienteer.errors import InputError
 from orienteer.pages.stop_reason import StopReason
-from orienteer.wording import SAME_RESPONSES
+from orienteer.wording import SAME_RESPONSES, counted, duration, plain, tally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display
-from orienteer.cli.wording import add_fact, counted, facts_grid, plain, size
+from orienteer.cli.display import add_fact, facts_grid
 from orienteer.errors import InputError
+from orienteer.wording import counted, plain, size
 
 if TYPE_CHECKING:
     from orienteer.topics.cross_validation import Quality, TopicTest

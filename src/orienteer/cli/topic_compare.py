@@ -11,8 +11,8 @@ from orienteer.cli import display
 from orienteer.cli.compare import policies_named
 from orienteer.cli.graph_options import loaded_web
 from orienteer.cli.options import PROCESSES
-from orienteer.cli.wording import counted
 from orienteer.errors import InputError
+from orienteer.wording import counted
 
 if TYPE_CHECKING:
     from orienteer.evaluate.harvest import HarvestComparison, Task

@@ -53,7 +53,7 @@ def upload(
     if json:
         display.print_json(report.as_dict())
     else:
-        from orienteer.cli.wording import counted, plain
+        from orienteer.wording import counted, plain
 
         done = f"{counted(report.n_files, 'file')}, {report.n_stored:,} in {plain(report.archive_to, 200)}"
         waiting = f", {report.n_waiting:,} not uploaded" if report.n_waiting else ""
