@@ -26,6 +26,7 @@ import numpy as np
 from benchmarks.crawlers.task import CONNECTIONS, CONNECTIONS_PER_HOST
 from benchmarks.live_crawl import DOCUMENTATION
 from benchmarks.measure import machine, measured, table
+from orienteer.browser.job import BrowserRequest
 from orienteer.crawl.crawl import Crawl
 from orienteer.extract import near_duplicates
 from orienteer.extract.page import Page
@@ -48,7 +49,6 @@ from orienteer.store.folder import CrawlFolder
 from orienteer.store.log import Log
 from orienteer.workers.fetch_result import FetchResult, ReadSettings
 from orienteer.workers.messages import WorkerResults, packed, unpack_results, with_request
-from orienteer.workers.rendering import AssetRequest
 from orienteer.workers.response_reader import read_response
 from orienteer.workers.worker import NO_LIMIT, WorkerFigures
 
@@ -207,7 +207,7 @@ class Replaying:
         as in a real crawl."""
         return self._clock() - self._outside_wall_s
 
-    def asset_requests(self) -> list[AssetRequest]:
+    def browser_requests(self) -> list[BrowserRequest]:
         """No page is rendered in a browser."""
         return []
 

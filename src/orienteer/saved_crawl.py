@@ -44,7 +44,7 @@ from orienteer.side_crawls.estimate import EstimateReport, live_estimate
 from orienteer.side_crawls.estimate_rounds import EstimateSettings
 from orienteer.side_crawls.survey import live_survey
 from orienteer.side_crawls.survey_report import SurveyReport
-from orienteer.store.folder_files import expect_crawl
+from orienteer.store.folder_view import expect_crawl
 from orienteer.store.lock import holder_of
 from orienteer.wording import counted, plain
 

@@ -11,7 +11,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.exports.export import export
-from orienteer.responses.rendered import RenderedDocument, archived_document
+from orienteer.responses.rendered import RenderedPage, archived_document
 from orienteer.search.indexing import update_index
 from orienteer.search.search_index import SearchIndex
 from orienteer.store.folder_view import FolderView
@@ -128,7 +128,7 @@ def test_a_text_has_no_links(tmp_path: Path) -> None:
 
 
 def test_a_document_has_links_and_text(tmp_path: Path) -> None:
-    rendered = RenderedDocument(
+    rendered = RenderedPage(
         f"{A}/", b"<title>Shop</title><p>Lanterns <a href=/item/1>brass</a>", links=(f"{A}/item/2",)
     )
     records = [
@@ -202,7 +202,7 @@ def test_malformed_records_are_ignored(tmp_path: Path) -> None:
 def test_our_own_wacz_round_trips(tmp_path: Path) -> None:
     """Pages, assets and renderings; texts of pages that were not rendered are extracted again."""
     plain = response(f"{A}/plain", "<title>Plain</title><h1>Head</h1><p>Words to read")
-    dom = archived_document(RenderedDocument(f"{A}/", b"<title>Shop</title><p>Lanterns <a href=/plain>plain</a>"))
+    dom = archived_document(RenderedPage(f"{A}/", b"<title>Shop</title><p>Lanterns <a href=/plain>plain</a>"))
     records = [response(f"{A}/", SHELL), made("dom", f"{A}/", dom, "text/html"), plain, *BROWSERTRIX[2:5]]
     first = imported(tmp_path, [*records, made("view", f"{A}/", b"\x89PNG view", PNG)], seeds=f"{A}/")
     export(first, "wacz", tmp_path / "own.wacz", processes=1)

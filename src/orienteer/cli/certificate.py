@@ -43,7 +43,7 @@ def certificate(
     from orienteer.certificates.certificate_text import headline
     from orienteer.certificates.gathering import facts_of_folder
     from orienteer.certificates.page import certificate_page
-    from orienteer.files.atomic import replaced
+    from orienteer.files.plain import replaced
 
     check_place(out)
     if out is not None and out.suffix.lower() not in _SUFFIXES:

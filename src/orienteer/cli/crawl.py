@@ -170,7 +170,7 @@ def _planned(
     """Return the folder and the plan of the crawl."""
     from orienteer.ledger.plan import default_folder
     from orienteer.ledger.settings import canonical_seeds
-    from orienteer.store.folder_files import settings_of_folder
+    from orienteer.store.folder_view import settings_of_folder
 
     continues = len(places) == 1 and output is None and Path(places[0]).is_dir()
     seeds = () if continues else canonical_seeds([_expect_url(place) for place in places])

@@ -292,7 +292,7 @@ def _facts(web: LinkGraph, found: Estimate, view: NeighborhoodView, top: int) ->
         "select": found.select,
         "method": found.method,
         "history": [asdict(past) for past in found.history],
-        "outlook": asdict(found.forecast) | {"text": str(found.forecast)},
+        "forecast": asdict(found.forecast) | {"text": str(found.forecast)},
         **view.as_dict(lambda page: url_of(web, page), top),
     }
 

@@ -165,8 +165,8 @@ def write_order(path: Path, order: NDArray[np.uint32], urls: UrlTable | None) ->
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
     """Write a text file, compressed by its suffix; it appears under its name once complete."""
-    from orienteer.files.atomic import replaced
     from orienteer.files.compressed import byte_writer
+    from orienteer.files.plain import replaced
 
     remaining = iter(lines)
     try:

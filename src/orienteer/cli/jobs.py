@@ -84,7 +84,7 @@ def stop(
     Example: [bold]orienteer stop example.org-crawl[/bold]
     """
     from orienteer.live.control import ask_to_stop
-    from orienteer.store.folder_files import expect_crawl
+    from orienteer.store.folder_view import expect_crawl
 
     if not folder.exists() and _stopped_in_library(str(folder), library, json):
         return

@@ -58,7 +58,7 @@ def mcp(
 
 
 def _serve(server: AgentServer, http: str, token: str | None, json: bool) -> None:
-    from orienteer.agents.http_server import PATH, AgentHttpServer, agent_app
+    from orienteer.agents.server import PATH, AgentHttpServer, agent_app
     from orienteer.web.security import is_loopback
     from orienteer.web.server import listening
 

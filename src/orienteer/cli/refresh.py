@@ -140,7 +140,7 @@ def _targets(
 
 def _of_folder(path: Path, own: Schedule | None, secret: Path | None) -> RefreshTarget:
     from orienteer.fetch.webhook import Webhook
-    from orienteer.files.private import read_private
+    from orienteer.files.plain import read_private
     from orienteer.live.webhook_deliveries import Receiver
 
     name = path.resolve().name
@@ -218,7 +218,7 @@ class Result:
 def refresh_one(target: RefreshTarget, options: Options, now: float) -> Result:
     """Refresh a crawl, if it is due or that does not matter; then deliver the results to its webhook."""
     from orienteer.live.webhook_deliveries import WebhookDeliveries
-    from orienteer.store.folder_files import expect_crawl
+    from orienteer.store.folder_view import expect_crawl
 
     expect_crawl(target.path)
     with ExitStack() as stack:
@@ -283,7 +283,7 @@ def _why_not(target: RefreshTarget, now: float) -> str:
 
 def _refreshed(path: Path, options: Options, now: float) -> Report:
     """Run the refresh, with display and signals."""
-    from orienteer.store.folder_files import settings_of_folder
+    from orienteer.store.folder_view import settings_of_folder
 
     plan = options.given.plan(path, settings_of_folder(path))
     return run_crawl(path, plan, options.given, refresh=True, now=now, quiet=options.quiet)

@@ -21,7 +21,7 @@ from orienteer.errors import CrawlFolderError, InputError
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.headers import Headers
-from orienteer.responses.rendered import RenderedDocument, rendered_document_of
+from orienteer.responses.rendered import RenderedPage, rendered_document_of
 from orienteer.responses.response import (
     AssetRequest,
     HostRequest,
@@ -35,8 +35,7 @@ from orienteer.responses.secrets import origin_of
 from orienteer.responses.verdict import DECISIONS, VERDICTS, VerdictKind, verdict_kind_of
 from orienteer.store.archive import Position
 from orienteer.store.failures import damaged
-from orienteer.store.folder_files import FolderFiles
-from orienteer.store.folder_view import FolderView
+from orienteer.store.folder_view import FolderFiles, FolderView
 from orienteer.store.page_row import PageRow
 from orienteer.store.record import ArchivedPage, Resource
 from orienteer.wording import plain
@@ -137,7 +136,7 @@ def archived_page(folder: FolderFiles, position: Position, url: str) -> Archived
     return archived
 
 
-def archived_rendering(folder: FolderFiles, page: int, url: str) -> RenderedDocument | None:
+def archived_rendering(folder: FolderFiles, page: int, url: str) -> RenderedPage | None:
     """Return the archived rendered page; None if its document was not archived."""
     resource = rendered_resource(folder, page, url)
     return (

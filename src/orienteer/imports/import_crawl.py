@@ -36,8 +36,7 @@ from orienteer.hooks.page_hooks import (
 from orienteer.imports.collecting import Collector
 from orienteer.imports.collection import Collection, Spool, expect_known, guessed_seeds
 from orienteer.imports.importer import AddedCounts, Importer, ReadResult, ReadTask, archive_reader, read_arguments
-from orienteer.imports.sources import ImportSource, SourceKind, pages_listed_in, sources_of, stated_seeds
-from orienteer.imports.url_lists import ListedUrls
+from orienteer.imports.sources import ImportSource, ListedUrls, SourceKind, pages_listed_in, sources_of, stated_seeds
 from orienteer.inspect.run_report import Report
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
@@ -49,8 +48,7 @@ from orienteer.live.session import write_report
 from orienteer.live.warm_up import warm_up
 from orienteer.notebook import facts_html
 from orienteer.pages.stop_reason import StopReason
-from orienteer.processes.parallelism import cpu_time_s, default_process_count
-from orienteer.processes.pool import ProcessPool, opened_pool
+from orienteer.processes.pool import ProcessPool, cpu_time_s, default_process_count, opened_pool
 from orienteer.progress import Progress, silent
 from orienteer.settings import merged, stated
 from orienteer.store.archive import Archive

@@ -45,7 +45,6 @@ _PAGES_PER_COMMIT = 1_000
 _MAX_QUEUED = 1_000
 _T = TypeVar("_T")
 
-_COPIED_COLUMNS = ("n_words_sent", "n_words", "n_links_sent", "n_links", "sent_digest")
 _NOW = 0.0  # no requests are sent, so politeness needs no clock
 
 
@@ -295,13 +294,9 @@ class Importer:
         document, view = self._captures.documents.get(request.url), self._captures.views.get(request.url)
         if document is None and view is None:
             return
-        row = RenderedRow(request.page, IMPORTED, response.started_at, request.url)
-        if response.rendered is not None:
-            rendered = response.rendered
-            row = row._replace(**{name: getattr(rendered, name) for name in _COPIED_COLUMNS}, url=rendered.url)
-            row = row._replace(problem=rendered.trouble)
+        row = response.rendered or RenderedRow(request.page, IMPORTED, response.started_at, request.url)
         dom_at, view_at = (None if capture is None else capture.position for capture in (document, view))
-        self._ledger.database.rendered.set(row._replace(dom=dom_at, view=view_at))
+        self._ledger.database.rendered.set(row._replace(why=IMPORTED, dom=dom_at, view=view_at, rendered_digest=None))
 
 
 def _batched(items: Iterable[_T], n: int) -> Iterator[list[_T]]:

@@ -43,7 +43,7 @@ from orienteer.policies.policy_spec import PolicySpec
 from orienteer.progress import Progress, silent
 from orienteer.store.database import DatabaseView
 from orienteer.store.failures import damaged
-from orienteer.store.folder_files import settings_of_folder
+from orienteer.store.folder_view import settings_of_folder
 from orienteer.store.history import DonePages
 from orienteer.warc.files import warc_files
 

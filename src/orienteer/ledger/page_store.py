@@ -51,7 +51,6 @@ from orienteer.store.archive import Position
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_row import NO_LINKS, PageRow
 from orienteer.store.record import EarlierRecord
-from orienteer.store.rendering_tables import RenderedRow
 from orienteer.store.visits import EpochRow, Revisits, Visit, VisitKind
 from orienteer.workers.fetch_result import FetchResult
 
@@ -355,11 +354,9 @@ class PageStore:
             return
         dom, view = (
             None if record is None or not self._archives else self._archive.append_member(record)
-            for record in (rendering.dom, rendering.view)
+            for record in response.rendered_records
         )
-        self._database.rendered.set(
-            RenderedRow(page, rendering.why, response.started_at, rendering.url, dom, view, *rendering[4:])
-        )  # fmt: skip
+        self._database.rendered.set(rendering._replace(page=page, dom=dom, view=view))
 
     def _archive_revisit(self, before: PageRow, current: PageRow, response: FetchResult | None) -> Position | None:
         """Append a revisit record for an unchanged response, if its bytes are identical."""

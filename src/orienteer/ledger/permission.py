@@ -23,7 +23,7 @@ from orienteer.files.user_folders import state_folder
 from orienteer.ledger.plan import CrawlPlan, settings_classes
 from orienteer.settings import fields_of, option_word, to_table
 from orienteer.store.failures import map_disk_errors
-from orienteer.store.folder_files import ALLOWED
+from orienteer.store.folder_view import ALLOWED
 from orienteer.wording import plain
 
 _PURPOSE = "what a crawl may reach"

@@ -22,18 +22,19 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from orienteer.browser.render_settings import RenderSettings
 from orienteer.errors import InputError, unknown_name
 from orienteer.fetch.settings import FetchSettings
 from orienteer.frontier.host_health import RetrySettings
 from orienteer.frontier.politeness import Politeness
-from orienteer.ledger.settings import MEASURED, CrawlSettings, RefreshSettings, RenderSettings, ScopeSettings
+from orienteer.ledger.settings import MEASURED, CrawlSettings, RefreshSettings, ScopeSettings
 from orienteer.settings import Tables, fields_of, from_table, to_table
-from orienteer.store.store_settings import StoreSettings
+from orienteer.store.object_store import StoreSettings
 from orienteer.url import host_of
 
 if TYPE_CHECKING:
     from orienteer.crawl.goal import Goal
-    from orienteer.store.folder_files import FolderFiles
+    from orienteer.store.folder_view import FolderFiles
 
 # Keys of crawl.toml in folders of earlier versions, by table, with the names that they have now.
 OLD_KEYS = {

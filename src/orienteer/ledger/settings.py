@@ -1,4 +1,4 @@
-"""The settings of a crawl that its ledger uses: what to fetch, which pages belong to it, how to revisit and render.
+"""The settings of a crawl that its ledger uses: what to fetch, which pages belong to it, and how to revisit them.
 
 This module is imported for the help of a command, so it imports nothing heavy.
 """
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 SCOPE_KINDS = ("host", "site", "prefix", "web")
 STARTS = ("selected", "seeds")
 MEASURED = "measured:0.999"
-_RENDER_MODES = ("auto", "never", "always")
 _DUPLICATES = ("off", "report", "merge")
 _GOAL, _SCOPE, _POLITENESS, _NETWORK, _STORED = "Goal", "Scope", "Politeness", "Network", "Stored"
 
@@ -186,33 +185,6 @@ class RefreshSettings:
 
         check(self)
         make_method(self.method)
-
-
-@dataclass(frozen=True)
-class RenderSettings:
-    """Which pages are rendered in a browser, and how. Limits of time do not count the wait for assets."""
-
-    mode: str = setting(
-        "auto",
-        "Pages to render in a browser: auto (those that scripts build), never, always, or a URL pattern such as "
-        "https://example.org/app/*.",
-        option="--render", metavar="auto|never|always|PATTERN", group=_NETWORK, basic=True,
-    )  # fmt: skip
-    scrolls: int = setting(
-        2, "Scroll a page, or press its button for more, up to this often while it loads more.", least=0, most=1_000
-    )
-    screenshots: bool = setting(False, "Store a screenshot of each rendered page.")
-    max_share: float = setting(0.5, "With auto: the largest share of pages to render.", least=0, most=1)
-    max_pages: int = setting(100_000, "Maximum number of pages to render.", least=0)
-    time_s: float = setting(10.0, "Seconds for a page.", least=0.1, most=600)
-    cpu_s: float = setting(20.0, "Seconds of computing for a page.", least=0.1, most=600)
-    max_requests: int = setting(200, "Maximum number of requests of a page.", least=0)
-    max_bytes: int = setting(50 << 20, "Maximum size of their responses together, in bytes.", least=0)
-
-    def __post_init__(self) -> None:
-        if self.mode not in _RENDER_MODES and "/" not in self.mode:
-            raise InputError(f"render mode is {self.mode!r}; write auto, never, always, or a pattern with a * in a URL")
-        check(self)
 
 
 def compiled(name: str, patterns: Sequence[str]) -> list[re.Pattern[str]]:

@@ -14,8 +14,7 @@ from orienteer.errors import CrawlFolderError
 from orienteer.inspect.crawl_status import CrawlStatus
 from orienteer.inspect.survey_progress import SurveyProgress
 from orienteer.pages.stop_reason import StopReason
-from orienteer.processes.lock_holder import has_open, signaller
-from orienteer.store.lock import LOCK, holder_of
+from orienteer.store.lock import LOCK, has_open, holder_of, signaller
 from orienteer.wording import counted, goal_share
 
 

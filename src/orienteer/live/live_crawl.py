@@ -17,6 +17,9 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
 
 from orienteer import __version__
 from orienteer.crawl.host_rules import HostRules
@@ -24,20 +27,21 @@ from orienteer.crawl.host_scheduler import HostScheduler, HostSlot
 from orienteer.credentials.keyring import Keyring
 from orienteer.hooks.page_hooks import Hook
 from orienteer.inspect.figures import MAX_CHARS, MAX_LISTED, Fetching
+from orienteer.inspect.status_text import describe_impossible
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.live.assets import AssetFetcher
 from orienteer.live.host_requests import HostFailures, HostRequests
-from orienteer.live.impossible_goal import ImpossibleGoal
 from orienteer.live.rendering import Rendering
 from orienteer.live.warm_up import KernelCompilation
 from orienteer.pages.outcome import Outcome
+from orienteer.pages.states import PageState
 from orienteer.pages.stop_reason import StopReason
 from orienteer.responses.response import AssetRequest, HostRequest, PageRequest
 from orienteer.responses.verdict import VerdictKind
 from orienteer.store.log import Log, NoLog
+from orienteer.wording import goal_share, plain
 from orienteer.workers.fetch_result import FetchResult
-from orienteer.workers.rendering import RenderLimits
 from orienteer.workers.worker_pool import WorkerPool
 
 _TICK_S = 0.25  # the longest wait for responses, which bounds the delay of a stop
@@ -45,6 +49,8 @@ _TICK_S = 0.25  # the longest wait for responses, which bounds the delay of a st
 # Verdicts on pages that a session gets only while it is logged in.
 _LOGGED_IN = frozenset((VerdictKind.FETCHED, VerdictKind.NOT_MODIFIED, VerdictKind.SKIPPED))
 _SEEDS_LOGGED = 20
+_PAGES_READ = 200  # blocked pages, for the reasons why a goal is impossible
+_MAX_REASONS = 3
 _MAX_UNFETCHED = 1000  # pages in a row that need no request, before responses are polled again
 
 
@@ -72,9 +78,12 @@ class LiveCrawl:
 
     def __init__(
         self, ledger: Ledger, pool: WorkerPool, hooks: Sequence[Hook] = (), keyring: Keyring | None = None,
-        render_limits: RenderLimits | None = None, kernels: KernelCompilation | None = None,
+        browser: str | None = None, kernels: KernelCompilation | None = None,
     ) -> None:  # fmt: skip
-        """`render_limits`: None without a browser. `kernels`: None if they are compiled already."""
+        """`browser` is the program that renders pages, "" for any; None: no page is rendered.
+
+        `kernels`: None if they are compiled already.
+        """
         plan = ledger.plan
         self.ledger = ledger
         self.crawl = ledger.crawl
@@ -82,8 +91,8 @@ class LiveCrawl:
         self.intake = Intake(ledger, hooks, self.log)
         self.pool = pool
         self.keyring = keyring or Keyring()
-        render_limits = render_limits if pool.uses_network else None
-        pool.begin(replace(self.intake.reading, rendering=render_limits))
+        renders = browser is not None and pool.uses_network
+        pool.begin(replace(self.intake.reading, render=plan.render if renders else None, browser=browser or ""))
         self.workers = min(plan.crawl.workers, pool.max_in_flight)
         uses_robots = plan.crawl.robots and pool.uses_network
         rules = HostRules(plan.fetch.user_agent, uses_robots, plan.crawl.sitemaps, plan.crawl.guess_sitemap)
@@ -95,7 +104,7 @@ class LiveCrawl:
         self.assets = AssetFetcher(
             ledger, pool, self.hosts, self.host_requests, self._failures, self.keyring, self.log, self.workers
         )
-        self.rendering = Rendering(ledger, pool, self.assets, render_limits is not None)
+        self.rendering = Rendering(ledger, pool, self.assets, renders)
         self._kernels = kernels
         self.stop_level = 0  # 1: finish the requests in flight; 2: cancel them
         # Called with the number of a host and a result, before it is processed; not for assets.
@@ -171,8 +180,9 @@ class LiveCrawl:
     def _check_goal(self) -> None:
         notice = self.impossible_goal.notice()
         if notice is not None:
-            self.log.note("goal impossible", **notice.facts)
-            self.notify(notice.line)
+            facts, line = notice
+            self.log.note("goal impossible", **facts)
+            self.notify(line)
         if self.crawl.stopped_because is not None and (line := self.assets.notice()):
             self.notify(line)
 
@@ -345,3 +355,37 @@ class LiveCrawl:
             assets_bytes=self.assets.n_bytes, elapsed_s=round(elapsed_s, 3),
         )  # fmt: skip
         self.log.close()
+
+
+class ImpossibleGoal:
+    """Detects a goal that cannot be reached, and reports it once in a run."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._is_announced = False
+
+    def notice(self) -> tuple[dict[str, Any], str] | None:
+        """Return once, at almost no cost, that the goal cannot be reached: fields for the log, and a line."""
+        crawl = self._ledger.crawl
+        until = crawl.goal.until
+        if self._is_announced or until is None or not crawl.goal_is_impossible:
+            return None
+        self._is_announced = True
+        proved, reasons = crawl.certificate(), self._reasons()
+        facts = {"until": until, "lower": proved.lower, "blocked": proved.blocked, "unknown": proved.unknown}
+        line = describe_impossible(until, proved, ", ".join(reasons))
+        if crawl.stopped_because is None:
+            line += f"; going on until {goal_share(until)} of what is reachable is covered"
+        return {**facts, "reasons": reasons}, line
+
+    def _reasons(self) -> list[str]:
+        """Return the few reasons of blocked pages that cost the most mass, by a sample of the heaviest pages."""
+        crawl, database = self._ledger.crawl, self._ledger.database
+        mass = crawl.coverage.p
+        blocked = np.flatnonzero(crawl.coverage.blocked)
+        cost: dict[str, float] = {}
+        for page in blocked[np.argsort(-mass[blocked])][:_PAGES_READ].tolist():
+            row = database.pages.row(page)
+            if row is not None and row.state == PageState.BLOCKED:
+                cost[row.outcome] = cost.get(row.outcome, 0.0) + float(mass[page])
+        return [plain(reason, 60) for reason in sorted(cost, key=lambda reason: -cost[reason])[:_MAX_REASONS]]

@@ -31,7 +31,7 @@ from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.responses.response import HostRequest, HostRequestKind, PageRequest, Request, Response
 from orienteer.responses.verdict import VerdictKind, verdict_kind_of
-from orienteer.store.folder_files import settings_of_folder
+from orienteer.store.folder_view import settings_of_folder
 from orienteer.url import canonical_url, host_of
 from orienteer.wording import plain
 from orienteer.workers.fetch_result import FetchResult

@@ -36,7 +36,7 @@ from orienteer.ledger.topic_reading import LoadedTopic
 from orienteer.live.epoch import begin_epoch
 from orienteer.live.figures import ProgressWatch, dead_mass
 from orienteer.live.live_crawl import LiveCrawl, StopRequest
-from orienteer.live.rendering import render_limits_of
+from orienteer.live.rendering import can_render
 from orienteer.live.seed_check import SeedCheck, nothing_crawled, resolve_schemes
 from orienteer.live.warm_up import loaded_kernels
 from orienteer.pages.outcome import Outcome
@@ -44,7 +44,7 @@ from orienteer.pages.stop_reason import StopReason
 from orienteer.progress import Progress, silent
 from orienteer.settings import merged, stated
 from orienteer.store.folder import CrawlFolder, remove_crawl
-from orienteer.store.folder_files import DATABASE, settings_of_folder
+from orienteer.store.folder_view import DATABASE, settings_of_folder
 from orienteer.store.uploads import Uploads
 from orienteer.wording import counted
 from orienteer.workers.worker_pool import WorkerPool
@@ -269,7 +269,7 @@ def _open_crawl(
     browser: str,
 ) -> Iterator[LiveCrawl]:
     plan.store.expect_usable()
-    render_limits = render_limits_of(plan, browser)
+    program = browser if can_render(plan, browser) else None
     plan = _with_credentials(path, plan, credentials)
     used_hooks = hooks_from_settings(plan.crawl.hooks, str(path)) if hooks is None else hooks
     loaded_topic = None if topic is None else LoadedTopic(topic)
@@ -292,9 +292,7 @@ def _open_crawl(
         with loaded_kernels(plan) as kernels:
             used_plan = plan if pool.uses_network else _without_delays(plan)
             used_credentials = credentials or without_secrets_for(pool.granted_origins)
-            live = LiveCrawl(
-                Ledger(folder, used_plan), pool, used_hooks, Keyring(used_credentials), render_limits, kernels
-            )
+            live = LiveCrawl(Ledger(folder, used_plan), pool, used_hooks, Keyring(used_credentials), program, kernels)
             with never_waiting():
                 yield live
 

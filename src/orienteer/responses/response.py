@@ -18,7 +18,7 @@ from orienteer.pages.outcome import Outcome
 from orienteer.pages.render_reason import RenderReason
 from orienteer.responses.body import BodyError, BodyTooLargeError, unpacked
 from orienteer.responses.headers import Headers
-from orienteer.responses.rendered import RenderedDocument
+from orienteer.responses.rendered import RenderedPage
 from orienteer.responses.secrets import Secrets
 from orienteer.responses.sniffing import UNKNOWN_TYPES, sniffed_type
 from orienteer.url import canonical_url
@@ -106,7 +106,7 @@ class Response:
     started_at: float = 0.0  # seconds since 1970
     duration_s: float = 0.0
     detail: str = ""  # the error, in one line
-    rendered: RenderedDocument | None = None  # if a browser rendered it
+    rendered: RenderedPage | None = None  # if a browser rendered it
 
     @property
     def content_type(self) -> str:

@@ -29,7 +29,7 @@ from orienteer.extract.robot_rules import OUR_NAME
 from orienteer.pages.added import Additions
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.reading import may_hold_links, read_page
-from orienteer.responses.rendered import RenderedDocument, page_as_rendered, redirect_of
+from orienteer.responses.rendered import RenderedPage, page_as_rendered, redirect_of
 from orienteer.responses.response import Response
 
 
@@ -194,7 +194,7 @@ def _page(response: Response, with_text: bool, robot: str, documents: DocumentRe
     )
 
 
-def _as_rendered(response: Response, rendered: RenderedDocument, sent: Page, with_text: bool, robot: str) -> Page:
+def _as_rendered(response: Response, rendered: RenderedPage, sent: Page, with_text: bool, robot: str) -> Page:
     robots_header, now = _robots_header(response), response.started_at or None
     return page_as_rendered(
         sent, rendered, response.request.url, robots_header=robots_header, with_text=with_text, now=now, robot=robot

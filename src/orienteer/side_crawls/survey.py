@@ -47,10 +47,9 @@ from orienteer.side_crawls.survey_report import N_GAPS, Names, SurveyReport, sur
 from orienteer.store.database import Database
 from orienteer.store.failures import damaged
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.folder_files import FolderFiles, settings_of_folder
-from orienteer.store.folder_view import FolderView
+from orienteer.store.folder_view import FolderFiles, FolderView, settings_of_folder
 from orienteer.store.history import DonePages, KnownPages
-from orienteer.store.store_settings import StoreSettings
+from orienteer.store.object_store import StoreSettings
 from orienteer.url import session_of
 
 _SURVEY, _WALKS = "survey", "walks"  # keys in the database: MadeFor; the pages where walks entered
