@@ -19,15 +19,14 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from heapq import nsmallest
-from typing import Protocol
 
 import numpy as np
 
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.host_rules import HostRules
 from orienteer.crawl.retries import Retries
+from orienteer.frontier.frontier import Frontier
 from orienteer.frontier.host_health import HostHealth, RetrySettings
-from orienteer.frontier.politeness import Politeness
 from orienteer.frontier.probation import Probation
 from orienteer.frontier.seen import SeenUrls
 from orienteer.pages.outcome import Outcome
@@ -295,16 +294,6 @@ class HostScheduler:
         return back_off_s
 
 
-class QuickSlots(Protocol):
-    """The hosts that are marked as quick: those of a Crawl, or of a frontier alone."""
-
-    @property
-    def n_quick_waiting(self) -> int: ...
-    @property
-    def politeness(self) -> Politeness: ...
-    def set_quick(self, host: int, is_quick: bool) -> None: ...
-
-
 class QuickHosts:
     """Reserves workers for fast hosts, so that slow hosts do not hold all of them.
 
@@ -313,7 +302,7 @@ class QuickHosts:
     many new hosts turn out to be slow: but no more than there are quick hosts that could use them.
     """
 
-    def __init__(self, slots: QuickSlots, n_workers: int) -> None:
+    def __init__(self, slots: Crawl | Frontier, n_workers: int) -> None:
         self._slots, self._n_workers = slots, n_workers
         self._quick: set[int] = set()
         self._n_others = 0  # requests in flight to hosts that are not quick
