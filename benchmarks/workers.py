@@ -30,7 +30,7 @@ from benchmarks.live_crawl import DOCUMENTATION, documentation_site
 from benchmarks.measure import Measurement, machine, measured, table
 from orienteer.inspect.figures import CrawlFigures
 from orienteer.live.session import live_crawl
-from orienteer.processes.parallelism import usable_cores
+from orienteer.processes.pool import usable_cores
 from tests.fake_web.process import FakeWebProcess
 
 IN_FLIGHT = 64

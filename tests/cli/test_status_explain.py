@@ -20,12 +20,12 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.explain import page_facts
-from orienteer.ledger.plan import CrawlPlan, CrawlSettings
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.settings import CrawlSettings
 from orienteer.live.session import live_crawl
 from orienteer.pages.states import PageState
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.folder_files import size_on_disk
-from orienteer.store.folder_view import FolderView
+from orienteer.store.folder_view import FolderView, size_on_disk
 from orienteer.wording import size
 
 HOSTILE_TITLE = "[red]One[/red] \x1b[2J \u202e"

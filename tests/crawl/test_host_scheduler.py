@@ -62,24 +62,24 @@ def test_pages_and_assets_of_a_host_share_its_slot() -> None:
     request = PageRequest(SEED, page)
     hosts.scheduler.start(request, HostSlot("a.test", 0, page), 0.0)
     assert hosts.scheduler.free_at("a.test", 0.0) == math.inf
-    assert not hosts.scheduler.take(asset, "a.test", 0.0)
     hosts.scheduler.end(request, 2.0, 200, 2.0, is_page=True)
     hosts.crawl.fetched(page, [], 2.0)
     assert hosts.scheduler.free_at("a.test", 2.0) == 3.0
-    assert hosts.scheduler.take(asset, "a.test", 3.0)
+    hosts.scheduler.take(asset, "a.test", 3.0)
+    assert hosts.scheduler.free_at("a.test", 3.0) == math.inf
+    assert hosts.crawl.frontier.slot_free_at(0) == math.inf
 
 
 def test_the_slot_of_a_host_that_becomes_known_moves_to_the_frontier() -> None:
     hosts, request = Hosts(), AssetRequest(IMAGE)
-    assert hosts.scheduler.take(request, "cdn.test", 0.0)
+    hosts.scheduler.take(request, "cdn.test", 0.0)
     assert hosts.scheduler.free_at("cdn.test", 0.0) == math.inf
     host = hosts.discover("http://cdn.test/page", 0.0)
     assert hosts.crawl.frontier.slot_free_at(host) == math.inf
     slot = hosts.scheduler.end(request, 5.0)
     assert slot.host == host
     assert hosts.crawl.frontier.slot_free_at(host) == 6.0
-    assert not hosts.scheduler.take(AssetRequest(IMAGE), "cdn.test", 5.5)
-    assert hosts.scheduler.take(AssetRequest(IMAGE), "cdn.test", 6.0)
+    assert hosts.scheduler.free_at("cdn.test", 5.5) == 6.0
 
 
 @pytest.mark.parametrize("is_known", [False, True])
@@ -91,7 +91,7 @@ def test_a_crawl_delay_applies_whoever_requested_robots_txt(is_known: bool) -> N
     if not is_known:
         hosts.discover("http://cdn.test/page", 0.0)
     request = AssetRequest(IMAGE)
-    assert hosts.scheduler.take(request, "cdn.test", 1.0)
+    hosts.scheduler.take(request, "cdn.test", 1.0)
     hosts.scheduler.end(request, 2.0)
     assert hosts.scheduler.free_at("cdn.test", 2.0) == 9.0
 

@@ -147,7 +147,7 @@ def test_a_folder_cannot_run_hook_files(tmp_path: Path) -> None:
             f"name it again (--hook {evil}), or go on without hooks (--no-hooks)"
         )
         assert refused("crawl", folder) == f"orienteer: {line}\n"
-        assert refused("crawl", folder, "--refresh", "-q") == f"orienteer: {line}\n"
+        assert refused("refresh", folder, "-q") == f"orienteer: {line}\n"
         for attempt in (
             lambda: refresh(folder),
             lambda: CrawlStarter.of_folder(folder).start(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orienteer.inspect.figures import WorkerNow, describe_workers
-from orienteer.live.worker_rates import WorkerRates
+from orienteer.live.figures import WorkerRates
 from orienteer.workers.worker import WorkerFigures
 
 

@@ -1,8 +1,8 @@
 """Whatever happens to a site and to its crawl: a refresh reports what has changed, once, and nothing else.
 
-A state machine edits, deletes and redirects pages of a small site, and breaks its host; it refreshes the crawl, kills
-refreshes and resumes them, with and without a browser. After each step all that shows the bounds shows the same ones,
-and what is proved does not exceed what is true.
+Each step of a state machine edits, deletes and redirects pages of a small site, or breaks its host. Then it refreshes
+the crawl, or kills a refresh, which the next one resumes; with and without a browser. After each step all that shows
+the bounds shows the same ones, and what is proved does not exceed what is true.
 
     ORIENTEER_LAW_EXAMPLES=100 pytest tests/laws/test_refresh_laws.py      more sequences than by default
 """
@@ -14,6 +14,7 @@ import shutil
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, event, settings
@@ -31,6 +32,7 @@ from orienteer.ledger.revisiting import DAY_S
 from orienteer.live.session import refresh
 from orienteer.pages.states import COUNTS_AS_FETCHED
 from orienteer.store.database import Database
+from orienteer.store.lock import holder_of
 from orienteer.store.visits import VisitKind
 from orienteer.web.app import create_app
 from tests.faults.crawl_process import CrawlCommand, CrawlProcess
@@ -55,13 +57,27 @@ from tests.live.live_crawls import crawled
 from tests.live.refreshes import rows_of, visits_of
 
 N_EXAMPLES = int(os.environ.get("ORIENTEER_LAW_EXAMPLES", "0"))
-N_STEPS = 12
+N_STEPS = 6
 REPORTED = {VisitKind.NEW, VisitKind.CHANGED, VisitKind.MISSING, VisitKind.GONE}
 PLAIN_SETTINGS = {
     "crawl": {"workers": 2, "commit_every_s": 0.02},
     "refresh": {"start": "seeds", "revisit_chance": 0.0},
     "retry": {"max_attempts": 1, "give_up_after": 1000},
 }
+
+
+# What happens to the site between two refreshes: the names of methods of `Refreshes`, and their arguments.
+CHANGES = st.lists(
+    st.one_of(
+        st.tuples(st.just("edit"), st.sampled_from(PATHS)),
+        st.tuples(st.just("relink"), st.sampled_from((HOME, *PLAIN, *SCRIPTED)), st.sampled_from(LINKED)),
+        st.tuples(st.just("edit_script"), st.sampled_from(SCRIPTED), st.none() | st.sampled_from(LINKED)),
+        st.tuples(st.just("take_away"), st.sampled_from(CHANGING), st.sampled_from((404, 410, FOR_GOOD, FOR_NOW))),
+        st.tuples(st.just("restore_page"), st.sampled_from(CHANGING)),
+        st.tuples(st.just("break_down"), st.sampled_from(("", *OUTAGES))),
+    ),
+    max_size=4,
+)
 
 
 class Refreshes(RuleBasedStateMachine):
@@ -102,29 +118,29 @@ class Refreshes(RuleBasedStateMachine):
         self.story.append((mode, killed_after))
         tables = PLAIN_SETTINGS | {"render": {"mode": mode}}
         if killed_after is not None:
-            more = {"crawl": {**tables["crawl"], "robots": False, "guess_sitemap": False, "proof": True}}
+            more = {"crawl": {**tables["crawl"], "robots": False, "guess_sitemap": False, "stop_when": "proved"}}
             command = CrawlCommand(self.web.address, [url_of(HOME)], self.folder, "--scope", "host", **(tables | more))
             self._kill(command.started(), killed_after)
-        if not (self.folder / "crawl.db").exists() or crawl_status(self.folder).holder is None:
-            crawled(self.web, url_of(HOME), self.folder, scope="host", settings=tables)
+        crawled(self.web, url_of(HOME), self.folder, scope="host", settings=tables)
         self._saw(mode)
 
     # -- the site changes ---------------------------------------------------------------------------------------
 
-    @rule(path=st.sampled_from(PATHS))
+    def change(self, changes: list[tuple[Any, ...]]) -> None:
+        for name, *arguments in changes:
+            getattr(self, name)(*arguments)
+
     def edit(self, path: str) -> None:
         self.story.append(("edit", path))
         self._page(path).edits += 1
         self._touch(path)
 
-    @rule(path=st.sampled_from((HOME, *PLAIN, *SCRIPTED)), link=st.sampled_from(LINKED))
     def relink(self, path: str, link: str) -> None:
         self.story.append(("relink", path, link))
         if link != path and not (path == HOME and link == INDEX):
             self._page(path).links ^= {link}
             self._touch(path)
 
-    @rule(path=st.sampled_from(SCRIPTED), link=st.none() | st.sampled_from(LINKED))
     def edit_script(self, path: str, link: str | None) -> None:
         self.story.append(("edit_script", path, link))
         page = self._page(path)
@@ -135,20 +151,17 @@ class Refreshes(RuleBasedStateMachine):
         self.rendered_since.discard(path)
         self.is_up_to_date = False
 
-    @rule(path=st.sampled_from(CHANGING), status=st.sampled_from((404, 410, FOR_GOOD, FOR_NOW)))
     def take_away(self, path: str, status: int) -> None:
         self.story.append(("take_away", path, status))
         self._page(path).status = status
         self._touch(path)
 
-    @rule(path=st.sampled_from(CHANGING))
     def restore_page(self, path: str) -> None:
         self.story.append(("restore_page", path))
         if self._page(path).status != 200:
             self._page(path).status = 200
             self._touch(path)
 
-    @rule(outage=st.sampled_from(("", *OUTAGES)))
     def break_down(self, outage: str) -> None:
         self.story.append(("break_down", outage))
         assert self.site is not None
@@ -159,8 +172,9 @@ class Refreshes(RuleBasedStateMachine):
 
     # -- the crawl is refreshed ---------------------------------------------------------------------------------
 
-    @rule(data=st.data(), days=st.floats(0.5, 3))
-    def refresh(self, data: st.DataObject, days: float) -> None:
+    @rule(changes=CHANGES, data=st.data(), days=st.floats(0.5, 3))
+    def refresh(self, changes: list[tuple[Any, ...]], data: st.DataObject, days: float) -> None:
+        self.change(changes)
         mode = data.draw(st.sampled_from(self.modes))
         self.today += days * DAY_S
         report = refresh(self.folder, now=self.today, settings={"render": {"mode": mode}})
@@ -169,10 +183,11 @@ class Refreshes(RuleBasedStateMachine):
         self._saw(mode)
         event("refreshed")
 
-    @rule(data=st.data(), n_requests=st.integers(1, 12))
-    def refresh_and_kill(self, data: st.DataObject, n_requests: int) -> None:
+    @rule(changes=CHANGES, data=st.data(), n_requests=st.integers(1, 12))
+    def refresh_and_kill(self, changes: list[tuple[Any, ...]], data: st.DataObject, n_requests: int) -> None:
+        self.change(changes)
         mode = data.draw(st.sampled_from(self.modes))
-        self._kill(CrawlProcess([self.folder, "--refresh", "--quiet", "--render", mode]), n_requests)
+        self._kill(CrawlProcess([self.folder, "--quiet", "--render", mode], command="refresh"), n_requests)
         self._saw(mode)
         event("killed" if self.is_interrupted else "not killed")
 
@@ -248,6 +263,8 @@ class Refreshes(RuleBasedStateMachine):
             if self.is_interrupted:
                 process.kill()
             process.communicate()
+        while holder_of(self.folder) is not None:
+            time.sleep(0.01)  # a child that was just forked, and does not run its program yet, has the lock open
         self.story.append(("killed" if self.is_interrupted else "not killed", n_requests))
         self.is_up_to_date = self.is_up_to_date and not self.is_interrupted
 

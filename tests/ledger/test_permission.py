@@ -40,11 +40,11 @@ def folder(tmp_path: Path) -> Path:
     ("fetch", "said"),
     [
         ({"allow_private": True}, "allow_private = true, not known to be yours; use --allow-private to allow it"),
-        ({"proxy": "http://10.0.0.1:80"}, "use --proxy http://10.0.0.1:80 to allow it"),
-        ({"connect_to": "10.0.0.1:80", "allow_private": True}, "use --allow-private --connect-to 10.0.0.1:80 to"),
-        ({"fetcher": "archive:path=/home"}, "use --fetcher archive:path=/home to allow it"),
-        ({"verify_tls": False}, "put verify_tls into a file of your own and name it with --settings"),
-        ({"ca_file": "/tmp/x"}, "put ca_file into a file of your own"),
+        ({"proxy": "http://10.0.0.1:80"}, "use --proxy=http://10.0.0.1:80 to allow it"),
+        ({"connect_to": "10.0.0.1:80", "allow_private": True}, "use --allow-private --connect-to=10.0.0.1:80 to"),
+        ({"fetcher": "archive:path=/home"}, "use --fetcher=archive:path=/home to allow it"),
+        ({"verify_tls": False}, "use --set=fetch.verify_tls=false to allow it"),
+        ({"ca_file": "/tmp/x"}, "use --set=fetch.ca_file=/tmp/x"),
     ],
 )
 def test_settings_of_an_untrusted_folder_are_refused(folder: Path, fetch: dict[str, Any], said: str) -> None:
@@ -117,8 +117,8 @@ def test_every_way_to_go_on_asks_and_ones_own_crawl_does_not(tmp_path: Path) -> 
         (folder / "crawl.allowed").unlink()  # as in an untrusted copy
         line = refused("crawl", folder)
         assert f'connect_to = "{web.address}", not known to be yours' in line
-        assert f"--connect-to {web.address}" in line
-        assert "not known to be yours" in refused("crawl", folder, "--refresh")
+        assert f"--connect-to={web.address}" in line
+        assert "not known to be yours" in refused("refresh", folder)
         assert "not known to be yours" in refused("estimate", folder)
         with pytest.raises(InputError, match="not known to be yours"):
             CrawlStarter.of_folder(folder).start()

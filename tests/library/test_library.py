@@ -14,7 +14,7 @@ from orienteer.library.library import Library, default_library
 from orienteer.search.index_files import index_folder
 from orienteer.search.indexing import update_index
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.folder_files import size_on_disk
+from orienteer.store.folder_view import size_on_disk
 from orienteer.store.lock import FolderLock
 
 

@@ -18,8 +18,8 @@ from orienteer.inspect.crawl_status import crawl_status
 from orienteer.ledger.ledger import Ledger
 from orienteer.live.session import open_crawl, plan_of_folder, refresh
 from orienteer.pages.states import PageState
+from orienteer.store.detail_tables import PageWords, packed, unpacked
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.page_words import PageWords, packed, unpacked
 from tests.fake_web.changing import ChangingSite
 from tests.live.live_crawls import crawled
 from tests.live.refreshes import rows_of

@@ -15,8 +15,7 @@ import pytest
 from orienteer.errors import CrawlFolderError
 from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.folder_files import settings_of_folder
-from orienteer.store.folder_view import FolderView
+from orienteer.store.folder_view import FolderView, settings_of_folder
 from orienteer.store.record import ArchivedResponse
 from tests.store.small_crawls import add_page, add_pages, check_pages
 

@@ -17,8 +17,7 @@ from orienteer.live.upload import upload
 from orienteer.repair.repair import repair
 from orienteer.store.archive import Archive, ArchiveEnd
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.object_store import ObjectStore, parse_location
-from orienteer.store.store_settings import StoreSettings
+from orienteer.store.object_store import ObjectStore, StoreSettings, parse_location
 from orienteer.store.uploads import Uploads
 from tests.store.object_stores import CREDENTIALS, SECRET, S3Server, needs_store
 from tests.store.stored_crawls import N_PAGES, records, sent, stored_crawl, waiting_archive, warcs

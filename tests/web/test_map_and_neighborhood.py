@@ -12,7 +12,7 @@ import httpx
 import numpy as np
 import pytest
 
-from orienteer.store.folder_files import estimate_of_folder
+from orienteer.store.folder_view import estimate_of_folder
 from tests.web.live_server import client_of, served
 from tests.web.small_crawl import CHARTS, make_small_crawl
 from tests.web.wide_crawl import many_hosts, written_crawl
@@ -128,7 +128,7 @@ def test_neighborhood_as_data(client: httpx.Client, small_crawl: Path) -> None:
     found = get_json(client, "/api/neighborhood")
     stored = estimate_of_folder(small_crawl)
     assert found["is_current"] is True
-    assert found["estimate"]["outlook"]["text"] == stored["outlook"]["text"]
+    assert found["estimate"]["forecast"]["text"] == stored["forecast"]["text"]
     assert [page["url"] for page in found["estimate"]["outside"]] == [page["url"] for page in stored["outside"]]
     more = {one["url"]: one for one in found["estimate"]["valued_more"]}
     assert more[CHARTS]["outside"] > more[CHARTS]["inside"]
@@ -153,6 +153,10 @@ def test_an_estimate_of_an_earlier_crawl_and_a_damaged_one(tmp_path: Path, small
     with pages_of(folder) as client:
         assert get_json(client, "/api/neighborhood")["is_current"] is False
         assert "--restart" in client.get("/neighborhood").text
+        former = json.loads((folder / "estimate.json").read_text())
+        former["outlook"] = forecast = former.pop("forecast")  # as version 0.2 wrote it
+        (folder / "estimate.json").write_text(json.dumps(former))
+        assert get_json(client, "/api/neighborhood")["estimate"]["forecast"]["text"] == forecast["text"]
         (folder / "estimate.json").write_text(json.dumps({"n_local": "many"}))
         response = client.get("/neighborhood")
         assert response.status_code == 409

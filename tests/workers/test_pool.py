@@ -21,7 +21,7 @@ from orienteer.fetch.fetcher import make_fetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.response import HostRequest, HostRequestKind, PageRequest, Request
-from orienteer.store.archive_tail import ACKNOWLEDGED
+from orienteer.store.archive_members import ACKNOWLEDGED
 from orienteer.store.record import ArchivedPage, page_of
 from orienteer.workers.fetch_result import FetchResult, ReadSettings
 from orienteer.workers.messages import WorkerResults, packed, unpack_orders

@@ -17,7 +17,7 @@ from orienteer.fake_web.site import RequestHeaders, Site
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.response import PageRequest
-from orienteer.store.archive_tail import ACKNOWLEDGED
+from orienteer.store.archive_members import ACKNOWLEDGED
 from orienteer.store.record import page_of
 from orienteer.workers.fetch_result import FetchResult, ReadSettings
 from orienteer.workers.messages import WorkerOrders, packed, unpack_results

@@ -207,17 +207,14 @@ class HostScheduler:
         slot.started_at = now
         self._in_flight[request] = slot
 
-    def take(self, request: Request, name: str, now: float) -> bool:
-        """Take a slot of the host for an asset or host request; return False if none is free now."""
-        if self.free_at(name, now) > now:
-            return False
+    def take(self, request: Request, name: str, now: float) -> None:
+        """Take a slot of the host for an asset or host request; one must be free (`free_at`)."""
         slot, host = HostSlot(name, started_at=now), self.number(name)
         if host is None:
             self._unknown_host(name).n_open += 1
         else:
             self._open(slot, host, now)
         self._in_flight[request] = slot
-        return True
 
     def _open(self, held: HostSlot, host: int, now: float) -> None:
         slot = self._crawl.take_slot(host, now)

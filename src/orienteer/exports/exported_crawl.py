@@ -27,7 +27,7 @@ from orienteer.inspect.snapshot import page_names
 from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.pages.outcome import Outcome
 from orienteer.progress import Progress
-from orienteer.search.column_writing import CrawlRanks, crawl_ranks
+from orienteer.search.page_columns import CrawlRanks, crawl_ranks
 from orienteer.store.database import DatabaseView
 from orienteer.store.folder_view import FolderView
 from orienteer.store.page_row import PageRow

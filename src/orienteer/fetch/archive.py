@@ -35,8 +35,7 @@ from orienteer.responses.secrets import origin_of
 from orienteer.responses.verdict import DECISIONS, VERDICTS, VerdictKind, verdict_kind_of
 from orienteer.store.archive import Position
 from orienteer.store.failures import damaged
-from orienteer.store.folder_files import FolderFiles
-from orienteer.store.folder_view import FolderView
+from orienteer.store.folder_view import FolderFiles, FolderView
 from orienteer.store.page_row import PageRow
 from orienteer.store.record import ArchivedPage, Resource
 from orienteer.wording import plain

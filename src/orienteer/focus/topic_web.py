@@ -33,8 +33,7 @@ from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.topic_reading import LoadedTopic
 from orienteer.pages.states import PageState
 from orienteer.policies.focused import NO_WORDS, LabelledWeb, WebText
-from orienteer.processes.ordered import in_order
-from orienteer.processes.pool import Failed, Opening
+from orienteer.processes.pool import Failed, Opening, in_order
 from orienteer.progress import Progress, silent
 from orienteer.responses.response import Response
 from orienteer.responses.verdict import verdict_of

@@ -30,8 +30,7 @@ from orienteer.pages.states import PageState
 from orienteer.progress import Progress, silent
 from orienteer.settings import to_table
 from orienteer.store.database import DatabaseView
-from orienteer.store.folder_files import size_on_disk
-from orienteer.store.folder_view import FolderView
+from orienteer.store.folder_view import FolderView, size_on_disk
 from orienteer.store.lock import holder_of
 from orienteer.store.page_tables import StateGroup
 from orienteer.store.rendering_tables import AssetFigures, RenderedTally

@@ -31,7 +31,8 @@ from orienteer.graph.proved import Certificate
 from orienteer.graph.survey.crawl_survey import SurveyStart, survey_seed
 from orienteer.graph.survey.measured import Measured
 from orienteer.graph.url_table import UrlTable
-from orienteer.ledger.plan import CrawlPlan, CrawlSettings, canonical_seeds
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.settings import CrawlSettings, canonical_seeds
 from orienteer.ledger.setup import spec_of_crawl
 from orienteer.ledger.topic_reading import about_page
 from orienteer.pages.states import PageState
@@ -42,7 +43,7 @@ from orienteer.policies.policy_spec import PolicySpec
 from orienteer.progress import Progress, silent
 from orienteer.store.database import DatabaseView
 from orienteer.store.failures import damaged
-from orienteer.store.folder_files import settings_of_folder
+from orienteer.store.folder_view import settings_of_folder
 from orienteer.store.history import DonePages
 from orienteer.warc.files import warc_files
 

@@ -23,7 +23,7 @@ from orienteer.pages.states import PageState
 from orienteer.progress import Progress, silent
 from orienteer.store.database import Database, DatabaseView
 from orienteer.store.failures import damaged
-from orienteer.store.folder_files import settings_of_folder
+from orienteer.store.folder_view import settings_of_folder
 from orienteer.store.history import DonePages
 
 _NO_PAGE = -1

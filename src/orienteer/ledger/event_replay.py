@@ -26,7 +26,7 @@ from orienteer.ledger.topic_reading import Reader
 from orienteer.pages.states import PageState
 from orienteer.store.database import Database
 from orienteer.store.failures import damaged
-from orienteer.store.folder_files import FolderFiles
+from orienteer.store.folder_view import FolderFiles
 from orienteer.store.history import DonePages, KnownPages
 
 FROM_SITEMAP = 1  # the depth of a page that a sitemap lists

@@ -21,7 +21,7 @@ from orienteer.policies.policy_spec import PolicySpec
 from orienteer.policies.trained import TrainedPolicy, trained_policy, write_model
 from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.folder_files import FolderFiles, policy_model_path
+from orienteer.store.folder_view import FolderFiles, policy_model_path
 from orienteer.store.history import DonePages, KnownPages
 from orienteer.store.survey_tables import SurveyRow, WalksRow
 

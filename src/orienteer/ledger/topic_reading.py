@@ -16,10 +16,10 @@ from orienteer.extract.tokens import link_tokens, page_tokens
 from orienteer.frontier.seen import SeenUrls
 from orienteer.policies.focused import AboutPage, FocusedPolicy, LinkWords
 from orienteer.store.database import Database
+from orienteer.store.detail_tables import PageWords, packed, unpacked
 from orienteer.store.failures import damaged
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.folder_files import FolderFiles
-from orienteer.store.page_words import PageWords, packed, unpacked
+from orienteer.store.folder_view import FolderFiles
 from orienteer.topics import all_topics
 from orienteer.topics.topic import PageContent, Topic
 from orienteer.topics.topic_file import TopicFile, load_topic, write_model

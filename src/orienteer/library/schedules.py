@@ -23,9 +23,7 @@ import tomli_w
 
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.fetch.webhook import Webhook
-from orienteer.files.durable import write_durably
-from orienteer.files.plain import make_plain_folder
-from orienteer.files.private import read_private, write_private
+from orienteer.files.plain import make_plain_folder, read_private, write_durably, write_private
 from orienteer.library.library import Library
 from orienteer.library.schedule import Schedule, ScheduledCrawl
 from orienteer.library.schedule_files import SUFFIXES, schedule_folder

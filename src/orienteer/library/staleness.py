@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from orienteer.ledger.revisiting import DAY_S
 from orienteer.pages.states import PageState
-from orienteer.search.column_writing import crawl_ranks
+from orienteer.search.page_columns import crawl_ranks
 from orienteer.store.database import DatabaseView
 from orienteer.store.visit_tables import SeenPages
 

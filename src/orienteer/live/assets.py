@@ -6,7 +6,7 @@ host slots, crawl delays, robots.txt, size limits; and they are archived.
     assets.fetch_for_browser(key, kind, callback)  calls `callback` once, with the response or the reason for a refusal
     assets.enqueue(urls, parent)                   queues the assets of an archived page; the queue survives a kill
     assets.start_due(now)                          starts the requests that may start now
-    assets.receive(response)                       handles the response to a request that was started here
+    assets.receive(request, response)              handles the response to a request that was started here
     assets.next_time()                             returns when the next request may start
 
 Requests of a browser go first. The queued ones alternate with pages of the same host and use half of the workers at
@@ -262,13 +262,17 @@ class AssetFetcher:
         if needs_login and not self._ledger.crawl.is_closed:
             return math.inf  # a page of the host runs the login
         if robots is not None:
-            if self._host_requests.is_in_flight(name) or (not asset.callbacks and self._hosts.has_waiting_page(name)):
-                return math.inf  # a page of the host requests robots.txt, and then its sitemaps
-            is_started = self._host_requests.start_for_asset(robots, name, now)
-            return math.inf if is_started else self._hosts.free_at(name, now)
+            is_for_page = not asset.callbacks or self._keyring.next_step(url) is not None
+            if self._host_requests.is_in_flight(name) or (is_for_page and self._hosts.has_waiting_page(name)):
+                return math.inf  # a page of the host requests robots.txt, after a login, and then its sitemaps
+        free_at = self._hosts.free_at(name, now)
+        if free_at > now:
+            return free_at
+        if robots is not None:
+            self._host_requests.start_for_asset(robots, name, now)
+            return math.inf
         request = self._request(asset)
-        if not self._hosts.take(request, name, now):
-            return self._hosts.free_at(name, now)
+        self._hosts.take(request, name, now)
         self._in_flight[request] = asset
         self._pool.start(request)
         return None

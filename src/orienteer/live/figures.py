@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,22 +11,23 @@ from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.survey.measured import Measured
-from orienteer.inspect.figures import CrawlFigures
+from orienteer.inspect.figures import CrawlFigures, WorkerNow
 from orienteer.inspect.frontier_top import TopWriter
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.live.live_crawl import LiveCrawl
 from orienteer.live.time_left import HostPace, Point, TimeForecast
-from orienteer.live.worker_rates import WorkerRates
 from orienteer.pages.states import PageState
 from orienteer.pages.stop_reason import StopReason
 from orienteer.store.progress_points import ProgressHistory, ProgressPoint
 from orienteer.store.visits import named_visits
+from orienteer.workers.worker import WorkerFigures
 
 _CERTIFICATE_SHARE = 0.02  # of the time may be spent on certificates for display, ...
 _SHARE = 0.01  # ... and this much on the other figures, some of which are O(pages)
 _CERTIFICATE_EVERY_S = 0.5
 _EVERY_S = 0.25
+_RATES_OVER_S = 5.0  # of workers
 
 
 class ProgressWatch:
@@ -178,3 +179,34 @@ def dead_mass(crawl: Crawl) -> float:
 def _n_on_topic(ledger: Ledger) -> int | None:
     reader = ledger.reader
     return None if reader is None else reader.n_on_topic
+
+
+@dataclass(frozen=True)
+class _Sample:
+    time: float
+    n_responses: int
+    cpu_s: float
+
+
+class WorkerRates:
+    """Recent samples of the counters of workers."""
+
+    def __init__(self) -> None:
+        self._samples: dict[tuple[str, int], list[_Sample]] = {}
+
+    def now(self, workers: list[WorkerFigures], time: float) -> list[WorkerNow]:
+        """Return the rates at this time, in seconds of any clock."""
+        known = {(worker.where, worker.process) for worker in workers}
+        self._samples = {name: samples for name, samples in self._samples.items() if name in known}
+        return [self._rated(worker, time) for worker in workers]
+
+    def _rated(self, worker: WorkerFigures, time: float) -> WorkerNow:
+        samples = self._samples.setdefault((worker.where, worker.process), [])
+        samples.append(_Sample(time, worker.n_responses, worker.cpu_s))
+        while len(samples) > 2 and samples[1].time <= time - _RATES_OVER_S:
+            samples.pop(0)
+        first, passed_s = samples[0], time - samples[0].time
+        rate = (worker.n_responses - first.n_responses) / passed_s if passed_s > 0 else 0.0
+        is_known = passed_s > 0 and worker.cpu_s > 0
+        busy = min((worker.cpu_s - first.cpu_s) / passed_s, 1.0) if is_known else None
+        return WorkerNow(*worker[:4], round(rate, 2), None if busy is None else round(busy, 3))

@@ -123,15 +123,13 @@ class HostRequests:
         self._pool.start(request)
         return True
 
-    def start_for_asset(self, robots: HostRequest, name: str, now: float) -> bool:
-        """Request the robots.txt of a host in a slot of its own; return False if none is free."""
-        if not self._hosts.take(robots, name, now):
-            return False
+    def start_for_asset(self, robots: HostRequest, name: str, now: float) -> None:
+        """Request the robots.txt of a host in a slot of its own, which must be free."""
+        self._hosts.take(robots, name, now)
         robots.secrets = self._keyring.secrets_for(robots.url)
         self._waiting[name] = _Waiting([])
         self.n_for_assets += 1
         self._pool.start(robots)
-        return True
 
     # -- responses ----------------------------------------------------------------------------------------------
 

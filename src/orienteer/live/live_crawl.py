@@ -17,6 +17,9 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
 
 from orienteer import __version__
 from orienteer.crawl.host_rules import HostRules
@@ -24,18 +27,20 @@ from orienteer.crawl.host_scheduler import HostScheduler, HostSlot
 from orienteer.credentials.keyring import Keyring
 from orienteer.hooks.page_hooks import Hook
 from orienteer.inspect.figures import MAX_CHARS, MAX_LISTED, Fetching
+from orienteer.inspect.status_text import describe_impossible
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.live.assets import AssetFetcher
 from orienteer.live.host_requests import HostFailures, HostRequests
-from orienteer.live.impossible_goal import ImpossibleGoal
 from orienteer.live.rendering import Rendering
 from orienteer.live.warm_up import KernelCompilation
 from orienteer.pages.outcome import Outcome
+from orienteer.pages.states import PageState
 from orienteer.pages.stop_reason import StopReason
 from orienteer.responses.response import AssetRequest, HostRequest, PageRequest
 from orienteer.responses.verdict import VerdictKind
 from orienteer.store.log import Log, NoLog
+from orienteer.wording import goal_share, plain
 from orienteer.workers.fetch_result import FetchResult
 from orienteer.workers.worker_pool import WorkerPool
 
@@ -44,6 +49,8 @@ _TICK_S = 0.25  # the longest wait for responses, which bounds the delay of a st
 # Verdicts on pages that a session gets only while it is logged in.
 _LOGGED_IN = frozenset((VerdictKind.FETCHED, VerdictKind.NOT_MODIFIED, VerdictKind.SKIPPED))
 _SEEDS_LOGGED = 20
+_PAGES_READ = 200  # blocked pages, for the reasons why a goal is impossible
+_MAX_REASONS = 3
 _MAX_UNFETCHED = 1000  # pages in a row that need no request, before responses are polled again
 
 
@@ -173,8 +180,9 @@ class LiveCrawl:
     def _check_goal(self) -> None:
         notice = self.impossible_goal.notice()
         if notice is not None:
-            self.log.note("goal impossible", **notice.facts)
-            self.notify(notice.line)
+            facts, line = notice
+            self.log.note("goal impossible", **facts)
+            self.notify(line)
         if self.crawl.stopped_because is not None and (line := self.assets.notice()):
             self.notify(line)
 
@@ -347,3 +355,37 @@ class LiveCrawl:
             assets_bytes=self.assets.n_bytes, elapsed_s=round(elapsed_s, 3),
         )  # fmt: skip
         self.log.close()
+
+
+class ImpossibleGoal:
+    """Detects a goal that cannot be reached, and reports it once in a run."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._is_announced = False
+
+    def notice(self) -> tuple[dict[str, Any], str] | None:
+        """Return once, at almost no cost, that the goal cannot be reached: fields for the log, and a line."""
+        crawl = self._ledger.crawl
+        until = crawl.goal.until
+        if self._is_announced or until is None or not crawl.goal_is_impossible:
+            return None
+        self._is_announced = True
+        proved, reasons = crawl.certificate(), self._reasons()
+        facts = {"until": until, "lower": proved.lower, "blocked": proved.blocked, "unknown": proved.unknown}
+        line = describe_impossible(until, proved, ", ".join(reasons))
+        if crawl.stopped_because is None:
+            line += f"; going on until {goal_share(until)} of what is reachable is covered"
+        return {**facts, "reasons": reasons}, line
+
+    def _reasons(self) -> list[str]:
+        """Return the few reasons of blocked pages that cost the most mass, by a sample of the heaviest pages."""
+        crawl, database = self._ledger.crawl, self._ledger.database
+        mass = crawl.coverage.p
+        blocked = np.flatnonzero(crawl.coverage.blocked)
+        cost: dict[str, float] = {}
+        for page in blocked[np.argsort(-mass[blocked])][:_PAGES_READ].tolist():
+            row = database.pages.row(page)
+            if row is not None and row.state == PageState.BLOCKED:
+                cost[row.outcome] = cost.get(row.outcome, 0.0) + float(mass[page])
+        return [plain(reason, 60) for reason in sorted(cost, key=lambda reason: -cost[reason])[:_MAX_REASONS]]

@@ -5,8 +5,9 @@ An estimate uses the last fifth of the elapsed time and the fifth before it:
     a coverage      The missing share m shrinks like dm/dt = -c m^(1 - a), with a between 0 (exponentially) and 1
                     (at a constant pace, as in a densely linked site); the rates of the two periods determine a.
     measured        The walks are conclusive when the true coverage is well above the goal: when the truly missing share
-                    is about half of the allowed one. The missing share is estimated from the walks, with a prior
-                    of a fifth of what is not proved. Past that point the time follows from the gain of evidence.
+                    is about 0.6 of the allowed one. The missing share is estimated from the walks, with a
+                    prior of a fifth of what is not proved; there is no estimate before the walks outweigh it. Past
+                    that point the time follows from the gain of evidence.
     everything      The time to fetch the waiting pages at the present rate, or to empty the longest queue of a host,
                     whichever is longer. While the known pages grow faster than the pages done, it is multiplied by the
                     square root of the expected growth. It is an upper bound for all goals.
@@ -14,7 +15,7 @@ An estimate uses the last fifth of the elapsed time and the fifth before it:
                     other estimates, and an estimate of its own only if at least that many pages wait: the site may
                     have fewer pages than the limit.
 
-There is no estimate before enough pages are done, nor while the estimates made in the last fifth of the time disagree
+There is no estimate before enough pages are done, nor while the estimates made in the last sixth of the time disagree
 by more than a factor of two in the remaining time. Simulated crawls with politeness
 (`python -m benchmarks time_left`, two minutes) count how often an estimate is within a factor of two of the truth, and
 at how many moments there is one; RESULTS has the figures, also for held-out webs.
@@ -41,14 +42,14 @@ _RECENT = 0.2  # of the elapsed time
 _MIN_ELAPSED_S = 10.0  # before any estimate
 _MIN_PAGES = 20
 _MIN_SPACING = 1.01  # the least factor between the elapsed times of stored points
-_CONCLUSIVE_SHARE = 0.55  # of the allowed missing share: with no more missing, the walks are conclusive
+_CONCLUSIVE_SHARE = 0.62  # of the allowed missing share: with no more missing, the walks are conclusive
 _PRIOR_MISSING_SHARE = 0.2  # of what is not proved
 _PRIOR_WALKS = 10  # the weight of the prior, in walks
 _RECENT_PACE = 0.3  # of the time since the start
 _PACE_SPACING = 1.1  # of stored moments, as a factor of that time
 _MIN_HOST_PAGES = 3  # of a host, before its own pace is used
 _MAX_GROWTH = 4.0  # of the waiting pages, by those that they will lead to
-_AGREEMENT_SHARE = 0.2  # of the elapsed time: estimates made in this period must agree
+_AGREEMENT_SHARE = 0.18  # of the elapsed time: estimates made in this period must agree
 _AGREEMENT_MIN_S = 5.0  # the least length of that period
 _AGREEMENT_FACTOR = 2.0  # between the longest and the shortest remaining time
 _N_COMPARED = 12  # estimates of that period
@@ -173,6 +174,8 @@ def _measured(earlier: Point, before: Point, now: Point, until: float) -> float 
     proved_s = _covered(earlier, before, now, until)
     if proved_s is None or proved_s == 0:
         return proved_s
+    if now.n_walks < _PRIOR_WALKS:
+        return None
     unproved = 1.0 - now.lower
     n_missing = now.n_walks * (1.0 - now.measured) / unproved
     missing_share = max((n_missing + _PRIOR_WALKS * _PRIOR_MISSING_SHARE) / (now.n_walks + _PRIOR_WALKS), 1e-3)

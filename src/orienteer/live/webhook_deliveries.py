@@ -17,7 +17,7 @@ from typing import Any
 
 from orienteer.errors import CrawlFolderError
 from orienteer.fetch.webhook import Webhook, send
-from orienteer.files.durable import write_durably
+from orienteer.files.plain import write_durably
 from orienteer.inspect.changes import KINDS, EpochChanges, changes, crawl_id, epoch_changes
 from orienteer.store.database import DatabaseView
 from orienteer.store.failures import map_disk_errors

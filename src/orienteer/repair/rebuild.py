@@ -35,10 +35,10 @@ from orienteer.repair.archive_scan import ArchiveScan
 from orienteer.repair.rendered_rows import RENDERED_COLUMNS, copy_assets, copy_rendered
 from orienteer.repair.salvage import Salvage
 from orienteer.store.archive import Position
-from orienteer.store.column_ranges import RowRanges
+from orienteer.store.column_ranges import RANGES, RowRanges
 from orienteer.store.database import Database
 from orienteer.store.detail_tables import SessionRow
-from orienteer.store.folder_files import ARCHIVE_END
+from orienteer.store.folder_view import ARCHIVE_END
 from orienteer.store.page_row import PageRow, page_ids
 from orienteer.store.visits import EpochRow, Revisits, Visit, VisitKind
 from orienteer.url import canonical_url
@@ -83,15 +83,16 @@ def rebuild(old: Salvage, seeds: tuple[str, ...], scan: ArchiveScan, new: Databa
 
 
 class _Rebuilding:
-    """One run of `rebuild`; `_position` is that of the next event."""
+    """One run of `rebuild`; `_position` is that of the next event, `_last_visit` that of the last visit."""
 
     def __init__(self, old: Salvage, scan: ArchiveScan, new: Database) -> None:
         self._old, self._scan, self._new = old, scan, new
         self.result = Rebuilt()
         self._numbers: NDArray[np.int64] = np.zeros(0, np.int64)  # new ids by old ones, -1: lost
-        self._position = 0
+        self._position, self._last_visit = 0, -1
         self._is_done: NDArray[np.bool_] = np.zeros(0, np.bool_)
         self._is_known: NDArray[np.bool_] = np.zeros(0, np.bool_)
+        self._is_visited: NDArray[np.bool_] = np.zeros(0, np.bool_)  # in this epoch
         self._lost_pages: list[int] = []
 
     def run(self, seeds: tuple[str, ...]) -> Rebuilt:
@@ -134,7 +135,7 @@ class _Rebuilding:
                 first, batch = first + len(batch), []
         self._new.urls.add(first, batch)
         self._numbers = numbers[:n_old] - 1
-        self._is_done, self._is_known = np.zeros((2, len(seen)), np.bool_)
+        self._is_done, self._is_known, self._is_visited = np.zeros((3, len(seen)), np.bool_)
         self.result.n_urls, self.result.n_urls_lost = len(seen), int((self._numbers < 0).sum())
 
     def _id(self, old: Any) -> int:
@@ -164,10 +165,11 @@ class _Rebuilding:
         pages = (
             _Event(row[columns.index("position")], _PAGE, row) for row in self._old.rows("page", "position", columns)
         )
-        known = (_Event(row[0], _KNOWN, row) for row in self._old.rows("known", "position", ("position", "pages")))
+        known_rows = self._old.valid_rows("known", "position", ("position", "pages"))
+        known = (_Event(row[0], _KNOWN, row) for row in known_rows)
         names = ("position", "page", "kind", "state", "time", "redirect_to")
         position = ("archive_file", "archive_offset", "archive_bytes")
-        visits = (_Event(row[0], _VISIT, row) for row in self._old.rows("visit", "position", (*names, *position)))
+        visits = (_Event(row[0], _VISIT, row) for row in self._old.valid_rows("visit", "position", (*names, *position)))
         return heapq.merge(known, pages, visits, key=lambda event: event[:2])
 
     def _apply(self, event: _Event) -> None:
@@ -198,7 +200,7 @@ class _Rebuilding:
             self._make_known([row.id])
             self.result.n_made_known += 1
         self._new.pages.add(row._replace(position=self._position))
-        self._is_done[row.id] = True
+        self._is_done[row.id] = self._is_visited[row.id] = True
         self.result.n_pages += 1
         self._mark_known(row.links, row.redirect_to)
         if row.archived is not None:
@@ -241,7 +243,11 @@ class _Rebuilding:
         is_blocked_now = VisitKind(kind) in (VisitKind.LEFT, VisitKind.UNREACHABLE, VisitKind.NOTHING)
         if row is None and not (is_blocked_now and state == PageState.BLOCKED):
             return
-        is_first = row is not None and row.position == self._position - 1  # the page was new: the same event
+        # The page was new: the same event.
+        is_first = row is not None and row.position == self._position - 1 != self._last_visit
+        if self._is_visited[page] and not is_first:
+            return  # the row of an epoch that began in between is lost
+        self._is_visited[page] = True
         if not self._is_known[page]:
             self._make_known([page])
             self.result.n_made_known += 1
@@ -254,7 +260,7 @@ class _Rebuilding:
             self.result.used.add(archived[:2])
         if row is not None and state == PageState.FETCHED:
             self._mark_known(row.links, target)
-        self._position = position + 1
+        self._last_visit, self._position = position, position + 1
 
     def _lose(self, old: Any, why: str) -> None:
         """Return a page to the frontier, unless its URL is lost."""
@@ -281,7 +287,7 @@ class _Rebuilding:
     def _epochs(self) -> list[EpochRow]:
         """Return the epochs with remaining seeds; their trust is scaled to sum to 1 again."""
         epochs = []
-        for row in self._old.rows("epoch", "id", EpochRow._fields):
+        for row in self._old.valid_rows("epoch", "id", EpochRow._fields):
             try:
                 number, began, ended, position, hops, seeds, trust, due = row
                 seeds, remains = self._remaining_ids(seeds)
@@ -299,7 +305,7 @@ class _Rebuilding:
 
     def _begin(self, epoch: EpochRow) -> None:
         self._new.epochs.add(epoch._replace(position=self._position))
-        self._is_known[:] = False
+        self._is_visited[:] = self._is_known[:] = False
         self._is_known[epoch.seeds] = True
         self._is_known[epoch.due] = True
 
@@ -311,7 +317,7 @@ class _Rebuilding:
         rows = list(self._of_pages("unknown", ("n", "why")))
         if self._old.n_lost == n_lost:
             for page, n, why in rows:
-                self._new.details.set_unknown(page, UnknownLinks(int(n), str(why)))
+                self._new.details.set_unknown(page, UnknownLinks(n, why))
             return
         for page in np.flatnonzero(self._is_done).tolist():
             row = self._new.pages.row(page)
@@ -321,13 +327,11 @@ class _Rebuilding:
     def _copy_other_tables(self) -> None:
         new = self._new
         self._copy_unknown_links()
-        for stripped, page, digest, is_same in self._old.all_rows_of("session", "stripped, page, digest, is_same"):
-            try:
-                new.details.set_session(str(stripped), SessionRow(self._id(page), bytes(digest), bool(is_same)))
-            except (_UnusableRowError, TypeError, ValueError):
-                continue
+        for stripped, page, digest, is_same in self._old.all_rows_of("session", _SESSION_COLUMNS):
+            with suppress(_UnusableRowError):
+                new.details.set_session(stripped, SessionRow(self._id(page), digest, bool(is_same)))
         for page, target in self._of_pages("canonical", ("target",)):
-            with suppress(_UnusableRowError, TypeError, ValueError):
+            with suppress(_UnusableRowError):
                 new.details.set_canonical(page, self._id(target))
         for page, words in self._of_pages("words", ("words",)):
             new.details.set_words(page, words)
@@ -340,35 +344,29 @@ class _Rebuilding:
         assets = copy_assets(self._old, self._scan, new)
         self.result.lost_assets = assets.lost
         self.result.used |= assets.used | copy_rendered(self._of_pages("rendered", RENDERED_COLUMNS), self._scan, new)
-        for time, kind, host, detail in self._old.rows("event", "id", ("time", "kind", "host", "detail")):
-            try:
-                new.meta.add_event(float(time), str(kind), host, **json.loads(detail))
-            except (TypeError, ValueError, RecursionError):
-                continue
-        for key, value in self._old.all_rows_of("meta", "key, value"):
-            try:
+        for time, kind, host, detail in self._old.valid_rows("event", "id", _EVENT_COLUMNS, _EVENT_RANGES):
+            with suppress(TypeError, ValueError, RecursionError):
+                new.meta.add_event(time, kind, host, **json.loads(detail))
+        for key, value in self._old.all_rows_of("meta", ("key", "value")):
+            with suppress(TypeError, ValueError, RecursionError):
                 if key not in _DERIVED:
                     new.meta.set(str(key), json.loads(value))
-            except (TypeError, ValueError, RecursionError):
-                continue
 
     def _of_pages(self, table: str, columns: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
         """Yield the usable rows of a table for pages that are done."""
-        for old, *values in self._old.rows(table, "page", ("page", *columns)):
+        for old, *values in self._old.valid_rows(table, "page", ("page", *columns)):
             try:
                 page = self._id(old)
                 if table == "added":
                     Additions.of_json(values[0])
-                if table == "signature" and len(values[0]) != SIGNATURE_BYTES:
-                    continue
-                is_text = table != "words" or isinstance(values[0], bytes)
-                if table == "unknown" and int(values[0]) < UNKNOWN_COUNT:
-                    continue
             except (_UnusableRowError, TypeError, ValueError, KeyError):
                 continue
-            if self._is_done[page] and is_text and not (table == "revisit" and None in values[:5]):
+            if self._is_done[page] and not (table == "signature" and len(values[0]) != SIGNATURE_BYTES):
                 yield page, *values
 
 
 _ROW_RANGES = RowRanges(PageRow._fields)
+_SESSION_COLUMNS = ("stripped", "page", "digest", "is_same")
+_EVENT_COLUMNS = ("time", "kind", "host", "detail")
+_EVENT_RANGES = dict(RANGES) | {"kind": RANGES["event_kind"]}  # in other tables a kind is a number
 _TEXTS = ("outcome", "content_type", "language", "title", "etag", "last_modified")

@@ -29,8 +29,7 @@ import numpy as np
 
 from orienteer.errors import CrawlFolderError
 from orienteer.fetch.archive import archived_response
-from orienteer.files.durable import sync_folder, write_durably
-from orienteer.files.plain import expect_plain_folder, make_plain_folder, open_plain
+from orienteer.files.plain import expect_plain_folder, make_plain_folder, open_plain, sync_folder, write_durably
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
@@ -45,7 +44,7 @@ from orienteer.store.capture_table import FOLDER as CAPTURES
 from orienteer.store.database import Database
 from orienteer.store.failures import map_disk_errors
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.folder_files import ARCHIVE_END, DATABASE, SETTINGS, text_of
+from orienteer.store.folder_view import ARCHIVE_END, DATABASE, SETTINGS, text_of
 from orienteer.store.lock import INNER_FOLDERS, FolderLock
 from orienteer.store.record import warcinfo_record
 from orienteer.store.wrong_digests import correct_file

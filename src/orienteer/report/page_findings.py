@@ -14,10 +14,10 @@ from orienteer.graph.reach import distances
 from orienteer.report.finding import FindingDraft
 from orienteer.report.link_findings import LinkTable, ending
 from orienteer.report.page_table import NO_TITLE, Hosts, LinkState, PageTable
-from orienteer.search.column_writing import CrawlRanks
+from orienteer.search.page_columns import CrawlRanks
 from orienteer.store.database import DatabaseView
 from orienteer.store.failures import damaged
-from orienteer.store.folder_files import ESTIMATE, estimate_of_folder
+from orienteer.store.folder_view import ESTIMATE, estimate_of_folder
 from orienteer.url import host_of
 
 Mask = NDArray[np.bool_]

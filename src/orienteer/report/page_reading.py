@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from orienteer.extract.assets import asset_urls
 from orienteer.extract.page import Page, extract_page
 from orienteer.inspect.archived_page import MAX_BYTES, ArchivedPosition, archive_to_read, archived_page, warn_skipped
-from orienteer.processes.ordered import in_order
-from orienteer.processes.pool import Failed
+from orienteer.processes.pool import Failed, in_order
 from orienteer.progress import Progress
 from orienteer.responses.body import BodyError, unpacked
 from orienteer.responses.headers import Headers

@@ -26,7 +26,7 @@ from orienteer.pages.states import PageState
 from orienteer.progress import Progress
 from orienteer.responses.reading import is_html
 from orienteer.responses.verdict import NO_PAGE
-from orienteer.search.column_writing import CrawlRanks, repetition_groups
+from orienteer.search.page_columns import CrawlRanks, repetition_groups
 from orienteer.store.database import DatabaseView
 from orienteer.store.page_row import PageRow
 from orienteer.wording import moment

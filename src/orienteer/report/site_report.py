@@ -18,7 +18,7 @@ from orienteer.report.link_findings import LinkTable, link_findings
 from orienteer.report.page_findings import deep_findings, page_findings, valued_findings
 from orienteer.report.page_reading import PageReport, pages_read
 from orienteer.report.page_table import Hosts, PageTable
-from orienteer.search.column_writing import CrawlRanks, crawl_ranks
+from orienteer.search.page_columns import CrawlRanks, crawl_ranks
 from orienteer.store.folder_view import FolderView
 
 DEEP, SLOW_S, MAX_PLACES = 5, 3.0, 20

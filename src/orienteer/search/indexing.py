@@ -36,14 +36,11 @@ from orienteer.kernel import plain_at_first
 from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.pages.added import Additions
 from orienteer.pages.states import PageState
-from orienteer.processes.ordered import in_order
-from orienteer.processes.parallelism import cpu_time_s
-from orienteer.processes.pool import Failed
+from orienteer.processes.pool import Failed, cpu_time_s, in_order
 from orienteer.progress import Progress, silent
-from orienteer.search.column_writing import crawl_ranks, write_columns
 from orienteer.search.completion import has_completions, write_completions
 from orienteer.search.index_files import TEXTS, index_folder
-from orienteer.search.page_columns import FILE
+from orienteer.search.page_columns import FILE, crawl_ranks, write_columns
 from orienteer.search.page_facts import topic_term
 from orienteer.search.page_reading import (
     PageToIndex,

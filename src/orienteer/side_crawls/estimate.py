@@ -24,7 +24,7 @@ from orienteer.graph.growing_graph import PageHosts
 from orienteer.inspect.snapshot import LocalWeb, local_pages, local_web, url_batches
 from orienteer.ledger.permission import Tables
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.ledger.scope import ScopeSettings
+from orienteer.ledger.settings import ScopeSettings
 from orienteer.live.live_crawl import LiveCrawl, StopRequest
 from orienteer.notebook import rows_html
 from orienteer.pages.states import PageState
@@ -41,10 +41,10 @@ from orienteer.side_crawls.side_crawl import (
 )
 from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.folder_files import FolderFiles
+from orienteer.store.folder_view import FolderFiles
 from orienteer.store.history import DonePages, KnownPages
+from orienteer.store.object_store import StoreSettings
 from orienteer.store.page_row import PageRow
-from orienteer.store.store_settings import StoreSettings
 
 _LOCAL, _ROUNDS = "local", "rounds"  # keys in the database: the domain that was copied; the sizes of the rounds
 _STORED_PAGES = 100  # of each kind, in the report that stays in the folder
@@ -168,7 +168,7 @@ class EstimateReport:
             "goal_reached": self.goal_reached,
             "settings": asdict(self.settings),
             "history": [asdict(one) for one in self.history],
-            "outlook": asdict(self.forecast) | {"text": str(self.forecast)},
+            "forecast": asdict(self.forecast) | {"text": str(self.forecast)},
             **self.view.as_dict(self.urls.get, n),
             "outcomes": self.outcomes,
             "elapsed_s": self.elapsed_s,

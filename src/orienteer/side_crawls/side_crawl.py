@@ -30,7 +30,7 @@ from orienteer.settings import merged, to_table
 from orienteer.store.database import Database
 from orienteer.store.failures import damaged
 from orienteer.store.folder import CrawlFolder, remove_crawl
-from orienteer.store.folder_files import FolderFiles
+from orienteer.store.folder_view import FolderFiles
 from orienteer.workers.worker_pool import WorkerPool
 
 # The policy of a side crawl is not one of a plan, and pages come from it alone.

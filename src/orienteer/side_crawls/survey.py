@@ -29,7 +29,8 @@ from orienteer.graph.push import LinkRows
 from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
 from orienteer.graph.survey.survey import FixedSurvey
 from orienteer.ledger.permission import Tables
-from orienteer.ledger.plan import CrawlPlan, CrawlSettings
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.settings import CrawlSettings
 from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.live.live_crawl import LiveCrawl, StopRequest
 from orienteer.pages.states import COUNTS_AS_FETCHED
@@ -46,10 +47,9 @@ from orienteer.side_crawls.survey_report import N_GAPS, Names, SurveyReport, sur
 from orienteer.store.database import Database
 from orienteer.store.failures import damaged
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.folder_files import FolderFiles, settings_of_folder
-from orienteer.store.folder_view import FolderView
+from orienteer.store.folder_view import FolderFiles, FolderView, settings_of_folder
 from orienteer.store.history import DonePages, KnownPages
-from orienteer.store.store_settings import StoreSettings
+from orienteer.store.object_store import StoreSettings
 from orienteer.url import session_of
 
 _SURVEY, _WALKS = "survey", "walks"  # keys in the database: MadeFor; the pages where walks entered

@@ -7,7 +7,7 @@ it, such as the tail that a killed crawl has left.
     archive.sync()               makes all of them durable; the end goes into the database, in the transaction with the
                                  pages
 
-A tail longer than a killed crawl can leave is an error and is not truncated (see `archive_tail`). Symbolic links are
+A tail longer than a killed crawl can leave is an error and is not truncated (see `archive_members`). Symbolic links are
 never followed.
 
 Complete files may be in an object store (see `stored_files`); a file that is also in this folder is read from here.
@@ -24,9 +24,8 @@ from tempfile import NamedTemporaryFile
 from typing import NamedTuple, TypeVar
 
 from orienteer.errors import CrawlFolderError
-from orienteer.files.durable import sync_folder
-from orienteer.files.plain import expect_plain, make_plain_folder, open_plain
-from orienteer.store.archive_tail import ACKNOWLEDGED, acknowledged_text, exceeds_crash_tail
+from orienteer.files.plain import expect_plain, make_plain_folder, open_plain, sync_folder
+from orienteer.store.archive_members import ACKNOWLEDGED, acknowledged_text, exceeds_crash_tail
 from orienteer.store.failures import damaged, map_disk_errors
 from orienteer.store.record import (
     ArchivedPage,
@@ -42,8 +41,7 @@ from orienteer.store.record import (
     revisit_record,
     warcinfo_record,
 )
-from orienteer.store.remote_file import RemoteFiles
-from orienteer.store.stored_files import StoredFile, StoredFiles
+from orienteer.store.stored_files import RemoteFiles, StoredFile, StoredFiles
 
 REPAIR = "`orienteer repair DIR`"
 REPAIR_HINT = f"{REPAIR} recovers what is left"
@@ -241,7 +239,7 @@ class Archive:
         return self.path(number).exists() and exceeds_crash_tail(self.path(number), start, self.end)
 
     def record_headers(self) -> dict[str, str]:
-        """Return the headers that name the acknowledged end in each new record (see `archive_tail`)."""
+        """Return the headers that name the acknowledged end in each new record (see `archive_members`)."""
         return {ACKNOWLEDGED: acknowledged_text(self.acknowledged)}
 
     def _truncate_last(self) -> None:

@@ -6,15 +6,51 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from orienteer.pages.added import Additions
 from orienteer.pages.unknown import ALL_KNOWN, UnknownLinks
 from orienteer.store.connection import DatabaseConnection
 from orienteer.store.history import PAGES_PER_BATCH
+from orienteer.store.page_row import page_ids
 from orienteer.store.url_tables import UrlTables
 
+_HEAD = 3
 _SIGNATURES_AT_ONCE = 4096  # buffered: two megabytes
+
+
+class PageWords(NamedTuple):
+    """The hashed words of a page and of its links: link k leads to `targets[k]`, with the words
+    `link_words[offsets[k] : offsets[k + 1]]`.
+
+    They are stored as uint32 numbers in one blob: the number of links, of their words, and of the page's words; the
+    targets; the offsets, and the end of the last; the words of the links, link by link; the words of the page.
+    """
+
+    targets: NDArray[np.uint32]
+    offsets: NDArray[np.int64]
+    link_words: NDArray[np.uint32]
+    words: NDArray[np.uint32]
+
+
+def packed(words: PageWords) -> bytes:
+    arrays: list[ArrayLike] = [[len(words.targets), len(words.link_words), len(words.words)], *words]
+    return b"".join(np.asarray(array).astype("<u4").tobytes() for array in arrays)
+
+
+def unpacked(blob: bytes) -> PageWords:
+    """Return the inverse of `packed`; ValueError if the blob is malformed."""
+    numbers = page_ids([blob])
+    if len(numbers) < _HEAD:
+        raise ValueError("words are cut off")
+    n_links, n_link_words, n_words = (int(number) for number in numbers[:_HEAD])
+    sizes = (n_links, n_links + 1, n_link_words, n_words)
+    if len(numbers) != _HEAD + sum(sizes):
+        raise ValueError("words are cut off")
+    targets, offsets, link_words, words = np.split(numbers[_HEAD:], np.cumsum(sizes[:-1]))
+    if offsets[0] != 0 or offsets[-1] != n_link_words or (offsets[1:] < offsets[:-1]).any():
+        raise ValueError("words of links overlap")
+    return PageWords(targets, offsets.astype(np.int64), link_words, words)
 
 
 class SessionRow(NamedTuple):
@@ -35,7 +71,7 @@ class DetailTables:
         self._db, self._urls = connection, urls
 
     def set_words(self, page: int, words: bytes) -> None:
-        """Set the words of a page (see `page_words`)."""
+        """Set the words of a page, packed."""
         self._db.write("INSERT OR REPLACE INTO words VALUES (?, ?)", page, words)
 
     def words(self, page: int) -> bytes | None:

@@ -1,4 +1,4 @@
-"""The crawl folder, opened for writing: the complete state of a crawl. `folder_files` lists the files in it.
+"""The crawl folder, opened for writing: the complete state of a crawl. `folder_view` lists the files in it.
 
 The archive and the database are the source of truth. A page is acknowledged when both hold it: its record is made
 durable first, then one transaction stores its row together with the new end of the archive. After a kill at any moment
@@ -19,12 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import CrawlFolderError
-from orienteer.files.durable import sync_folder, write_durably
-from orienteer.files.plain import expect_plain, make_plain_folder, replaced_inside
+from orienteer.files.plain import expect_plain, make_plain_folder, replaced_inside, sync_folder, write_durably
 from orienteer.store.archive import Archive
 from orienteer.store.database import Database
 from orienteer.store.failures import map_disk_errors
-from orienteer.store.folder_files import (
+from orienteer.store.folder_view import (
     ALLOWED,
     ARCHIVE_END,
     DATABASE,
@@ -36,9 +35,9 @@ from orienteer.store.folder_files import (
     settings_of_folder,
 )
 from orienteer.store.lock import LOCK, FolderLock
+from orienteer.store.object_store import StoreSettings
 from orienteer.store.schema import VERSION
 from orienteer.store.signed_arrays import write_signed_arrays
-from orienteer.store.store_settings import StoreSettings
 from orienteer.store.uploads import Uploads
 
 

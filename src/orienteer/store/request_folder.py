@@ -20,7 +20,7 @@ from typing import NamedTuple
 from numpy.typing import ArrayLike
 
 from orienteer.errors import CrawlFolderError
-from orienteer.files.durable import sync_folder
+from orienteer.files.plain import sync_folder
 from orienteer.store.connection import DatabaseConnection, DatabaseKind
 from orienteer.store.failures import map_disk_errors
 from orienteer.store.history import DonePages

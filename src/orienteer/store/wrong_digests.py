@@ -17,8 +17,7 @@ import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from orienteer.files.durable import sync_folder
-from orienteer.files.plain import expect_plain, replaced_inside
+from orienteer.files.plain import expect_plain, replaced_inside, sync_folder
 from orienteer.responses.rendered import rendered_document_of
 from orienteer.store.archive_members import unpacked_member, whole_members
 from orienteer.store.failures import map_disk_errors

@@ -7,7 +7,7 @@ from multiprocessing.connection import Connection
 
 from orienteer.fetch.fetcher import make_fetcher
 from orienteer.fetch.settings import FetchSettings
-from orienteer.processes.limits import prefer_oom_kill
+from orienteer.processes.child import prefer_oom_kill
 from orienteer.responses.response import Request
 from orienteer.workers.fetch_result import ReadSettings
 from orienteer.workers.messages import WorkerOrders, WorkerResults, packed, unpack_orders

@@ -14,7 +14,7 @@ from orienteer.browser.job import BrowserRequest, BrowserResponse
 from orienteer.fetch.fetcher import Fetcher, make_fetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.kernel import runs_plain
-from orienteer.processes.parallelism import usable_cores
+from orienteer.processes.pool import usable_cores
 from orienteer.responses.response import Request
 from orienteer.workers.fetch_result import FetchResult, ReadSettings
 from orienteer.workers.process_backend import ProcessBackend, WorkerBackend
