@@ -8,7 +8,6 @@ lists of texts or numbers. `setting` declares a field with its help, range and o
 from __future__ import annotations
 
 import math
-import tomllib
 import types
 import typing
 from collections.abc import Iterable, Mapping
@@ -212,6 +211,8 @@ def _parsed(text: str, kind: Any) -> Any:
     if typing.get_origin(kind) is tuple:
         item = typing.get_args(kind)[0]
         if text.startswith("["):
+            import tomllib
+
             items = tomllib.loads(f"items = {text}")["items"]
             if not _fits(items, kind):
                 raise ValueError

@@ -15,7 +15,6 @@ that would change the meaning of the certificate. The others may change from one
 
 from __future__ import annotations
 
-import tomllib
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -30,7 +29,6 @@ from orienteer.frontier.politeness import Politeness
 from orienteer.ledger.settings import MEASURED, CrawlSettings, RefreshSettings, ScopeSettings
 from orienteer.settings import Tables, fields_of, from_table, to_table
 from orienteer.store.object_store import StoreSettings
-from orienteer.url import host_of
 
 if TYPE_CHECKING:
     from orienteer.crawl.goal import Goal
@@ -107,6 +105,8 @@ def settings_classes() -> dict[str, type[Any]]:
 
 def tables_of(text: str, where: str) -> dict[str, dict[str, Any]]:
     """Parse the tables of a settings file, which may be of an earlier version; `where` names it in messages."""
+    import tomllib
+
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -142,4 +142,6 @@ def _display(value: Any) -> str:
 
 def default_folder(seeds: Sequence[str]) -> Path:
     """Return the folder of a crawl from these URLs, if none is named: `example.org-crawl`."""
+    from orienteer.url import host_of
+
     return Path(host_of(seeds[0]).replace(":", "-") + "-crawl")

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from orienteer.errors import InputError
 from orienteer.settings import check, setting
-from orienteer.url import canonical_url
 from orienteer.wording import SAME_RESPONSES
 
 if TYPE_CHECKING:
@@ -206,6 +205,8 @@ def canonical_seeds(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _canonical_seed(text: str) -> str:
+    from orienteer.url import canonical_url
+
     url = canonical_url(text if "://" in text else f"https://{text}")
     scheme = text.partition("://")[0] if "://" in text else ""
     if scheme and scheme.strip().lower() not in ("http", "https"):

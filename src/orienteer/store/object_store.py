@@ -13,7 +13,6 @@ region and credentials are found as the AWS tools find them; nothing of this is 
 
 from __future__ import annotations
 
-import configparser
 import os
 import re
 from collections.abc import Iterator
@@ -96,6 +95,8 @@ def _secrets_of(profile: dict[str, str]) -> dict[str, str]:
 
 def _profile() -> dict[str, str]:
     """Return the chosen profile from the files of AWS; empty if they cannot be read."""
+    import configparser
+
     name = os.environ.get("AWS_PROFILE") or "default"
     found: dict[str, str] = {}
     for variable, file, heading in (
