@@ -48,7 +48,7 @@ def url(page: int) -> str:
 
 def plan_of(policy: str, **crawl: Any) -> CrawlPlan:
     tables = {
-        "crawl": {"seeds": [url(0)], "policy": policy, "until": 0.9999, "proof": True, **crawl},
+        "crawl": {"seeds": [url(0)], "policy": policy, "until": 0.9999, "stop_when": "proved", **crawl},
         "scope": {"kind": "web"},
         "politeness": {"delay_s": 0.0},
     }

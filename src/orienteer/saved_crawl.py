@@ -30,7 +30,8 @@ from orienteer.inspect.crawl_status import CrawlStatus, crawl_status
 from orienteer.inspect.figures import CrawlFigures
 from orienteer.inspect.run_report import Report
 from orienteer.inspect.verify import Verification, verify
-from orienteer.ledger.plan import canonical_seeds, default_folder
+from orienteer.ledger.plan import default_folder
+from orienteer.ledger.settings import MEASURED, canonical_seeds
 from orienteer.live import session
 from orienteer.live.live_crawl import StopRequest
 from orienteer.notebook import ProgressLine, facts_html
@@ -276,7 +277,7 @@ def crawl(
     budget: int | None = None,
     scope: str = "host",
     policy: str = "certified",
-    confidence: float | None = 0.999,
+    stop_when: str = MEASURED,
     topic: str | Path | None = None,
     hooks: Sequence[HookSource] | None = None,
     assets: bool = False,
@@ -290,8 +291,9 @@ def crawl(
     """Crawl the web from these URLs into a folder, by default `HOST-crawl`; called again, resume the crawl.
 
     The crawl stops when the coverage `until` (the share of a random surfer's time that is spent on fetched pages) is
-    proved, or measured with this `confidence` (None: only a proof counts), or after `budget` pages. With `until=None`
-    it fetches all that it can reach in its `scope`: "host" or "site" of the URLs, "prefix" (their folders), or "web".
+    reached, or after `budget` pages. `stop_when` says how that is known: "measured:0.999" (measured with this
+    confidence, or proved) or "proved" (only proved). With `until=None` it fetches all that it can reach in its `scope`:
+    "host" or "site" of the URLs, "prefix" (their folders), or "web".
 
     `topic` is a topic file: pages are scored by their relevance to it. `hooks` are run on each page: names of plug-ins,
     files, or functions that take a HookPage and return None or Added. With `assets` images, style sheets and scripts
@@ -306,7 +308,7 @@ def crawl(
     seeds = [urls] if isinstance(urls, str) else list(urls)
     path = default_folder(canonical_seeds(seeds)) if folder is None else Path(folder)
     run = partial(
-        session.live_crawl, seeds, path, until=until, budget=budget, scope=scope, policy=policy, confidence=confidence,
+        session.live_crawl, seeds, path, until=until, budget=budget, scope=scope, policy=policy, stop_when=stop_when,
         topic=topic, hooks=hooks, assets=assets, settings=settings, cluster=cluster, credentials=credentials,
         browser=browser, expect_pages=True,
     )  # fmt: skip

@@ -13,12 +13,12 @@ from rich.live import Live
 
 from orienteer.cli import crawl_display, display
 from orienteer.cli.crawl_display import CoverageBar, LineDisplay, PanelDisplay, panel, print_report, progress_line
-from orienteer.cli.wording import duration, plain, tally, time_left
 from orienteer.crawl.goal import Ending, Goal
 from orienteer.graph.proved import Certificate
 from orienteer.inspect.figures import CrawlFigures
 from orienteer.inspect.run_report import Report
 from orienteer.pages.stop_reason import StopReason
+from orienteer.wording import duration, plain, tally, time_left
 
 FOLDER = Path("example.org-crawl")
 FIGURES = CrawlFigures(
@@ -260,7 +260,7 @@ def test_the_report(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
         "12,345 pages and redirects in 12 min 03 s, 17.1 a second; 1.2 GB received",
         "folder example.org-crawl",
         "orienteer crawl example.org-crawl --until 1 fetch the rest",
-        "orienteer crawl example.org-crawl --refresh later: fetch changes",
+        "orienteer refresh example.org-crawl later: fetch changes",
         "orienteer index example.org-crawl make it searchable",
         'orienteer search example.org-crawl "some words" find pages',
         "orienteer serve example.org-crawl see it in the browser",
@@ -309,7 +309,7 @@ def test_the_report_names_lost_seeds_and_abandoned_pages(
     assert "covered; 7 pages were abandoned because their hosts could not be reached" in text
     assert "failed seeds no address found for 0.test: is the name right?; no address" in text
     assert "and 2 more seeds" in text
-    assert "orienteer crawl example.org-crawl --refresh retry the unreachable pages" in text
+    assert "orienteer refresh example.org-crawl retry the unreachable pages" in text
 
 
 def test_a_report_without_its_goal_says_how_to_go_on(

@@ -161,7 +161,7 @@ UNTIL = 0.8
 
 
 def crawl_on(web: FakeWeb, site: GraphSite, folder: Path, budget: int) -> Report:
-    settings = {"crawl": {"proof": False, "budget": budget, "workers": 2}}
+    settings = {"crawl": {"stop_when": "measured", "budget": budget, "workers": 2}}
     return crawled(web, hub(site), folder, until=UNTIL, settings=settings)
 
 
@@ -232,7 +232,7 @@ def test_what_is_measured_need_not_be_measured_again(folders: tuple[Path, Path])
     assert refused.startswith("a coverage of 80 % is measured already")
     assert resume_refusal(whole, until=0.9) is None
     crawl = whole.plan.crawl
-    for changes in ({"proof": True}, {"confidence": 0.9999}):
+    for changes in ({"stop_when": "proved"}, {"stop_when": "measured:0.9999"}):
         plan = dataclasses.replace(whole.plan, crawl=dataclasses.replace(crawl, **changes))
         assert resume_refusal(dataclasses.replace(whole, plan=plan)) is None
 

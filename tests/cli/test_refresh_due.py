@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.cli.refreshing import BUSY, NOT_DUE, REFRESHED, Options, RefreshTarget, refresh_one
+from orienteer.cli.refresh import BUSY, NOT_DUE, REFRESHED, Options, RefreshTarget, refresh_one
 from orienteer.errors import CrawlFolderError
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite

@@ -110,7 +110,7 @@ def test_ctrl_c_says_how_it_stands(tmp_path: Path) -> None:
     truth = ori.pagerank(ori.LinkGraph.from_links(4, [0, 0, 1, 1, 2, 3], [1, 2, 0, 3, 0, 2]), [0])[0]
     with FakeWeb(MadeSite(pages)) as web:
         crawled(web, "http://a.test/", tmp_path / "c", budget=1)
-        with started("survey", "c", "--timeout", 3000, cwd=tmp_path) as process:
+        with started("survey", "c", "--set", "fetch.timeout_s=3000", cwd=tmp_path) as process:
             wait_until(lambda: web.count("http://a.test/1") > 0)
             process.send_signal(signal.SIGINT)
             released.set()

@@ -132,7 +132,8 @@ def test_every_command_and_option_is_named(pages: dict[Path, _Page]) -> None:
 def test_every_setting_is_named(pages: dict[Path, _Page]) -> None:
     from dataclasses import fields
 
-    from orienteer.ledger.plan import CrawlPlan, CrawlSettings
+    from orienteer.ledger.plan import CrawlPlan
+    from orienteer.ledger.settings import CrawlSettings
 
     text = text_of(pages, "settings")
     plan = CrawlPlan(CrawlSettings(("https://example.org/",)))

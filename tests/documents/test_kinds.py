@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from orienteer.extract.documents.kinds import READERS, document_type, may_be_document
+from orienteer.extract.documents.kinds import READ_TYPES, READERS, document_type, may_be_document
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.headers import Headers
-from orienteer.responses.reading import READ_TYPES, may_hold_links
+from orienteer.responses.reading import may_hold_links
 from orienteer.responses.response import PageRequest, Response
 from tests.documents.makers import ATOM, DOCX, EPUB, ODT, PDF, PPTX, RSS, XLSX, docx, epub, odt, pdf, pptx, xlsx, zipped
 

@@ -34,11 +34,15 @@ class CrawlProcess(ReadyPopen):
     """The running command, killed at the end of the `with` block."""
 
     def __init__(
-        self, arguments: Sequence[object], prefix: Sequence[str] = (), environment: Mapping[str, str] | None = None
+        self,
+        arguments: Sequence[object],
+        prefix: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+        command: str = "crawl",
     ) -> None:
-        command = [*prefix, sys.executable, "-m", "orienteer", "crawl", *map(str, arguments)]
+        words = [*prefix, sys.executable, "-m", "orienteer", command, *map(str, arguments)]
         super().__init__(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env=os.environ | dict(environment or {}),
         )  # fmt: skip
 

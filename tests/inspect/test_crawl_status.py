@@ -14,8 +14,8 @@ import pytest
 
 from orienteer.errors import CrawlFolderError
 from orienteer.inspect.crawl_status import HostPages, crawl_status
-from orienteer.ledger.plan import CrawlPlan, CrawlSettings
-from orienteer.ledger.scope import ScopeSettings
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.settings import CrawlSettings, ScopeSettings
 from orienteer.pages.states import PageState
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.lock import holder_of

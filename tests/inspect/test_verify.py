@@ -22,7 +22,7 @@ from tests.live.live_crawls import Tables, crawled, hub
 pytestmark = pytest.mark.long
 
 UNTIL = 0.8  # walks measure it long before it is proved: many links between hosts
-MEASURED: Tables = {"crawl": {"proof": False}}
+MEASURED: Tables = {"crawl": {"stop_when": "measured"}}
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def test_interrupted_and_resumed_it_is_as_good(site: GraphSite, begun: Path, tmp
     assert verify(tmp_path / "c").problems == ()
     with FakeWeb(site) as web:
         more: Tables = {
-            "crawl": {"proof": False, "budget": 100_000, "workers": 3},
+            "crawl": {"stop_when": "measured", "budget": 100_000, "workers": 3},
             "fetch": {"connect_to": web.address},
         }
         last = crawled(web, hub(site), tmp_path / "c", until=UNTIL, settings=more)

@@ -13,7 +13,7 @@ from orienteer.graph.proved import Certificate
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.ledger.revisiting import RefreshSettings
+from orienteer.ledger.settings import RefreshSettings
 from orienteer.live.epoch import begin_epoch
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import COUNTS_AS_FETCHED

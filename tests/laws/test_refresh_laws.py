@@ -118,7 +118,7 @@ class Refreshes(RuleBasedStateMachine):
         self.story.append((mode, killed_after))
         tables = PLAIN_SETTINGS | {"render": {"mode": mode}}
         if killed_after is not None:
-            more = {"crawl": {**tables["crawl"], "robots": False, "guess_sitemap": False, "proof": True}}
+            more = {"crawl": {**tables["crawl"], "robots": False, "guess_sitemap": False, "stop_when": "proved"}}
             command = CrawlCommand(self.web.address, [url_of(HOME)], self.folder, "--scope", "host", **(tables | more))
             self._kill(command.started(), killed_after)
         crawled(self.web, url_of(HOME), self.folder, scope="host", settings=tables)
@@ -187,7 +187,7 @@ class Refreshes(RuleBasedStateMachine):
     def refresh_and_kill(self, changes: list[tuple[Any, ...]], data: st.DataObject, n_requests: int) -> None:
         self.change(changes)
         mode = data.draw(st.sampled_from(self.modes))
-        self._kill(CrawlProcess([self.folder, "--refresh", "--quiet", "--render", mode]), n_requests)
+        self._kill(CrawlProcess([self.folder, "--quiet", "--render", mode], command="refresh"), n_requests)
         self._saw(mode)
         event("killed" if self.is_interrupted else "not killed")
 

@@ -141,7 +141,7 @@ def test_a_small_crawl_has_a_small_checkpoint(rng: np.random.Generator, tmp_path
     links = rng.integers(0, n, (2, 20 * n))
     sources, targets = np.append(links[0], np.zeros(n, int)), np.append(links[1], np.arange(n))
     site = GraphSite(LinkGraph.from_links(n, sources, targets))
-    measured = {"settings": {"crawl": {"workers": 1, "proof": False}}, "until": 0.9}
+    measured = {"settings": {"crawl": {"workers": 1, "stop_when": "measured"}}, "until": 0.9}
     with FakeWeb(site) as web:
         crawled(web, site.url_of(0), tmp_path / "c", policy="certified", budget=45, **measured)
     checkpoint = tmp_path / "c" / "checkpoints" / "latest.npz"

@@ -24,7 +24,7 @@ def crawled(
 ) -> Report:
     """Run a crawl without delays, browser or guessed sitemaps that stops by proof, unless `settings` differ."""
     tables: Tables = {
-        "crawl": {"robots": False, "guess_sitemap": False, "workers": 8, "proof": True, "processes": 1},
+        "crawl": {"robots": False, "guess_sitemap": False, "workers": 8, "stop_when": "proved", "processes": 1},
         "politeness": {"delay_s": 0.0, "connections": 8},
         "fetch": {"connect_to": web.address, "timeout_s": 60.0},
         "render": {"mode": "never"},

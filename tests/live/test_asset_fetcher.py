@@ -372,7 +372,7 @@ def test_crawl_delays_apply_between_pages_and_assets(tmp_path: Path) -> None:
         **{f"http://{host}.test/{k}.png": png(f"{host}{k}") for k in range(5) for host in ("a", "cdn")},
     }
     robots = {"cdn.test": "User-agent: *\nCrawl-delay: 0.1"}
-    tables = {"crawl": {"assets": True, "proof": True}, "politeness": {"delay_s": delay_s}}
+    tables = {"crawl": {"assets": True, "stop_when": "proved"}, "politeness": {"delay_s": delay_s}}
     with FakeWeb(MadeSite(pages, robots)) as web, live_of(web, tmp_path, **tables) as live:
         clock = Clocked(live)
         live.run()

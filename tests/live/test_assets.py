@@ -23,8 +23,9 @@ from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.figures import CrawlFigures
 from orienteer.inspect.run_report import Report
 from orienteer.inspect.status_text import describe_assets
-from orienteer.ledger.plan import CrawlPlan, CrawlSettings
+from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.revisiting import DAY_S
+from orienteer.ledger.settings import CrawlSettings
 from orienteer.live.session import open_crawl, refresh
 from orienteer.pages.stop_reason import StopReason
 from orienteer.pages.unknown import UNKNOWN_COUNT

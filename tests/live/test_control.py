@@ -15,7 +15,7 @@ import pytest
 from orienteer.errors import CrawlFolderError, InputError, LibraryError
 from orienteer.fake_web.server import FakeWeb
 from orienteer.inspect.crawl_status import crawl_status
-from orienteer.library.single_crawl import ResumedCrawl
+from orienteer.library.single_crawl import CrawlStarter
 from orienteer.live.control import ask_to_stop, resume_refusal
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.lock import FolderLock, holder_of
@@ -48,7 +48,7 @@ def test_a_crawl_is_stopped_as_by_ctrl_c_and_resumed(web: FakeWeb, tmp_path: Pat
     assert before.report.stopped_because == "interrupted"
     assert refused(crawl.folder) == f"{crawl.folder}: no crawl is running there"
     assert resume_refusal(before) is None
-    started = ResumedCrawl(crawl.folder)
+    started = CrawlStarter.of_folder(crawl.folder).start()
     wait_until(lambda: holder_of(crawl.folder) == started.process)
     assert started.problem() is None
     assert os.getsid(started.process) not in (os.getsid(0), 0), "it survives this process"
@@ -103,18 +103,18 @@ def test_a_crawl_that_cannot_start_reports_one_line(web: FakeWeb, tmp_path: Path
     crawled(web, web.site.seeds, folder, budget=3)
     with CrawlFolder.open(folder):
         with pytest.raises(LibraryError) as caught:
-            ResumedCrawl(folder, budget=10)
+            CrawlStarter.of_folder(folder).start(budget=10)
         assert str(caught.value) == f"crawl: a crawl is running already (process {os.getpid()})"
     (folder / "checkpoints").mkdir(exist_ok=True)
     (folder / "crawl.db").write_bytes(b"no database")
     with pytest.raises(CrawlFolderError, match="crawl.db: the file is damaged"):
-        ResumedCrawl(folder, budget=10)
+        CrawlStarter.of_folder(folder).start(budget=10)
 
 
 def test_a_killed_crawl_is_reported_as_killed(web: FakeWeb, tmp_path: Path) -> None:
     folder = tmp_path / "crawl"
     crawled(web, web.site.seeds, folder, budget=3)
-    started = ResumedCrawl(folder, budget=1000)
+    started = CrawlStarter.of_folder(folder).start(budget=1000)
     os.kill(started.process, signal.SIGKILL)
     wait_until(lambda: started.has_ended)
     assert started.problem() == "killed by SIGKILL; what was fetched is not lost"
@@ -125,7 +125,7 @@ def test_an_invalid_goal_starts_nothing(web: FakeWeb, tmp_path: Path, until: flo
     folder = tmp_path / "crawl"
     crawled(web, web.site.seeds, folder, budget=3)
     with pytest.raises(InputError):
-        ResumedCrawl(folder, until, budget)
+        CrawlStarter.of_folder(folder).start(until, budget)
     assert not (folder / "jobs").exists()
 
 

@@ -444,7 +444,8 @@ def test_the_first_crawl_is_listed_with_its_epochs(make: Make) -> None:
 def test_there_must_be_something_to_refresh(tmp_path: Path) -> None:
     with pytest.raises(CrawlFolderError, match="no crawl in this folder"):
         refresh(tmp_path / "none")
-    from orienteer.ledger.plan import CrawlPlan, CrawlSettings
+    from orienteer.ledger.plan import CrawlPlan
+    from orienteer.ledger.settings import CrawlSettings
 
     CrawlFolder.create(tmp_path / "crawl", CrawlPlan(CrawlSettings(seeds=(HOME,))).to_toml()).close()
     with pytest.raises(InputError, match="nothing to refresh"):

@@ -278,7 +278,7 @@ def test_nonsense_is_refused_in_one_line(bad: dict[str, Any]) -> None:
 
 
 def test_an_empty_crawl_has_no_domain(tmp_path: Path) -> None:
-    from orienteer.ledger.plan import CrawlSettings
+    from orienteer.ledger.settings import CrawlSettings
 
     CrawlFolder.create(tmp_path / "crawl", CrawlPlan(CrawlSettings(seeds=("http://a.test/",))).to_toml()).close()
     with pytest.raises(InputError, match="nothing to estimate"):

@@ -20,7 +20,8 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.graph.survey.fixed_walks import SurveyGoal
 from orienteer.graph.synthetic import synthetic_web
-from orienteer.ledger.plan import CrawlPlan, CrawlSettings
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.settings import CrawlSettings
 from orienteer.live.session import refresh
 from orienteer.side_crawls.survey import live_survey, made_for, open_live_survey
 from orienteer.side_crawls.survey_report import SurveyReport

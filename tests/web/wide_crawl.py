@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.ledger.plan import CrawlPlan, CrawlSettings
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.settings import CrawlSettings
 from orienteer.pages.states import PageState
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_row import PageRow

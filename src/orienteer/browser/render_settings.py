@@ -5,42 +5,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from orienteer.errors import InputError
+from orienteer.settings import check, setting
 
 _MODES = ("auto", "never", "always")
 
 
 @dataclass(frozen=True)
 class RenderSettings:
-    """`mode` is "auto", "never", "always", or a pattern of URLs, such as "https://example.org/app/*".
+    """Which pages are rendered in a browser, and how. Limits of time do not count the wait for assets."""
 
-    With "auto" pages that scripts seem to build are rendered, and those that gain links or words by it, judged by
-    samples: at most `max_share` of all pages. `max_pages` is the limit of any mode.
-
-    A page is scrolled `scrolls` times, while that loads more; a "more" button counts as one. `screenshots` stores an
-    image of each page. A page has `time_s` seconds, not counting the wait for its assets, `cpu_s` seconds of
-    computing, and `max_requests` requests of at most `max_bytes` together.
-    """
-
-    mode: str = "auto"
-    scrolls: int = 2
-    screenshots: bool = False
-    max_share: float = 0.5
-    max_pages: int = 100_000
-    time_s: float = 10.0
-    cpu_s: float = 20.0
-    max_requests: int = 200
-    max_bytes: int = 50 << 20
+    mode: str = setting(
+        "auto",
+        "Pages to render in a browser: auto (those that scripts build), never, always, or a URL pattern such as "
+        "https://example.org/app/*.",
+        option="--render", metavar="auto|never|always|PATTERN", group="Network", basic=True,
+    )  # fmt: skip
+    scrolls: int = setting(
+        2, "Scroll a page, or press its button for more, up to this often while it loads more.", least=0, most=1_000
+    )
+    screenshots: bool = setting(False, "Store a screenshot of each rendered page.")
+    max_share: float = setting(0.5, "With auto: the largest share of pages to render.", least=0, most=1)
+    max_pages: int = setting(100_000, "Maximum number of pages to render.", least=0)
+    time_s: float = setting(10.0, "Seconds for a page.", least=0.1, most=600)
+    cpu_s: float = setting(20.0, "Seconds of computing for a page.", least=0.1, most=600)
+    max_requests: int = setting(200, "Maximum number of requests of a page.", least=0)
+    max_bytes: int = setting(50 << 20, "Maximum size of their responses together, in bytes.", least=0)
 
     def __post_init__(self) -> None:
         if self.mode not in _MODES and "/" not in self.mode:
             raise InputError(f"render mode is {self.mode!r}; write auto, never, always, or a pattern with a * in a URL")
-        if not 0 <= self.scrolls <= 1_000:
-            raise InputError(f"scrolls is {self.scrolls}; it must be from 0 to 1,000")
-        if not 0 <= self.max_share <= 1:
-            raise InputError(f"max_share is {self.max_share}; it must be from 0 to 1")
-        for name in ("max_pages", "max_requests", "max_bytes"):
-            if getattr(self, name) < 0:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be 0 or more")
-        for name in ("time_s", "cpu_s"):
-            if not 0.1 <= getattr(self, name) <= 600:
-                raise InputError(f"{name} is {getattr(self, name)}; it must lie between 0.1 and 600 seconds")
+        check(self)

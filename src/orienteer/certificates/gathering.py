@@ -174,7 +174,7 @@ def run_facts(status: CrawlStatus) -> RunFacts:
     return RunFacts(
         until=crawl.until,
         budget=crawl.budget,
-        of_reachable=crawl.of_reachable,
+        of_reachable=plan.goal().of_reachable,
         robots=crawl.robots,
         sitemaps=crawl.sitemaps,
         render=plan.render.mode,

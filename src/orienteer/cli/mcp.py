@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
-from orienteer.cli.token_option import token_of
+from orienteer.cli.options import token_of
 
 if TYPE_CHECKING:
     from orienteer.agents.server import AgentServer

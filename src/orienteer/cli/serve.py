@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from orienteer.cli import display
-from orienteer.cli.library_option import LIBRARY, chosen_library
+from orienteer.cli.options import LIBRARY, chosen_library, token_of
 from orienteer.cli.running import say
-from orienteer.cli.token_option import token_of
 from orienteer.errors import InputError
 
 if TYPE_CHECKING:

@@ -43,7 +43,8 @@ def print_status(found: CrawlStatus) -> None:
     """Print the status as text."""
     from rich.text import Text
 
-    from orienteer.cli.wording import add_fact, facts_grid, plain
+    from orienteer.cli.display import add_fact, facts_grid
+    from orienteer.wording import plain
 
     out = display.console()
     out.print(Text.assemble((plain(str(found.folder)), "bold"), ": " + _running(found)), soft_wrap=True)
@@ -64,8 +65,8 @@ def print_status(found: CrawlStatus) -> None:
 
 def describe_settings(found: CrawlStatus) -> list[tuple[str, str]]:
     """Return the settings of the crawl, as (name, text)."""
-    from orienteer.cli.wording import counted, plain
     from orienteer.inspect.status_text import describe_goal
+    from orienteer.wording import counted, plain
 
     crawl, scope = found.plan.crawl, found.plan.scope
     seeds = ", ".join(plain(seed, 200) for seed in crawl.seeds[:_SEEDS_LISTED])
@@ -88,7 +89,6 @@ def describe_settings(found: CrawlStatus) -> list[tuple[str, str]]:
 
 def describe_progress(found: CrawlStatus) -> list[tuple[str, str]]:
     """Return the progress of the crawl, as (name, text)."""
-    from orienteer.cli.wording import counted, moment
     from orienteer.inspect.status_text import (
         describe_assets,
         describe_coverage,
@@ -103,11 +103,12 @@ def describe_progress(found: CrawlStatus) -> list[tuple[str, str]]:
         supposed,
     )
     from orienteer.pages.states import PageState
+    from orienteer.wording import counted, moment
 
     first, last = found.first_time, found.last_time
     proved = found.proved
     impossible = describe_impossible_goal(found)
-    has_reachable_goal = not found.epochs and (impossible or found.plan.crawl.of_reachable)
+    has_reachable_goal = not found.epochs and (impossible or found.plan.goal().of_reachable)
     figures = found.figures if found.figures_are_current else None
     frontier = "" if figures is None else f"{figures.n_frontier:,} wait in the frontier; "
     duplicates = [
@@ -159,14 +160,14 @@ def _describe_running(found: CrawlStatus) -> list[tuple[str, str]]:
 
 
 def _size(found: CrawlStatus) -> str:
-    from orienteer.cli.wording import size
+    from orienteer.wording import size
 
     parts = f"archive {size(found.archive_bytes)}, database {size(found.database_bytes)}"
     return f"{size(found.folder_bytes)} ({parts})"
 
 
 def _known(found: CrawlStatus) -> str:
-    from orienteer.cli.wording import counted
+    from orienteer.wording import counted
 
     outside = f"; {counted(found.n_urls_outside, 'URL')} outside" if found.n_urls_outside else ""
     return f"{counted(found.n_urls, 'URL')} in scope{outside}"
@@ -179,8 +180,8 @@ def _running(found: CrawlStatus) -> str:
 
 
 def _pages(found: CrawlStatus, state: int, n_pages: int) -> str:
-    from orienteer.cli.wording import counted, tally
     from orienteer.pages.states import PageState
+    from orienteer.wording import counted, tally
 
     outcomes = found.outcomes(PageState(state))
     pages = counted(n_pages, "page")
@@ -188,7 +189,7 @@ def _pages(found: CrawlStatus, state: int, n_pages: int) -> str:
 
 
 def _other_hosts(found: CrawlStatus) -> str:
-    from orienteer.cli.wording import counted
+    from orienteer.wording import counted
 
     n_more, n_known = found.n_hosts - len(found.hosts), found.n_hosts_known - found.n_hosts
     more = f"and {counted(n_more, 'more host')} with pages" if n_more else ""
@@ -199,7 +200,7 @@ def _other_hosts(found: CrawlStatus) -> str:
 def _hosts_table(found: CrawlStatus) -> Table:
     from rich.text import Text
 
-    from orienteer.cli.wording import plain
+    from orienteer.wording import plain
 
     figures = ("fetched", "skipped", "failed", "blocked", "URLs known")
     table = display.columns_table(None, ("host", False), *((name, True) for name in figures))

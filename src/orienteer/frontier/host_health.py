@@ -34,6 +34,7 @@ from dataclasses import dataclass, field
 
 from orienteer.errors import InputError
 from orienteer.pages.outcome import Outcome
+from orienteer.settings import check, setting
 
 Host = int | str  # its number in a crawl, or its name
 
@@ -50,27 +51,28 @@ MAX_PAGE_BACK_OFF = 4  # times `back_off_s`, for failures of pages: the host may
 class RetrySettings:
     """How often to try again, and how long to wait.
 
-    `max_attempts` is for one page; attempts without a connection count only for the host, and refusals (429) count for
-    the page once the host has had successes in between. After a failure the page or its host waits for `back_off_s`,
-    and twice as long after each further one in a row, up to `max_back_off_s`; a longer `Retry-After` counts instead,
-    but at most `max_retry_after_s`. A host is abandoned after `give_up_after` failures in a row with at least two
-    back-offs between them: failures of the host itself, or of different pages. A host that responds, but only with
-    errors, is abandoned after four times as many pages.
+    After a failure the page or its host waits for `back_off_s`, and twice as long after each further one in a row. A
+    host that responds, but only with errors, is abandoned after four times as many pages.
     """
 
-    max_attempts: int = 3
-    back_off_s: float = 2.0
-    max_back_off_s: float = 300.0
-    max_retry_after_s: float = 3600.0
-    give_up_after: int = 8
+    max_attempts: int = setting(
+        3,
+        "Attempts for one page. Those without a connection count only for the host, and refusals (429) count for the "
+        "page once the host has had successes in between.",
+        least=1,
+    )
+    back_off_s: float = setting(2.0, "Seconds to wait after a first failure.", least=0)
+    max_back_off_s: float = setting(300.0, "Longest wait, in seconds.", least=0)
+    max_retry_after_s: float = setting(3600.0, "Longest wait if the host asks for it (Retry-After).", least=0)
+    give_up_after: int = setting(
+        8,
+        "A host is abandoned after this many failures in a row, of the host or of different pages, with at least two "
+        "waits between them.",
+        least=1,
+    )
 
     def __post_init__(self) -> None:
-        for name in ("max_attempts", "give_up_after"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
-        for name in ("back_off_s", "max_back_off_s", "max_retry_after_s"):
-            if not 0 <= getattr(self, name) < float("inf"):
-                raise InputError(f"{name} is {getattr(self, name)}; it must be 0 or more seconds")
+        check(self)
         if self.max_back_off_s < self.back_off_s:
             raise InputError(
                 f"max_back_off_s is {self.max_back_off_s}; it must be at least back_off_s, {self.back_off_s}"

@@ -40,8 +40,9 @@ from orienteer.imports.sources import ImportSource, ListedUrls, SourceKind, page
 from orienteer.inspect.run_report import Report
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
-from orienteer.ledger.plan import CrawlPlan, canonical_seeds
+from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.scope import Scope
+from orienteer.ledger.settings import canonical_seeds
 from orienteer.live.figures import ProgressWatch
 from orienteer.live.session import write_report
 from orienteer.live.warm_up import warm_up
@@ -49,7 +50,7 @@ from orienteer.notebook import facts_html
 from orienteer.pages.stop_reason import StopReason
 from orienteer.processes.pool import ProcessPool, cpu_time_s, default_process_count, opened_pool
 from orienteer.progress import Progress, silent
-from orienteer.settings import merged
+from orienteer.settings import merged, stated
 from orienteer.store.archive import Archive
 from orienteer.store.failures import map_disk_errors
 from orienteer.store.folder import CrawlFolder, new_crawl_folder
@@ -163,12 +164,12 @@ def import_crawl(
     first = import_sources[0]
     named = [seeds] if isinstance(seeds, str) else list(seeds)
     if first.kind is SourceKind.GRAPH:
-        if named or scope or settings or hooks:
+        if named or scope or any((settings or {}).values()) or hooks:
             raise InputError(f"{first.path} is imported as a graph; seeds, scope, settings and hooks are for crawls")
         report = _import_graph(first.path, Path(folder), progress)
     else:
         given = None if hooks is None else hooks_from_arguments(hooks)
-        tables = merged(settings or {}, {"scope": {"kind": scope}}, {"crawl": {"hooks": names_of(given)}})
+        tables = merged(settings or {}, {"scope": stated(kind=scope)}, {"crawl": stated(hooks=names_of(given))})
         report = _Import(import_sources, named, tables, given, processes, progress).run(Path(folder))
     return replace(report, elapsed_s=time.monotonic() - began, cpu_s=cpu_time_s() - cpu)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from orienteer.errors import CrawlFolderError
+from orienteer.extract.documents.kinds import HTML_TYPES
 from orienteer.graph.proved import Certificate, percent
 from orienteer.inspect.archived_pages import SAME_TIME_S, Records, RowCheck
 from orienteer.inspect.library_certificate import library_certificate
@@ -22,7 +23,6 @@ from orienteer.ledger.revisiting import TEMPORARY_REDIRECTS
 from orienteer.pages.states import COUNTS_AS_FETCHED, PageState
 from orienteer.pages.unknown import UNKNOWN_COUNT
 from orienteer.progress import Progress, silent
-from orienteer.responses.reading import HTML_TYPES
 from orienteer.responses.verdict import LOST_REDIRECTS, VerdictKind
 from orienteer.store.archive import Position
 from orienteer.store.archive_members import Member, whole_members

@@ -31,7 +31,8 @@ from orienteer.graph.proved import Certificate
 from orienteer.graph.survey.crawl_survey import SurveyStart, survey_seed
 from orienteer.graph.survey.measured import Measured
 from orienteer.graph.url_table import UrlTable
-from orienteer.ledger.plan import CrawlPlan, CrawlSettings, canonical_seeds
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.settings import CrawlSettings, canonical_seeds
 from orienteer.ledger.setup import spec_of_crawl
 from orienteer.ledger.topic_reading import about_page
 from orienteer.pages.states import PageState

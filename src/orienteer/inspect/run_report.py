@@ -16,7 +16,7 @@ from orienteer.inspect.changes import MissingPage
 from orienteer.inspect.figures import CrawlFigures, figures_of, with_present_keys
 from orienteer.inspect.stored_record import record_of
 from orienteer.inspect.survey_progress import SurveyProgress
-from orienteer.ledger.revisiting import RefreshSettings
+from orienteer.ledger.settings import RefreshSettings
 from orienteer.notebook import facts_html
 from orienteer.pages.stop_reason import StopReason
 from orienteer.store.rendering_tables import AssetFigures, RenderedTally

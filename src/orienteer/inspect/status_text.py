@@ -12,7 +12,7 @@ from orienteer.graph.defaults import DAMPING
 from orienteer.graph.proved import UPPER_ASSUMES, Certificate, percent
 from orienteer.inspect.run_report import describe_confidence
 from orienteer.inspect.survey_progress import measured_from
-from orienteer.ledger.plan import CrawlSettings
+from orienteer.ledger.settings import CrawlSettings
 from orienteer.store.rendering_tables import AssetFigures, RenderedTally
 from orienteer.url import host_of
 from orienteer.wording import counted, goal_share, plain, size

@@ -284,11 +284,11 @@ def _plan_of_survey(database: DatabaseView, plan: CrawlPlan) -> CrawlPlan:
     """Return the plan with the goal of the last survey: the settings may have changed since."""
     epoch = database.epochs.last()
     last = database.surveys.last(0 if epoch is None else epoch.id)
+    more = [word.strip() for word in plan.crawl.stop_when.split(",")[1:]]
     if last is None:
-        return replace(plan, crawl=replace(plan.crawl, proof=True))
-    until, confidence = last[1].until, last[1].confidence
-    settings = replace(plan.crawl, until=until, confidence=confidence, proof=False, of_reachable=False)
-    return replace(plan, crawl=settings)
+        return replace(plan, crawl=replace(plan.crawl, stop_when=",".join(["proved", *more])))
+    how = [f"measured:{last[1].confidence}", *(word for word in more if word != "reachable")]
+    return replace(plan, crawl=replace(plan.crawl, until=last[1].until, stop_when=",".join(how)))
 
 
 def _survey_progress(survey: CheckedSurvey, proved: Certificate) -> SurveyProgress:

@@ -31,13 +31,13 @@ from orienteer.extract.links import SCRIPTED
 from orienteer.ledger.revisiting import (
     TEMPORARY_REDIRECTS,
     ContentDigests,
-    RefreshSettings,
     after_visit,
     is_gone,
     is_same_content,
     keeps_rendering,
     verdict,
 )
+from orienteer.ledger.settings import RefreshSettings
 from orienteer.pages.added import Additions
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.render_reason import RenderReason

@@ -54,7 +54,7 @@ def resume_refusal(status: CrawlStatus, until: float | None = None, budget: int 
         until = None
     else:
         until, budget = until or settings.until, budget or settings.budget
-    is_alike = settings.of_reachable or not before.of_reachable
+    is_alike = settings.goal().of_reachable or not before.of_reachable
     if until is not None and before.until is not None:
         # A lower goal than an impossible one may be possible, and not reached yet.
         walked = before.survey
@@ -68,7 +68,7 @@ def resume_refusal(status: CrawlStatus, until: float | None = None, budget: int 
     if why is StopReason.BUDGET and budget is not None and before.budget is not None and budget <= before.budget:
         return f"the limit of {counted(budget, 'page')} is reached; allow more to resume"
     if why is StopReason.FRONTIER_EMPTY:
-        return "nothing is left to fetch; `orienteer crawl DIR --refresh` fetches the pages again"
+        return "nothing is left to fetch; `orienteer refresh DIR` fetches the pages again"
     return None
 
 

@@ -52,7 +52,9 @@ def new_epoch(database: Database, plan: CrawlPlan, now: float, progress: Progres
     last = database.epochs.last()
     seen = database.visits.seen_pages()
     if len(seen.pages) == 0:
-        raise InputError("there is nothing to refresh: the crawl has fetched no page yet; resume it without --refresh")
+        raise InputError(
+            "there is nothing to refresh: the crawl has fetched no page yet; resume it with orienteer crawl"
+        )
     hops: int | None
     if plan.refresh.start == "selected":
         seeds = _selected(database, plan, progress)

@@ -25,7 +25,8 @@ from orienteer.fetch.fetcher import make_fetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.inspect.status_text import describe_lost
 from orienteer.ledger.ledger import Ledger
-from orienteer.ledger.plan import CrawlPlan, canonical_seeds
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.settings import canonical_seeds
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.responses.response import HostRequest, HostRequestKind, PageRequest, Request, Response
@@ -130,7 +131,7 @@ class SeedCheck:
             return _WHY[row.outcome].format(host=plain(host_of(url)))
         if row.outcome == Outcome.UNWANTED_TYPE:
             kind = plain(row.content_type, 60) or "without a content type"
-            return f"it is not a page but {kind} (see --content-type)"
+            return f"it is not a page but {kind} (see fetch.content_types)"
         if row.outcome == Outcome.LEAVES_SCOPE and len(row.outside):
             return f"it redirects to {plain(self._ledger.url(int(row.outside[0])), 200)}, outside the scope"
         if row.status in _STATUSES:

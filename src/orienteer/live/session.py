@@ -29,7 +29,8 @@ from orienteer.inspect.run_report import Report
 from orienteer.kernel import never_waiting
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.permission import expect_allowed, remember_allowed
-from orienteer.ledger.plan import CrawlPlan, canonical_seeds, tables_of
+from orienteer.ledger.plan import CrawlPlan, tables_of
+from orienteer.ledger.settings import MEASURED, canonical_seeds
 from orienteer.ledger.setup import LoadedPolicy
 from orienteer.ledger.topic_reading import LoadedTopic
 from orienteer.live.epoch import begin_epoch
@@ -41,7 +42,7 @@ from orienteer.live.warm_up import loaded_kernels
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.stop_reason import StopReason
 from orienteer.progress import Progress, silent
-from orienteer.settings import merged
+from orienteer.settings import merged, stated
 from orienteer.store.folder import CrawlFolder, remove_crawl
 from orienteer.store.folder_view import DATABASE, settings_of_folder
 from orienteer.store.uploads import Uploads
@@ -55,7 +56,7 @@ def live_crawl(
     *,
     until: float | None = None,
     budget: int | None = None,
-    confidence: float | None = 0.999,
+    stop_when: str = MEASURED,
     policy: str = "certified",
     scope: str = "host",
     topic: str | Path | None = None,
@@ -73,7 +74,8 @@ def live_crawl(
 
     A seed without a scheme is requested by https, then by http.
 
-    The crawl stops when the coverage `until` is proved, or measured with this `confidence` (None: only a proof counts).
+    The crawl stops when the coverage `until` is reached; `stop_when` says how that is known: "measured:0.999" (measured
+    with this confidence, or proved) or "proved" (only proved).
     `topic` is a topic file: pages are scored by their relevance to it. `hooks` are run on each page: they are names of
     plug-ins, files, or functions that take a HookPage and return None or Added. With `assets` the archive also receives
     the images, style sheets and scripts of pages. `settings` are tables as in crawl.toml:
@@ -86,14 +88,15 @@ def live_crawl(
     is_new = expect_pages and not (Path(folder) / DATABASE).exists()
     tables = {name: dict(table) for name, table in (settings or {}).items()}
     pages = canonical_seeds([seeds] if isinstance(seeds, str) else list(seeds))
-    named: dict[str, Any] = {"seeds": pages, "policy": policy, "topic": topic is not None, "assets": assets}
-    named |= {"proof": True} if confidence is None else {"confidence": confidence}
-    named |= {key: value for key, value in (("until", until), ("budget", budget)) if value is not None}
+    named = stated(
+        seeds=pages, policy=policy, topic=topic is not None, assets=assets, until=until, budget=budget,
+        stop_when=stop_when,
+    )  # fmt: skip
     tables["crawl"] = named | tables.get("crawl", {})
     tables["scope"] = {"kind": scope} | tables.get("scope", {})
     given = None if hooks is None else hooks_from_arguments(hooks)
     granted = None if credentials is None else read_credentials(Path(credentials), Path(folder))
-    plan = CrawlPlan.of_tables(merged(tables, {"crawl": {"hooks": names_of(given)}}), "settings")
+    plan = CrawlPlan.of_tables(merged(tables, {"crawl": stated(hooks=names_of(given))}), "settings")
     plan = resolve_schemes(plan, [seeds] if isinstance(seeds, str) else list(seeds), Path(folder))
     topic_file = None if topic is None else Path(topic)
     with open_crawl(
@@ -127,9 +130,9 @@ def resume(
     for `live_crawl`.
     """
     path = Path(folder)
-    goal = {key: value for key, value in (("until", until), ("budget", budget)) if value is not None}
     given = None if hooks is None else hooks_from_arguments(hooks)
-    plan = plan_of_folder(path, settings or {}, {"crawl": goal}, {"crawl": {"hooks": names_of(given)}})
+    named = stated(until=until, budget=budget, hooks=names_of(given))
+    plan = plan_of_folder(path, settings or {}, {"crawl": named})
     granted = None if credentials is None else read_credentials(Path(credentials), path)
     with open_crawl(
         path, plan, refresh=refresh, now=now, hooks=given, cluster=cluster, credentials=granted, browser=str(browser)

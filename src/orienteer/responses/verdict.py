@@ -22,13 +22,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from orienteer.extract.documents.document import DocumentReading, UnreadableDocumentError
-from orienteer.extract.documents.kinds import is_document
+from orienteer.extract.documents.kinds import HTML_TYPES, is_document
 from orienteer.extract.documents.limited import read_document
 from orienteer.extract.page import Page
 from orienteer.extract.robot_rules import OUR_NAME
 from orienteer.pages.added import Additions
 from orienteer.pages.outcome import Outcome
-from orienteer.responses.reading import HTML_TYPES, may_hold_links, read_page
+from orienteer.responses.reading import may_hold_links, read_page
 from orienteer.responses.rendered import RenderedPage, page_as_rendered, redirect_of
 from orienteer.responses.response import Response
 

@@ -24,7 +24,7 @@ from orienteer.graph.growing_graph import PageHosts
 from orienteer.inspect.snapshot import LocalWeb, local_pages, local_web, url_batches
 from orienteer.ledger.permission import Tables
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.ledger.scope import ScopeSettings
+from orienteer.ledger.settings import ScopeSettings
 from orienteer.live.live_crawl import LiveCrawl, StopRequest
 from orienteer.notebook import rows_html
 from orienteer.pages.states import PageState

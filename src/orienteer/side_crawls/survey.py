@@ -29,7 +29,8 @@ from orienteer.graph.push import LinkRows
 from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
 from orienteer.graph.survey.survey import FixedSurvey
 from orienteer.ledger.permission import Tables
-from orienteer.ledger.plan import CrawlPlan, CrawlSettings
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.settings import CrawlSettings
 from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.live.live_crawl import LiveCrawl, StopRequest
 from orienteer.pages.states import COUNTS_AS_FETCHED

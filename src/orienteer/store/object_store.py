@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from orienteer.errors import CrawlFolderError, InputError, MissingExtraError
+from orienteer.settings import check, setting
 from orienteer.wording import plain
 
 _SECRETS = ("access_key_id", "secret_access_key", "session_token")
@@ -41,7 +42,6 @@ _MAX_CONCURRENCY = 4
 _BLOCK_BYTES = 4 << 20
 _CODE, _MESSAGE = re.compile(r"<Code>([^<]*)</Code>"), re.compile(r"<Message>([^<]*)</Message>")
 _NO_ROLE = "169.254."  # the link-local metadata service of cloud machines, in errors of a machine without a role
-_MAX_FILE_MB = 1e6
 
 
 @dataclass(frozen=True)
@@ -245,26 +245,22 @@ def _why(error: Exception, instead: str = "") -> str:
 
 @dataclass(frozen=True)
 class StoreSettings:
-    """Where the files of the archive are stored.
+    """Where the files of the archive are stored. Credentials come from the environment or the files of AWS."""
 
-    `archive_to`: an object store to which complete files are uploaded, such as `s3://bucket/prefix`, or a folder such
-    as `file:///path`. Each crawl needs its own prefix. `endpoint` and `region` are those of an S3-compatible store;
-    their defaults come from the usual variables (AWS_ENDPOINT_URL, AWS_REGION). Credentials come from the environment
-    or the files of AWS, and are never stored in the crawl folder. `drop_local`: a file is deleted here once its upload
-    is confirmed, and then read from the object store. `max_file_mb`: a file that has reached this size is complete, and
-    a new one begins.
-    """
-
-    archive_to: str | None = None
-    endpoint: str | None = None
-    region: str | None = None
-    drop_local: bool = False
-    max_file_mb: float = 1024.0
+    archive_to: str | None = setting(
+        None,
+        "Upload complete files to an object store, such as s3://bucket/prefix (extra: storage), or a folder such as "
+        "file:///path. Each crawl needs its own prefix.",
+        option="--archive-to", metavar="URL", group="Stored",
+    )  # fmt: skip
+    endpoint: str | None = setting(None, "Endpoint of an S3-compatible store; default: AWS_ENDPOINT_URL.")
+    region: str | None = setting(None, "Its region; default: AWS_REGION.")
+    drop_local: bool = setting(False, "Delete local files once their upload is confirmed; they are then read remotely.")
+    max_file_mb: float = setting(1024.0, "A file of this size is complete, and a new one begins.", least=1e-6, most=1e6)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "archive_to", self.archive_to or None)
-        if not 0 < self.max_file_mb <= _MAX_FILE_MB:
-            raise InputError(f"max_file_mb is {self.max_file_mb}; it must be above 0 and at most {_MAX_FILE_MB:,.0f}")
+        check(self)
         self.location()
 
     @property

@@ -6,7 +6,6 @@ import threading
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 from pydantic import Field
 
@@ -14,7 +13,7 @@ from orienteer.crawl.goal import Goal
 from orienteer.errors import CrawlFolderError, OrienteerError
 from orienteer.inspect.crawl_status import CrawlStatus, FolderWatcher
 from orienteer.inspect.frontier_top import FrontierTop, replayed_top, written_top
-from orienteer.library.single_crawl import ResumedCrawl
+from orienteer.library.single_crawl import CrawlStarter
 from orienteer.live.control import ask_to_stop, resume_refusal
 from orienteer.store.lock import holder_of
 from orienteer.store.progress_points import ProgressPoint, read_progress
@@ -36,48 +35,12 @@ class FrontierNow:
     is_being_read: bool
 
 
-class Started(Protocol):
-    """A crawl that this server started, in a separate process."""
-
-    @property
-    def process(self) -> int: ...
-
-    @property
-    def has_ended(self) -> bool: ...
-
-    def problem(self) -> str | None:
-        """Return in one line why it failed; None if it did not fail."""
-
-
-class Starter(Protocol):
-    """The interface that resumes a crawl; `last` returns the run that was started last, if known."""
-
-    def start(self, until: float | None, budget: int | None) -> Started: ...
-
-    def last(self) -> Started | None: ...
-
-
-class FolderStarter:
-    """Resumes the crawl in a folder, and remembers the last run that it started."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._last: ResumedCrawl | None = None
-
-    def start(self, until: float | None, budget: int | None) -> ResumedCrawl:
-        self._last = ResumedCrawl(self._path, until, budget)
-        return self._last
-
-    def last(self) -> ResumedCrawl | None:
-        return self._last
-
-
 class CrawlWatch:
     """Reads the state of a crawl folder for all clients, and stops or resumes the crawl."""
 
-    def __init__(self, path: Path, starter: Starter | None = None) -> None:
+    def __init__(self, path: Path, starter: CrawlStarter | None = None) -> None:
         self.path = path
-        self._starter = starter or FolderStarter(path)
+        self._starter = starter or CrawlStarter.of_folder(path)
         self._watcher = FolderWatcher(path)
         self._lock = threading.Lock()
         self._status: CrawlStatus | None = None

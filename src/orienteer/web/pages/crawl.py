@@ -22,13 +22,12 @@ from orienteer.inspect.crawl_status import CrawlStatus
 from orienteer.inspect.frontier_top import WaitingPage
 from orienteer.live.control import resume_refusal
 from orienteer.store.progress_points import ProgressPoint
-from orienteer.web.band_chart import band_chart
+from orienteer.web.band_chart import band_chart, whole_progress
 from orienteer.web.coverage_bands import coverage_bands
 from orienteer.web.crawl_watch import STATUS, CrawlWatch, FrontierNow
 from orienteer.web.error_responses import status_of
 from orienteer.web.forms import count_in, fields_of, share_in
 from orienteer.web.rendering import NavEntry, render, root_of, served_crawl
-from orienteer.web.whole_progress import whole_progress
 from orienteer.wording import counted
 
 ENTRY = NavEntry("/crawl", "Status")

@@ -1,14 +1,18 @@
-"""`orienteer compare GRAPH --labels FILE` or `--topic FILE`: how soon focused policies find relevant pages."""
+"""`orienteer topic compare`: how soon focused policies find relevant pages."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import typer
+
 from orienteer.cli import display
-from orienteer.cli.web_argument import loaded_web
-from orienteer.cli.wording import counted
+from orienteer.cli.compare import policies_named
+from orienteer.cli.graph_options import loaded_web
+from orienteer.cli.options import PROCESSES
 from orienteer.errors import InputError
+from orienteer.wording import counted
 
 if TYPE_CHECKING:
     from orienteer.evaluate.harvest import HarvestComparison, Task
@@ -30,22 +34,57 @@ class HarvestTask(NamedTuple):
     processes: int | None = None  # to read pages in
 
 
-def compare(options: HarvestTask, specs: list[PolicySpec], models: list[Path], plots: list[Path], json: bool) -> None:
-    """Load the task, run the policies, print the comparison."""
+def compare(
+    web: Path = typer.Argument(metavar="GRAPH", help="Graph folder or file, crawl folder, or WARC files."),
+    labels: Path | None = typer.Option(
+        None, help="File of lines PAGE RELEVANCE (0 to 1; other pages: 0), as a truth, and without --topic as scores."
+    ),
+    topic: Path | None = typer.Option(
+        None, metavar="FILE", help="Topic file (see orienteer topic): the policies see its scores of the pages."
+    ),
+    policies: str | None = typer.Option(None, help="Policies to compare, such as scent,apprentice; default: all."),
+    model: list[Path] = typer.Option(
+        [],
+        metavar="FILE",
+        help="With --topic: a trained context-graph or apprentice (orienteer topic train-policy); may be repeated.",
+    ),
+    start: str | None = typer.Option(
+        None,
+        help="The start page, an id or a URL; default: the seeds of the crawl (--topic), or else the most linking one.",
+    ),
+    plot: list[Path] = typer.Option([], help="Write the curves to this .png or .svg; may be repeated."),
+    format: str | None = typer.Option(None, help="Format of GRAPH, if not clear from its name."),
+    processes: int | None = PROCESSES,
+    json: bool = typer.Option(False, "--json", help="Print JSON, with the curves."),
+) -> None:
+    """Count the pages that focused policies fetch until the relevant pages are found, by labels or by a topic.
+
+    With --topic on a crawl folder or a WARC file, the policies also see the words of pages and links; pages that were
+    not fetched are left out.
+
+    Example: [bold]orienteer topic compare example-crawl --topic courses.toml[/bold]
+    """
+    if labels is None and topic is None:
+        raise InputError("which pages are relevant? Give --topic, --labels or both")
+    if topic is None and model:
+        raise InputError("--model goes with --topic: without a topic, policies see no words")
+    if topic is None and processes is not None:
+        raise InputError("--processes goes with --topic: without a topic, no page is read")
     from orienteer.evaluate import harvest, report
 
-    for path in plots:
+    options, specs = HarvestTask(web, labels, topic, start, format, processes), policies_named(policies)
+    for path in plot:
         report.checked_target(path)
-    trained = _trained(models, specs)
+    trained = _trained(model, specs)
     with display.progress_bar() as progress:
         facts: dict[str, Any] = {}
-        if options.topic is None:
+        if topic is None:
             task = _labelled_task(options, progress)
         else:
             names = [spec.name for spec in specs] or harvest.harvest_policies()
-            task, facts = _topic_task(options, options.topic, names, progress)
+            task, facts = _topic_task(options, topic, names, progress)
         found = harvest.compare_harvests(task, specs, trained, progress=progress)
-        written = [str(harvest.write_harvest_plot(found, path)) for path in plots]
+        written = [str(harvest.write_harvest_plot(found, path)) for path in plot]
     if json:
         display.print_json(found.as_dict() | facts | {"plots": written})
         return

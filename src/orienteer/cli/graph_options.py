@@ -1,9 +1,10 @@
-"""`--trust`: the trusted pages of a surfer, as named on the command line."""
+"""Options of commands on graphs: the graph, `--trust`, and the order of a crawl as a text file (`--order-out`)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,17 +17,37 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from orienteer.graph.link_graph import LinkGraph
+    from orienteer.graph.url_table import UrlTable
     from orienteer.progress import Progress
 
 # The backslash is for rich, which would take [weight] for a style.
-HELP = (
+TRUST_HELP = (
     "Trusted pages: top:K (highest PageRank), host-homes, uniform, ids:1,2,3, or a FILE of lines `page \\[weight]`, "
     "where a page is an id or a URL."
 )
-DEFAULT = f"top:{N_TRUSTED}"  # as in Python: see graph.pagerank.crawl_trust
-
+DEFAULT_TRUST = f"top:{N_TRUSTED}"  # as in Python: see graph.pagerank.crawl_trust
 _WAYS = "top:K, host-homes, uniform, ids:1,2,3, or a file"
 _HOME_URL = re.compile(r"https?://[^/?#]+/?", re.IGNORECASE)
+ORDER_HELP = "Write the pages to this file in the order fetched, one per line: id, tab, URL (.gz, .zst: compressed)."
+_LINES_PER_BLOCK = 1 << 16
+
+
+def loaded_web(path: Path, format: str | None, progress: Progress) -> LinkGraph:
+    """Load the graph of a file, a folder or a crawl; hosts come from its URLs if it has none of its own."""
+    from orienteer.graph.link_graph import LinkGraph
+
+    return hosted(LinkGraph.load(path, format, progress=progress))
+
+
+def hosted(web: LinkGraph) -> LinkGraph:
+    """Return the graph with hosts from its URLs, if it has none of its own."""
+    from orienteer.graph.hosts import with_hosts
+
+    return with_hosts(web) if web.hosts is None and web.urls is not None else web
+
+
+def url_of(web: LinkGraph, page: int) -> str | None:
+    return None if web.urls is None else web.urls[page]
 
 
 def trust_named(web: LinkGraph, text: str, progress: Progress) -> NDArray[np.float64]:
@@ -63,7 +84,9 @@ def host_homes(web: LinkGraph) -> NDArray[np.int64]:
 
 def _whole_number(text: str) -> int:
     if not is_number(text) or int(text) == 0:
-        raise InputError(f"--trust top:{text}: the number of pages must be a whole number above 0, as in {DEFAULT}")
+        raise InputError(
+            f"--trust top:{text}: the number of pages must be a whole number above 0, as in {DEFAULT_TRUST}"
+        )
     return int(text)
 
 
@@ -123,3 +146,32 @@ def _page_and_weight(web: LinkGraph, line: str) -> tuple[int, float]:
     if not 0 <= weight < float("inf"):
         raise InputError(f"the weight {rest.strip()} must be 0 or more, and finite")
     return page, weight
+
+
+def check_place(path: Path | None) -> None:
+    """Fail before the crawl, not after it, if the folder of the file does not exist."""
+    if path is not None and not path.parent.is_dir():
+        raise InputError(f"{path}: the folder {path.parent} does not exist")
+
+
+def write_order(path: Path, order: NDArray[np.uint32], urls: UrlTable | None) -> None:
+    """Write the order; without URLs, a line is the id alone."""
+    from orienteer.graph.formats.url_lines import refuse_line_breaks
+
+    if urls is not None:
+        refuse_line_breaks(urls)
+    write_lines(path, (str(page) if urls is None else f"{page}\t{urls[page]}" for page in map(int, order)))
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write a text file, compressed by its suffix; it appears under its name once complete."""
+    from orienteer.files.compressed import byte_writer
+    from orienteer.files.plain import replaced
+
+    remaining = iter(lines)
+    try:
+        with replaced(path) as new, byte_writer(new, path.name) as out:
+            while block := list(islice(remaining, _LINES_PER_BLOCK)):
+                out.write("".join(f"{line}\n" for line in block).encode("utf-8"))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
