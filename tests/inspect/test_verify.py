@@ -149,9 +149,9 @@ def test_decoys_that_are_made_to_count(folder: Path) -> None:
     assert "thresholds that do not follow from the pages" in " ".join(found.problems)
 
 
-@pytest.mark.parametrize("column", ["allowed", "stake"])
-def test_what_is_no_number_is_one_line(column: str, folder: Path) -> None:
-    changed(folder, f"UPDATE walks SET {column} = 'much' WHERE number = 0")
+@pytest.mark.parametrize("change", ["allowed = 'much'", "stake = 'much'", "free = 0", "free = -1"])
+def test_what_no_crawl_writes_is_one_line(change: str, folder: Path) -> None:
+    changed(folder, f"UPDATE walks SET {change}")
     with pytest.raises(CrawlFolderError, match="the file is damaged"):
         verify(folder)
 
