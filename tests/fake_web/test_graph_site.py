@@ -11,7 +11,8 @@ from orienteer.fake_web.page_site import site_at
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import RequestHeaders, host_and_target
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.graph.synthetic import clique, synthetic_web
+from orienteer.graph.shapes import clique
+from orienteer.graph.synthetic import synthetic_web
 from orienteer.url import canonical_url
 from tests.conftest import random_web, shared_file
 from tests.extract.only_links import extract_links

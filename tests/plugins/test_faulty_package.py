@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.graph import synthetic as shapes
+from orienteer.graph import shapes
 from tests.exports.crawls import plain_crawl
 from tests.plugins.commands import orienteer
 from tests.topics.small_topics import EXAMPLES, topic_file, write_examples

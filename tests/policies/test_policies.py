@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.graph import spread
-from orienteer.graph import synthetic as shapes
+from orienteer.graph import shapes, spread
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.policies.pushing import Certified
