@@ -43,6 +43,9 @@ _MARKS = {
     "strong": STRONG, "tt": CODE_SPAN,
 }  # fmt: skip
 INLINE = tuple(_MARKS)
+ATTRIBUTES = (
+    "id", "class", "role", "name", "href", "start", "value", "rowspan", "colspan", "data-lang", "data-language",
+)  # fmt: skip
 
 _NUMBERING = re.compile(r"(?:^|\s)(?:linenos|linenodiv|lineno|gutter|line-?numbers|blob-num)(?:\s|$)")
 _Values = dict[str, str]
