@@ -7,10 +7,9 @@ of the page.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from orienteer.extract.block_elements import ATTRIBUTES, INLINE, new_element
+from orienteer.extract.block_elements import INLINE, attributes_of, new_element
 from orienteer.extract.blocks import HEADING, IMAGE, IMAGE_SPAN, Block, Element, Mark, Span, page_element
 from orienteer.extract.page_text import BLOCK_NODES, BLOCKS, PERMALINKS
 from orienteer.extract.parser import Text, TreeElement
@@ -20,6 +19,7 @@ _MAX_ALT_CHARS = 1_000
 _MAX_ANCHOR_CHARS = 500
 _SPACES = re.compile("[ \t-\r\x1e\xa0]+")
 _NODES = BLOCK_NODES.union(INLINE)
+_NO_DEPTH = 1 << 30
 
 
 class Image(NamedTuple):
@@ -30,53 +30,46 @@ class Image(NamedTuple):
 _Piece = tuple[str | Image, Element]
 
 
-@dataclass(slots=True)
-class _Open:
-    """An open element of the tree; `is_dropped`: its text is that of a permalink."""
-
-    node: TreeElement
-    element: Element
-    is_dropped: bool
-
-
 def read_blocks(body: TreeElement) -> list[Block]:
     """Return the blocks of a page, whose hidden elements have been removed."""
     lines = LineBuilder()
-    opened = [_Open(body, page_element(), False)]
+    nodes, elements = [body], [page_element()]  # the open ones of the tree, and what their texts belong to
+    permalink_depth = _NO_DEPTH  # from this number of open nodes on, text is dropped
     n_elements, n_images = 1, 0
     for node in body.descendants:
-        while node.parent is not opened[-1].node:
-            closed = opened.pop()
-            if closed.node.tag in BLOCKS:
-                lines.end(closed.element)
-        inner = opened[-1]
+        parent = node.parent
+        while parent is not nodes[-1]:
+            element = elements.pop()
+            if nodes.pop().tag in BLOCKS:
+                lines.end(element)
+            if len(nodes) < permalink_depth:
+                permalink_depth = _NO_DEPTH
         if isinstance(node, Text):
-            if not inner.is_dropped:
-                lines.add(node.data, inner.element)
+            if permalink_depth is _NO_DEPTH:
+                lines.add(node.data, elements[-1])
         elif isinstance(node, TreeElement):
-            tag, element = node.tag, inner.element
-            if tag == "br" and element.context.code is not None:
-                element.context.code.add("\n")
+            tag, element = node.tag, elements[-1]
             if tag in BLOCKS:
+                if tag == "br" and element.context.code is not None:
+                    element.context.code.add("\n")
                 lines.end(element)
             if tag in _NODES or (tag == "span" and node.attr("id") is not None):
-                element = new_element(tag, _attributes(node), element, n_elements)
+                element = new_element(tag, attributes_of(node, tag), element, n_elements)
                 lines.begin(element)
                 n_elements += 1
-            elif tag == "img" and not inner.is_dropped and n_images < MAX_IMAGES and (image := _image(node)):
+                if tag == "a" and permalink_depth is _NO_DEPTH and _is_permalink(node):
+                    permalink_depth = len(nodes) + 1
+            elif tag == "img" and permalink_depth is _NO_DEPTH and n_images < MAX_IMAGES and (image := _image(node)):
                 lines.add_image(image, element)
                 n_images += 1
-            opened.append(_Open(node, element, inner.is_dropped or _is_permalink(node)))
-    lines.end(opened[0].element)
+            nodes.append(node)
+            elements.append(element)
+    lines.end(elements[0])
     return stripped(lines.blocks)
 
 
-def _attributes(node: TreeElement) -> dict[str, str]:
-    return {name: value for name in ATTRIBUTES if (value := node.attr(name)) is not None}
-
-
 def _is_permalink(node: TreeElement) -> bool:
-    return node.tag == "a" and (node.attr("href") or "")[:1] == "#" and node.text.strip(" \n") in PERMALINKS
+    return (node.attr("href") or "")[:1] == "#" and node.text.strip(" \n") in PERMALINKS
 
 
 def _image(node: TreeElement) -> Image | None:
@@ -115,9 +108,9 @@ class LineBuilder:
         """End the line, in this element."""
         if element.context.code is not None:
             element.context.code.is_broken = True
-        pieces, self._pieces = self._pieces, []
-        if not pieces:
+        if not self._pieces:
             return
+        pieces, self._pieces = self._pieces, []
         element = pieces[0][1]
         text, spans = _text_and_spans(pieces) if element.context.code is None else (_text(pieces), ())
         kind = element.context.kind if text else IMAGE

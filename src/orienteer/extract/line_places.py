@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.extract.page_text import Floats, Ints, PageText, hash_of, value_start
+from orienteer.extract.page_text import Floats, Ints, PageText, hash_of
 from orienteer.kernel import inner, kernel
 
 _MAX_WORDS_BYTES = 400  # of an element
-_QUOTE = ord('"')
+_QUOTE, _EQUALS = b'"='
 
 
 @dataclass(slots=True)
@@ -113,7 +113,10 @@ def _copy_words(page: Any, starts: Any, ends: Any, words: Any, word_ends: Any) -
     for k in range(len(starts)):
         limit, i = size + _MAX_WORDS_BYTES, starts[k]
         while i < ends[k]:
-            name, i = i, value_start(page, i + 1)
+            name = i
+            while page[i] != _EQUALS or i == name + 1:  # a name may begin with one
+                i += 1
+            i += 2
             is_naming = _is_naming(page, name)
             if is_naming and size < limit:
                 words[size] = 32

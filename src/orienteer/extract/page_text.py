@@ -49,14 +49,16 @@ for _row, _sign in enumerate(sorted(PERMALINKS)):
     _SIGN_BYTES[_row] = len(_sign.encode())
     _SIGNS[_row, : _SIGN_BYTES[_row]] = np.frombuffer(_sign.encode(), np.uint8)
 
-_SPACE, _LINE_END, _LESS, _GREATER, _SLASH, _EQUALS, _QUOTE, _AMPERSAND, _HASH = b' \n<>/="&#'
-_QUESTION, _EXCLAMATION, _DASH, _SEMICOLON, _LETTER_A, _LETTER_L, _LETTER_N, _RECORD_END = b"?!-;aln\x1e"
-_HREF = np.frombuffer(b'href="#', np.uint8).copy()
+_SPACE, _LINE_END, _LESS, _GREATER, _SLASH, _AMPERSAND = b" \n<>/&"
+_EXCLAMATION, _DASH, _SEMICOLON, _LETTER_A, _LETTER_L, _LETTER_N, _RECORD_END = b"!-;aln\x1e"
+_HREF = np.frombuffer(b' href="#', np.uint8).copy()
 _MIN_ELEMENT_BYTES = len("<a></a>")
+_MAX_OPEN = 1024  # the library nests no deeper than 512
 _TABLE_BITS = 8
 
 # The state of reading. GAP: the white space before the next character, 1 for a space and 2 for the end of a line.
-_SIZE, _CHARS, _GAP, _LINE, _IS_FIRST, _WAS_LINKED, _N_OPEN, _NODE, _BLOCK, _N_LINKS, _N_RANGES, _N_NODES = range(12)
+_SIZE, _CHARS, _GAP, _LINE, _IS_FIRST, _WAS_LINKED, _N_OPEN, _NODE, _BLOCK, _N_LINKS = range(10)
+_N_FOUND_LINKS, _N_FOUND_HEADINGS, _N_NODES = range(10, 13)
 # What is stored of an open element: its name, the nodes outside of it, and its range.
 _NAME, _OUTER_NODE, _OUTER_BLOCK, _RANGE = range(4)
 
@@ -89,24 +91,22 @@ class PageText:
     def __init__(self, html: bytes, with_nodes: bool = False) -> None:
         self.page = page = np.frombuffer(html, np.uint8)
         n_elements = len(page) // _MIN_ELEMENT_BYTES + 1
-        letters = np.empty(len(page), np.uint8)
-        state = np.zeros(_N_NODES + 1, np.int64)
-        opened, ranges = np.empty((n_elements, 4), np.int32), np.empty((n_elements, 3), np.int32)
-        self.nodes = np.empty((4, n_elements + 1 if with_nodes else 0), np.int64)
-        self.nodes[:, :1] = [[-1], [NUMBERS["html"]], [0], [0]]
+        letters, state = np.empty(len(page), np.uint8), np.zeros(_N_NODES + 1, np.int64)
+        opened = np.empty((min(n_elements, _MAX_OPEN), 4), np.int32)
+        links, headings = np.empty((n_elements, 2), np.int32), np.empty((n_elements, 2), np.int32)
+        nodes = np.empty((4, n_elements + 1 if with_nodes else 0), np.int64)
+        nodes[:, :1] = [[-1], [NUMBERS["html"]], [0], [0]]
         n_lines = len(page) // 2 + 1 if with_nodes else 0
         of_lines, linked = np.zeros(n_lines, np.int64), np.zeros(n_lines)
-        _read_text(page, letters, state, opened, ranges, self.nodes, of_lines, linked)
-        self._lines = lines = letters[: state[_SIZE]].tobytes().decode()
+        _read_text(page, letters, state, opened, links, headings, nodes, of_lines, linked)
+        self._lines = lines = str(letters[: state[_SIZE]].data, "utf-8")
+        self._links, self._headings = links[: state[_N_FOUND_LINKS]], headings[: state[_N_FOUND_HEADINGS]]
         self.text = lines.strip()
-        first = lines.count("\n", 0, len(lines) - len(lines.lstrip()))
-        last = first + self.text.count("\n") + 1 if self.text else first
-        self.of_lines, self.linked = of_lines[first:last], linked[first:last]
-        self.nodes = self.nodes[:, : state[_N_NODES] + 1]
-        found = ranges[: state[_N_RANGES]]
-        is_link = found[:, 0] == NUMBERS["a"]
-        self._links: list[list[int]] = found[is_link, 1:].tolist()
-        self._headings: list[list[int]] = found[~is_link, 1:].tolist()
+        if with_nodes:
+            first = lines.count("\n", 0, len(lines) - len(lines.lstrip()))
+            last = first + self.text.count("\n") + 1 if self.text else first
+            self.of_lines, self.linked = of_lines[first:last], linked[first:last]
+            self.nodes = nodes[:, : state[_N_NODES] + 1]
 
     def links(self, max_chars: int) -> list[str]:
         """Return the texts of the `a` elements in document order, with this length at most."""
@@ -116,9 +116,12 @@ class PageText:
         """Return the texts of the elements of HEADINGS."""
         return self._parts(self._headings, max_chars)
 
-    def _parts(self, ranges: list[list[int]], max_chars: int) -> list[str]:
-        lines, most = self._lines, max_chars + 2  # white space at the start, and one more character
-        parts = [" ".join(lines[start : end if end - start < most else start + most].split()) for start, end in ranges]
+    def _parts(self, ranges: NDArray[np.int32], max_chars: int) -> list[str]:
+        lines = self._lines
+        ends = np.minimum(ranges[:, 1], ranges[:, 0] + max_chars + 2)  # white space, and one more character
+        parts = [
+            " ".join(lines[start:end].split()) for start, end in zip(ranges[:, 0].tolist(), ends.tolist(), strict=True)
+        ]
         return [part if len(part) <= max_chars else part[:max_chars].rstrip() for part in parts]
 
 
@@ -130,9 +133,12 @@ def collapsed(text: str, max_chars: int) -> str:
 
 @kernel
 def _read_text(
-    page: Any, text: Any, state: Any, opened: Any, ranges: Any, nodes: Any, of_lines: Any, linked: Any
+    page: Any, text: Any, state: Any, opened: Any, links: Any, headings: Any, nodes: Any, of_lines: Any, linked: Any
 ) -> Any:
-    """Fill in the text and all else; `opened` is a stack of open elements."""
+    """Fill in the text and all else; `opened` is a stack of open elements.
+
+    No tag has a > but at its end: in the values of attributes it is escaped, and their names have none.
+    """
     n, i = len(page), 0
     state[_IS_FIRST] = 1
     while i + 1 < n:
@@ -142,21 +148,18 @@ def _read_text(
         byte = page[i + 1]
         if byte == _EXCLAMATION:
             i = _comment_end(page, i + 4)
-        elif byte == _QUESTION:
-            i = _after(page, i, _GREATER)
-        elif byte == _SLASH:
-            name, i = _number_of_name(page, i + 2)
-            i += 1
-            if name:
-                _close(name, state, opened, ranges)
-        else:
-            name, start = _number_of_name(page, i + 1)
-            i, is_within = _attributes_end(page, start)
-            if name:
-                _open(name, start, i, state, opened, ranges, nodes)
-            i += 1
-            if is_within and _FLAGS[name] & _IS_LINK:
-                i = _permalink_end(page, i)
+            continue
+        is_end = byte == _SLASH
+        name, start = _number_of_name(page, i + 1 + is_end)
+        i = _after(page, start, _GREATER)
+        if not name:
+            continue
+        if is_end:
+            _close(name, state, opened, links, headings)
+            continue
+        _open(name, start, i - 1, state, opened, links, headings, nodes)
+        if _FLAGS[name] & _IS_LINK and _is_within(page, start, i):
+            i = _permalink_end(page, i)
     return 0
 
 
@@ -168,7 +171,7 @@ def _copy_text(page: Any, i: Any, text: Any, state: Any, of_lines: Any, linked: 
     while i < n and page[i] != _LESS:
         byte = page[i]
         i += 1
-        if byte == _SPACE or 9 <= byte <= 13 or byte == _RECORD_END:
+        if byte <= _SPACE and (byte == _SPACE or 9 <= byte <= 13 or byte == _RECORD_END):
             gap = max(gap, 1)
             continue
         if byte == _AMPERSAND and i < n:
@@ -217,7 +220,7 @@ def _note_character(state: Any, of_lines: Any, linked: Any) -> None:
 
 
 @inner
-def _open(name: Any, start: Any, end: Any, state: Any, opened: Any, ranges: Any, nodes: Any) -> None:
+def _open(name: Any, start: Any, end: Any, state: Any, opened: Any, links: Any, headings: Any, nodes: Any) -> None:
     """Begin an element with the attributes from start to end."""
     flags = _FLAGS[name]
     if flags & _BREAKS:
@@ -228,11 +231,14 @@ def _open(name: Any, start: Any, end: Any, state: Any, opened: Any, ranges: Any,
     opened[n_open, _NAME], opened[n_open, _OUTER_NODE] = name, state[_NODE]
     opened[n_open, _OUTER_BLOCK], opened[n_open, _RANGE] = state[_BLOCK], -1
     state[_N_OPEN] = n_open + 1
-    if flags & (_IS_LINK | _IS_HEADING):
-        found = opened[n_open, _RANGE] = state[_N_RANGES]
-        ranges[found, 0], ranges[found, 1], ranges[found, 2] = name, state[_CHARS], state[_CHARS]
-        state[_N_RANGES] += 1
+    if flags & _IS_HEADING:
+        found = opened[n_open, _RANGE] = state[_N_FOUND_HEADINGS]
+        headings[found, 0] = headings[found, 1] = state[_CHARS]
+        state[_N_FOUND_HEADINGS] += 1
     if flags & _IS_LINK:
+        found = opened[n_open, _RANGE] = state[_N_FOUND_LINKS]
+        links[found, 0] = links[found, 1] = state[_CHARS]
+        state[_N_FOUND_LINKS] += 1
         state[_N_LINKS] += 1
     if flags & _IS_NODE and nodes.shape[1]:
         state[_N_NODES] += 1
@@ -244,17 +250,19 @@ def _open(name: Any, start: Any, end: Any, state: Any, opened: Any, ranges: Any,
 
 
 @inner
-def _close(name: Any, state: Any, opened: Any, ranges: Any) -> None:
+def _close(name: Any, state: Any, opened: Any, links: Any, headings: Any) -> None:
     top = state[_N_OPEN] - 1
     if top < 0 or opened[top, _NAME] != name:
         return
     state[_N_OPEN] = top
     state[_NODE], state[_BLOCK] = opened[top, _OUTER_NODE], opened[top, _OUTER_BLOCK]
-    if opened[top, _RANGE] >= 0:
-        ranges[opened[top, _RANGE], 2] = state[_CHARS]
-    if _FLAGS[name] & _BREAKS:
+    flags = _FLAGS[name]
+    if flags & _BREAKS:
         state[_GAP] = 2
-    if _FLAGS[name] & _IS_LINK:
+    if flags & _IS_HEADING:
+        headings[opened[top, _RANGE], 1] = state[_CHARS]
+    if flags & _IS_LINK:
+        links[opened[top, _RANGE], 1] = state[_CHARS]
         state[_N_LINKS] -= 1
 
 
@@ -274,21 +282,13 @@ def _number_of_name(page: Any, i: Any) -> Any:
 
 
 @inner
-def _attributes_end(page: Any, i: Any) -> Any:
-    """Return where the tag whose attributes begin at i ends, at its >, and whether its `href` begins with a #."""
-    n, is_within = len(page), False
-    while i < n and page[i] == _SPACE:
-        name = i + 1
-        i = value_start(page, name)
-        is_within = is_within or (i - name == len(_HREF) - 1 and _begins_with(page, name, _HREF))
-        i = _after(page, i, _QUOTE)
-    return i, is_within
-
-
-@inner
-def value_start(page: Any, name: Any) -> Any:
-    """Return where the value of the attribute begins whose name begins at `name`; a name may begin with a =."""
-    return _after(page, name + 1, _EQUALS) + 1
+def _is_within(page: Any, i: Any, end: Any) -> Any:
+    """Whether the `href` among the attributes from i to end begins with a #. (No value has a quote in it.)"""
+    while i + len(_HREF) < end:
+        if page[i] == _SPACE and _begins_with(page, i, _HREF):
+            return True
+        i += 1
+    return False
 
 
 @inner
@@ -321,7 +321,7 @@ def _permalink_end(page: Any, i: Any) -> Any:
             name, end = _number_of_name(page, i + 1 + is_end)
             if _FLAGS[name] & _IS_LINK:
                 return i if is_end and is_found else start
-            i = _attributes_end(page, end)[0] + 1
+            i = _after(page, end, _GREATER)
     return start
 
 

@@ -35,6 +35,7 @@ _FEED_TYPES = frozenset(("application/rss+xml", "application/atom+xml"))
 
 _HIDDEN = ("noembed", "noframes", "style", "template")  # elements whose text is not on the page
 _HIDDEN_DRAWN = ("desc", "metadata", "script", "style", "title")  # the same of SVG
+_INLINE = "span,b,code,em,i,strong,abbr,cite,dfn,font,kbd,label,samp,small,sub,sup,tt,u,var"  # half of a page's tags
 _AS_WRITTEN = ("plaintext", "xmp")  # elements whose text the library does not escape
 _IN_NOSCRIPT = ("a", "area", "noscript")
 _NOT_IN_SHADOW = ("base", "link", "meta", "title")
@@ -63,7 +64,7 @@ def read(
         return reader
     reader.read_tree(parsed(html))
     if with_text:
-        reader.read_text(with_nodes)
+        reader.read_text(with_nodes, with_inline=with_blocks)
         if with_blocks:
             reader.read_blocks()
     return reader
@@ -220,7 +221,7 @@ class PageReader:
         if hidden:
             self.noscript_references = {link[1] for link in links if link[0] in hidden}
         if unclicked or hidden:
-            clicked = {link[1] for link in links if link[2] != _UNCLICKED and link[0] not in hidden}
+            clicked = {link[1] for link in links if link[2] != _UNCLICKED and not (hidden and link[0] in hidden)}
             self.unclicked |= unclicked - clicked
             self.noscript_references -= clicked
         for tag, reference, _, relations in links:
@@ -324,9 +325,11 @@ class PageReader:
         body, noscripts = self.visible
         return count_words(_texts(*(() if body is None else (body,)))), count_words(_texts(*noscripts))
 
-    def read_text(self, with_nodes: bool) -> None:
-        """Read the text with its headings and anchors."""
+    def read_text(self, with_nodes: bool, with_inline: bool) -> None:
+        """Read the text with its headings and anchors. Inline elements are removed, unless they are needed later."""
         body, noscripts = self.visible
+        if body is not None and not with_inline:
+            body.strip_tags(_INLINE)
         self.lines = PageText(b"" if body is None else body.encode(), with_nodes)
         self.text = self.lines.text
         parts = [self.lines]
