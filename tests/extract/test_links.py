@@ -185,7 +185,11 @@ def test_references_beyond_the_limit_are_dropped_and_reported():
 
 
 def test_links_beyond_the_limit_of_text_are_found():
-    for text in ("ä" * 4 * MAX_TEXT_CHARS, (10 * "word " + "<b>x</b>") * (MAX_TEXT_CHARS // 10), "x" + "日" * 4 * MAX_TEXT_CHARS):
+    for text in (
+        "ä" * 4 * MAX_TEXT_CHARS,
+        (10 * "word " + "<b>x</b>") * (MAX_TEXT_CHARS // 10),
+        "x" + "日" * 4 * MAX_TEXT_CHARS,
+    ):
         page = extract_page(f"{text}<a href=x>after</a>".encode(), PAGE)
         assert page.links == ["http://example.org/dir/x"]
         assert page.unknown_links == ()
