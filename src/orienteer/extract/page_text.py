@@ -110,19 +110,19 @@ class PageText:
 
     def links(self, max_chars: int) -> list[str]:
         """Return the texts of the `a` elements in document order, with this length at most."""
-        return self._parts(self._links, max_chars)
+        return self._texts_of(self._links, max_chars)
 
     def headings(self, max_chars: int) -> list[str]:
         """Return the texts of the elements of HEADINGS."""
-        return self._parts(self._headings, max_chars)
+        return self._texts_of(self._headings, max_chars)
 
-    def _parts(self, ranges: NDArray[np.int32], max_chars: int) -> list[str]:
+    def _texts_of(self, ranges: NDArray[np.int32], max_chars: int) -> list[str]:
         lines = self._lines
         ends = np.minimum(ranges[:, 1], ranges[:, 0] + max_chars + 2)  # white space, and one more character
-        parts = [
+        texts = [
             " ".join(lines[start:end].split()) for start, end in zip(ranges[:, 0].tolist(), ends.tolist(), strict=True)
         ]
-        return [part if len(part) <= max_chars else part[:max_chars].rstrip() for part in parts]
+        return [text if len(text) <= max_chars else text[:max_chars].rstrip() for text in texts]
 
 
 def collapsed(text: str, max_chars: int) -> str:

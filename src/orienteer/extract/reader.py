@@ -332,25 +332,25 @@ class PageReader:
             body.strip_tags(_INLINE)
         self.lines = PageText(b"" if body is None else body.encode(), with_nodes)
         self.text = self.lines.text
-        parts = [self.lines]
+        found = [self.lines]
         if noscripts and reads_noscript(*self.n_words):
-            parts.append(PageText(b"".join(element.encode() for element in noscripts)))
-            self.noscript_text = parts[1].text
+            found.append(PageText(b"".join(element.encode() for element in noscripts)))
+            self.noscript_text = found[1].text
             self.text = f"{self.text}\n{self.noscript_text}".strip()
-        headings = (heading for part in parts for heading in part.headings(MAX_TITLE_CHARS) if heading)
+        headings = (heading for each in found for heading in each.headings(MAX_TITLE_CHARS) if heading)
         self.headings = list(islice(headings, MAX_HEADINGS))
-        self._read_anchors(parts)
+        self._read_anchors([each.links(MAX_ANCHOR_CHARS) for each in found])
 
-    def _read_anchors(self, parts: list[PageText]) -> None:
-        texts = [part.links(MAX_ANCHOR_CHARS) for part in parts]
-        texts += [[]] * (2 - len(texts))
+    def _read_anchors(self, texts: list[list[str]]) -> None:
+        """Read the anchors; `texts` are those of the `a` elements of the page, and of `noscript` if it is read."""
+        texts = texts if len(texts) == 2 else [*texts, []]
         is_known = len(texts[0]) == self._n_links[0]  # a link in the title of a drawing has no text
         hidden, nofollow, anchors = self._in_noscript, self._nofollow, self.anchors
         for tag, reference, number, relations in self._links[:MAX_REFERENCES]:
             if not reference or number == _UNCLICKED or (relations and tag in nofollow):
                 continue
-            of_part = texts[bool(hidden) and tag in hidden]
-            text = of_part[number] if is_known and 0 <= number < len(of_part) else ""
+            of_links = texts[bool(hidden) and tag in hidden]
+            text = of_links[number] if is_known and 0 <= number < len(of_links) else ""
             if text := text or _text_of_link(tag, with_text=not is_known and number != _AREA):
                 anchors[reference, text] = None
 
