@@ -31,6 +31,7 @@ QUICK = [
     "formats",
     "bv_decode",
     "orders",
+    "push_floor",
     "crawl_speed",
     "frontier",
     "markdown",

@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks.measure import machine, measured, table
 from benchmarks.peers import igraph_graph, networkit_graph
 from experiments.webs import web_folder
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.components import components
 from orienteer.graph.link_graph import LinkGraph
 

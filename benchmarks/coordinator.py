@@ -26,6 +26,7 @@ import numpy as np
 from benchmarks.crawlers.task import CONNECTIONS, CONNECTIONS_PER_HOST
 from benchmarks.live_crawl import DOCUMENTATION
 from benchmarks.measure import machine, measured, table
+from orienteer.browser.job import BrowserRequest
 from orienteer.crawl.crawl import Crawl
 from orienteer.extract import near_duplicates
 from orienteer.extract.page import Page
@@ -40,7 +41,7 @@ from orienteer.live.seed_check import SeedCheck
 from orienteer.live.warm_up import warm_up
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.headers import Headers
-from orienteer.responses.response import Request, Response, outcome_of
+from orienteer.responses.response import HostRequest, HostRequestKind, PageRequest, Request, Response, outcome_of
 from orienteer.responses.verdict import Verdict, VerdictKind
 from orienteer.store.archive import Archive
 from orienteer.store.database import Database
@@ -48,7 +49,6 @@ from orienteer.store.folder import CrawlFolder
 from orienteer.store.log import Log
 from orienteer.workers.fetch_result import FetchResult, ReadSettings
 from orienteer.workers.messages import WorkerResults, packed, unpack_results, with_request
-from orienteer.workers.rendering import AssetRequest
 from orienteer.workers.response_reader import read_response
 from orienteer.workers.worker import NO_LIMIT, WorkerFigures
 
@@ -98,27 +98,31 @@ class RealPages:
         while waiting:
             url = waiting.pop()
             if url not in self._known and url.split("/", 3)[2] in hosts:
-                found = self._read(url, any_type=url.endswith("/robots.txt"))
+                found = self._read(_request(url))
                 waiting += [*found.verdict.links, *([found.verdict.target] if found.verdict.target else [])]
                 self._known[url] = packed(WorkerResults([(0, found)]))
 
     def received(self, request: Request) -> bytes:
         if request.url not in self._known:
-            self._known[request.url] = packed(WorkerResults([(0, self._read(request.url, request.any_type))]))
+            self._known[request.url] = packed(WorkerResults([(0, self._read(request))]))
         return self._known[request.url]
 
-    def _read(self, url: str, any_type: bool) -> FetchResult:
+    def _read(self, request: Request) -> FetchResult:
+        url = request.url
         host, target = url.split("/", 3)[2:]
         head, body = self._site.response(host, f"/{target}", RequestHeaders(b"")).encode()
         lines = head.decode("latin-1").split("\r\n")
         headers = Headers([tuple(line.split(": ", 1)) for line in lines[1:] if line])  # type: ignore[misc]
         status = int(lines[0].split()[1])
-        request = Request(url, 0, any_type=any_type)
         answer = Response(
             request, outcome_of(status, headers, url), status, lines[0], headers, head, body, body, "192.0.2.1",
             "http/1.1", time.time(), 0.1,
         )  # fmt: skip
         return read_response(answer, self._reading, {"Orienteer-Acknowledged": "0 123456"})
+
+
+def _request(url: str) -> Request:
+    return HostRequest(url, HostRequestKind.ROBOTS) if url.endswith("/robots.txt") else PageRequest(url, 0)
 
 
 class GeneratedPages:
@@ -134,7 +138,7 @@ class GeneratedPages:
         self.seeds = (self._url(0),)
 
     def received(self, request: Request) -> bytes:
-        if request.any_type:
+        if not isinstance(request, PageRequest):
             missing = Response(request, Outcome.CLIENT_ERROR, 404, started_at=time.time())
             return packed(WorkerResults([(0, read_response(missing, ReadSettings()))]))
         rng = self._rng
@@ -203,7 +207,7 @@ class Replaying:
         as in a real crawl."""
         return self._clock() - self._outside_wall_s
 
-    def asset_requests(self) -> list[AssetRequest]:
+    def browser_requests(self) -> list[BrowserRequest]:
         """No page is rendered in a browser."""
         return []
 
@@ -295,7 +299,7 @@ def crawled(web: Web, plan: CrawlPlan, folder: Path, clock: Clock | None, mark_e
         with CrawlFolder.create(folder, plan.to_toml()) as opened:
             live = LiveCrawl(Ledger(opened, plan), workers)  # type: ignore[arg-type]
             watch, seeds = ProgressWatch(live.intake, live), SeedCheck(live.ledger)
-            live.on_response = lambda answer: seeds.on_response(answer, time.monotonic())
+            live.on_response = lambda host, answer: seeds.on_response(host, answer, time.monotonic())
             marks: list[tuple[int, int, float]] = []
             gc.collect()
             started = time.process_time()

@@ -9,7 +9,8 @@ from typing import Any
 
 from benchmarks.measure import machine, measured, table
 from experiments.webs import web_folder
-from orienteer.graph import link_sorter, shapes
+from orienteer.graph import link_sorter
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.synthetic import synthetic_web
 

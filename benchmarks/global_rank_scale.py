@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.measure import machine, measured, table
 from experiments.webs import web_folder
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.estimate import estimate_global_rank
 from orienteer.graph.estimation.estimation import Estimation
 from orienteer.graph.growing_graph import GrowingGraph

@@ -71,7 +71,7 @@ def _section(name: str, work: Callable[..., Any], folder: Path, rounds: int) -> 
 
 def spent(work: Callable[..., Any], folder: Path, n_processes: int) -> Callable[[], Spent]:
     """What a piece of work takes; `work(folder, n_processes, progress)` returns its pages, and the stage that reads."""
-    from orienteer.processes.parallelism import cpu_time_s
+    from orienteer.processes.pool import cpu_time_s
 
     def run() -> Spent:
         stages: dict[str, tuple[float, float]] = {}

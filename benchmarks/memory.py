@@ -29,7 +29,7 @@ from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.live.warm_up import warm_up
 from orienteer.pages.outcome import Outcome
-from orienteer.responses.response import Request
+from orienteer.responses.response import PageRequest
 from orienteer.responses.verdict import Verdict, VerdictKind
 from orienteer.store.folder import CrawlFolder
 from orienteer.workers.fetch_result import FetchResult
@@ -48,7 +48,7 @@ def url(page: int) -> str:
 
 def plan_of(policy: str, **crawl: Any) -> CrawlPlan:
     tables = {
-        "crawl": {"seeds": [url(0)], "policy": policy, "until": 0.9999, "proof": True, **crawl},
+        "crawl": {"seeds": [url(0)], "policy": policy, "until": 0.9999, "stop_when": "proved", **crawl},
         "scope": {"kind": "web"},
         "politeness": {"delay_s": 0.0},
     }
@@ -84,7 +84,7 @@ def crawl_page(ledger: Ledger, links: list[str]) -> None:
     body = b"page %d" % page
     verdict = Verdict(VerdictKind.FETCHED, Outcome.OK, page_with(links, f"The title of page {page}"))
     answer = FetchResult(
-        Request(ledger.url(page), page), Outcome.OK, verdict, 200, started_at=1.7e9 + page, duration_s=0.1,
+        PageRequest(ledger.url(page), page), Outcome.OK, verdict, 200, started_at=1.7e9 + page, duration_s=0.1,
         n_bytes=len(body), size_bytes=len(body), content_type="text/html", digest=near_duplicates.digest(body),
     )  # fmt: skip
     ledger.record_response(page, answer, 0.0)
@@ -121,7 +121,7 @@ def growth(policy: str, n_pages: int, place: Path) -> Callable[[], dict[str, Any
 
 def held(ledger: Ledger) -> int:
     """The memory of the process without SQLite's page cache."""
-    ledger.database._connection.execute("PRAGMA shrink_memory")
+    ledger.database.connection._connection.execute("PRAGMA shrink_memory")
     gc.collect()
     return resident_bytes()
 

@@ -209,7 +209,7 @@ def _crawl(folder: Path, connect_to: str, processes: int, **more: Any) -> Any:
     from orienteer.live.session import live_crawl
 
     settings = {
-        "crawl": {"robots": False, "workers": IN_FLIGHT, "processes": processes, "proof": True},
+        "crawl": {"robots": False, "workers": IN_FLIGHT, "processes": processes, "stop_when": "proved"},
         "politeness": {"delay_s": 0.0, "connections": 1},
         "fetch": {"connect_to": connect_to, "timeout_s": TIMEOUT_S, "allow_private": True},
     }

@@ -116,8 +116,8 @@ def _a_day_passes(
 def _held(folder: Path) -> dict[str, bytes | None]:
     """The pages that a crawl has, with the digest of each."""
     with Database.open(folder / "crawl.db", read_only=True) as database:
-        urls = b"\n".join(database.url_blocks()).decode().split("\n")
-        rows = {url: database.page(page) for page, url in enumerate(urls)}
+        urls = b"\n".join(database.urls.blocks()).decode().split("\n")
+        rows = {url: database.pages.row(page) for page, url in enumerate(urls)}
     return {url: row.digest for url, row in rows.items() if row is not None and row.state == PageState.FETCHED}
 
 

@@ -29,9 +29,12 @@ from benchmarks.process_costs import Cost, Meter
 from benchmarks.render_suspects import choice_table
 from orienteer.browser.executable import find_browser
 from orienteer.browser.job import BrowserRequest, BrowserResponse, RenderJob
+from orienteer.browser.render_settings import RenderSettings
 from orienteer.browser.renderer import Renderer
-from orienteer.browser.settings import BrowserSettings
 from orienteer.files.compressed import zstd
+from orienteer.pages.outcome import Outcome
+from orienteer.responses.headers import Headers
+from orienteer.responses.response import PageRequest, Response
 
 ARCHIVE = Path(__file__).parents[2] / "shared" / "data" / "spas.tar.zst"
 NAMES = ("react", "vue", "svelte", "lit")
@@ -75,7 +78,7 @@ class Web:
 def orienteer(tabs: int) -> Callable[[], Cost]:
     def run() -> Cost:
         web = Web()
-        renderer = Renderer(BrowserSettings(path=str(find_browser()), tabs=tabs))
+        renderer = Renderer(str(find_browser()), tabs=tabs)
         _render(renderer, web, web.urls[:N_WARM])
         meter = Meter()
         n_right = _render(renderer, web, web.urls)
@@ -87,19 +90,25 @@ def orienteer(tabs: int) -> Callable[[], Cost]:
 
 
 def _render(renderer: Renderer, web: Web, urls: list[str]) -> int:
-    headers = (("content-type", "text/html"),)
     for i, url in enumerate(urls):
-        renderer.start(RenderJob(i, url, 200, headers, web.response(url)[2], AGENT))
+        renderer.start(RenderJob(i, _response(i, url, web.response(url)), RenderSettings(scrolls=0, time_s=5.0), AGENT))
     n_right = 0
     while renderer.n_in_flight:
         select.select([renderer.descriptor], [], [])
         for event in renderer.events():
             if isinstance(event, BrowserRequest):
-                status, kind, content = web.response(event.url)
-                renderer.fulfill(BrowserResponse(event.job, event.number, status, (("content-type", kind),), content))
+                found = _response(event.page, event.url, web.response(event.url))
+                renderer.fulfill(BrowserResponse(event.page, event.number, found))
             else:
-                n_right += web.is_right(urls[event.job], event.dom.decode(), event.links)
+                job, rendered = event
+                n_right += web.is_right(job.url, rendered.document.decode(), rendered.links)
     return n_right
+
+
+def _response(page: int, url: str, found: tuple[int, str, bytes]) -> Response:
+    status, kind, content = found
+    headers = Headers([("content-type", kind)])
+    return Response(PageRequest(url, page), Outcome.OK, status, headers=headers, content=content)
 
 
 _LINKS = """() => { const links = [], walk = (root) => { for (const e of root.querySelectorAll('*')) {

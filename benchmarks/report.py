@@ -159,7 +159,7 @@ def _why_only_theirs(site: PageSite, crawl: Path, wanted: str, sources: Places) 
         reasons |= {why for url, why in reader.found if url == wanted}
     if "link" in reasons or not reasons:
         with FolderView.open(crawl) as folder:
-            return "" if folder.database.find_urls(list(sources)) else "unlinked"
+            return "" if folder.database.urls.find_all(list(sources)) else "unlinked"
     return "nofollow" if "nofollow" in reasons else "asset"
 
 

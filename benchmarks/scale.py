@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.measure import machine, measured, table
 from experiments.webs import web_folder
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.components import components
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank

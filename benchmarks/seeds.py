@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.measure import machine, measured, table
 from experiments.webs import web_folder
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.seeds import all_methods
 from orienteer.seeds.select import seed_selection

@@ -76,13 +76,13 @@ def _crawl_and_reopen(n_urls: int) -> tuple[dict[str, float], dict[str, int]]:
     with tempfile.TemporaryDirectory(prefix="orienteer-benchmark-") as folder:
         path = Path(folder) / "crawl.db"
         with Database.create(path) as database:
-            database.add_urls(0, [url(0)])
+            database.urls.add(0, [url(0)])
             seen.number([url(0)])
             order = rng.permutation(n_urls)  # pages are fetched in any order but that of their discovery
             while len(seen) < n_urls:
                 pages = pages_of_links(rng, len(seen))
                 _write_pages(seen, database, pages, order, rng.bytes(20 * PAGES_PER_COMMIT), clock)
-            n_pages = database.next_position()
+            n_pages = database.history.next_position()
         size_bytes = path.stat().st_size
         with Database.open(path) as database:
             _read_all(database, len(seen), clock)
@@ -94,21 +94,21 @@ def _crawl_and_reopen(n_urls: int) -> tuple[dict[str, float], dict[str, int]]:
 def _write_pages(
     seen: SeenUrls, database: Database, pages: list[list[str]], order: np.ndarray, digests: bytes, clock: Clock
 ) -> None:
-    position = database.next_position()
+    position = database.history.next_position()
     fetched = order[position : position + len(pages)].tolist()
     clock.start()
     for k, urls in enumerate(pages):
         first = len(seen)
         ids, new = seen.number(urls)
         clock.lap("interner")
-        database.add_urls(first, [urls[j] for j in new.tolist()])
+        database.urls.add(first, [urls[j] for j in new.tolist()])
         row = PageRow(
             id=fetched[k], position=position + k, state=2, outcome="ok", status=200, time=1.7e9 + k,
             archive_file=0, archive_offset=10_000 * k, archive_bytes=10_000, digest=digests[20 * k : 20 * k + 20],
             size_bytes=40_000, content_type="text/html", language="en", title=f"The title of page {position + k}",
             depth=7, links=ids,
         )  # fmt: skip
-        database.add_page(row)
+        database.pages.add(row)
         clock.lap("database")
     database.commit()
     clock.lap("database")
@@ -116,20 +116,20 @@ def _write_pages(
 
 def _read_all(database: Database, n_urls: int, clock: Clock) -> None:
     clock.start()
-    blocks = list(database.url_blocks())
+    blocks = list(database.urls.blocks())
     clock.lap("read URLs")
     again = SeenUrls(bytes(16))
     for block in blocks:
         again.number_lines(block)
     clock.lap("URLs into the interner")
-    n_links = sum(len(done.links) for done in database.pages_after())
+    n_links = sum(len(done.links) for done in database.history.pages_after())
     clock.lap("read pages")
     assert len(again) == n_urls
-    assert n_links == LINKS_PER_PAGE * database.next_position()
+    assert n_links == LINKS_PER_PAGE * database.history.next_position()
     clock.start()
-    assert database.find_url(url(n_urls - 1)) == n_urls - 1
+    assert database.urls.find(url(n_urls - 1)) == n_urls - 1
     clock.lap("find one URL")
-    database.pages_linking_to(n_urls - 1)
+    database.pages.linking_to(n_urls - 1)
     clock.lap("find the pages that link to one")
 
 

@@ -35,8 +35,7 @@ from orienteer.graph.pagerank import pagerank
 from orienteer.graph.survey.crawl_survey import SurveyStart, survey_seed
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.graph.trust import trust_vector
-from orienteer.live.host_pace import HostPace
-from orienteer.live.time_left import Point, TimeForecast
+from orienteer.live.time_left import HostPace, Point, TimeForecast
 from orienteer.policies import make_policy
 from orienteer.policies.policy import TrustedPages
 

@@ -28,9 +28,9 @@ from benchmarks.crawlers.scrapy_crawler import AIOHTTP, QuickSpider
 from benchmarks.crawlers.task import Archived, Task, archived
 from benchmarks.live_crawl import DOCUMENTATION, documentation_site
 from benchmarks.measure import Measurement, machine, measured, table
-from orienteer.live.figures import CrawlFigures
+from orienteer.inspect.figures import CrawlFigures
 from orienteer.live.session import live_crawl
-from orienteer.processes.parallelism import usable_cores
+from orienteer.processes.pool import usable_cores
 from tests.fake_web.process import FakeWebProcess
 
 IN_FLIGHT = 64

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import subprocess
 import sys
 import tempfile
 import threading
@@ -41,8 +40,8 @@ N_COLOURS = 256  # of a picture: a page has few, and so the file is small
 
 
 class Picture(NamedTuple):
-    """A page of a crawl: the `finished` one, the `bare` one without index, estimate and comparison, or of the
-    `library` with both. `shows` is a selector that exists once the page is complete."""
+    """A page of a crawl: the `finished` one, the `bare` one without index and estimate, or of the `library`
+    with both. `shows` is a selector that exists once the page is complete."""
 
     target: str
     crawl: str = "finished"
@@ -59,7 +58,6 @@ PAGES = {
     "changes": Picture("/changes"),
     "certificate": Picture("/certificate", shows="text=Download the certificate"),
     "neighborhood": Picture("/neighborhood"),
-    "compare": Picture("/compare"),
     "details": Picture(f"/page?url={url_at_port(HOME, PORT)}"),
     "archived": Picture(f"/archived?url={url_at_port(HOME, PORT)}"),
     "archived-dates": Picture(f"/archived/dates?url={url_at_port(HOME, PORT)}"),
@@ -67,7 +65,6 @@ PAGES = {
     "refused": Picture("/nothing"),
     "search-bare": Picture("/", "bare"),
     "neighborhood-bare": Picture("/neighborhood", "bare"),
-    "compare-bare": Picture("/compare", "bare"),
     "library": Picture("/", "library"),
     "library-search": Picture("/search?q=bridge", "library"),
     "library-new": Picture("/new?url=https://example.org/", "library"),
@@ -148,22 +145,17 @@ def _small(png: bytes) -> bytes:
 
 
 def _town(folder: Path) -> Path:
-    """Crawl slowly enough for a smooth curve; then estimate, index and compare."""
+    """Crawl slowly enough for a smooth curve; then estimate and index."""
     with FakeWeb(CommunitySite(), PORT) as web:
         settings = {"politeness": {"delay_s": 0.08}, "fetch": {"connect_to": web.address}}
         live_crawl(url_at_port(HOME, PORT), folder, until=0.98, scope="site", settings=settings)
         live_estimate(folder, EstimateSettings(budget=700, rounds=20))
     update_index(folder)
-    (folder / "compare").mkdir()
-    done = subprocess.run(  # as a user would
-        [sys.executable, "-m", "orienteer", "compare", str(folder), "--json"], check=True, stdout=subprocess.PIPE
-    )
-    (folder / "compare" / "policies.json").write_bytes(done.stdout)
     return folder
 
 
 def _bare(folder: Path) -> Path:
-    """Crawl up to a budget, without index, estimate and comparison."""
+    """Crawl up to a budget, without index and estimate."""
     with FakeWeb(CommunitySite(), PORT) as web:
         settings = {"politeness": {"delay_s": 0.0}, "fetch": {"connect_to": web.address}}
         live_crawl(url_at_port(HOME, PORT), folder, budget=60, scope="site", settings=settings)

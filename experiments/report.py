@@ -11,7 +11,7 @@ from typing import Any
 
 from experiments.reproduction import Judged, Reproduction, as_document, machine
 from orienteer.errors import InputError
-from orienteer.files.atomic import replaced
+from orienteer.files.plain import replaced
 
 _TEMPLATE = Path(__file__).with_name("report.html")
 _NEEDED_BYTES = 20 << 20

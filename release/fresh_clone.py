@@ -15,6 +15,7 @@ import argparse
 import os
 import random
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -74,7 +75,7 @@ def _is_public(python: Path) -> bool:
     return all(folder.stat().st_mode & 0o001 for folder in python.resolve().parents)
 
 
-def carry_out(run: Run, seed: int, log: Path) -> int:
+def carry_out(run: Run, seed: int, log: Path, tests: list[str]) -> int:
     """Run `make test` in a new clone, with its output in the log; return the exit code."""
     user = UNPRIVILEGED_USER if os.geteuid() == 0 and not run.as_root else None
     with tempfile.TemporaryDirectory(prefix="orienteer-fresh-", ignore_cleanup_errors=True) as scratch:
@@ -90,9 +91,10 @@ def carry_out(run: Run, seed: int, log: Path) -> int:
                 os.chown(path, user, user, follow_symlinks=False)
         environment = {name: value for name, value in os.environ.items() if name in _PASSED_ON or name[:4] == "PIP_"}
         environment |= {"HOME": str(home), "TMPDIR": str(temporary)}
+        options = shlex.join(["-rs", f"--randomly-seed={seed}", *tests])
         with log.open("w") as output:
             return subprocess.run(
-                ["make", "test", f"PYTHON={run.python}", f"PYTEST=-rs --randomly-seed={seed}"],
+                ["make", "test", f"PYTHON={run.python}", f"PYTEST={options}"],
                 cwd=clone, env=environment, user=user, group=user, extra_groups=None if user is None else [],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
             ).returncode  # fmt: skip
@@ -102,6 +104,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m release.fresh_clone", description="Test fresh clones.")
     parser.add_argument("--runs", type=int, help="the most runs to carry out (default: all)", metavar="N")
     parser.add_argument("--python", help="run the tests with this interpreter only")
+    parser.add_argument("tests", nargs="*", help="files or folders of tests (default: all)", metavar="TESTS")
     options = parser.parse_args()
     runs = planned(possible(options.python))[: options.runs]
     if not runs:
@@ -111,7 +114,7 @@ def main() -> int:
     for number, run in enumerate(runs, start=1):
         seed, log, started = random.randrange(1 << 31), LOGS / f"run-{number}.log", time.monotonic()
         print(f"{number} of {len(runs)}: {run}, seed {seed}", flush=True)
-        ended = carry_out(run, seed, log)
+        ended = carry_out(run, seed, log, options.tests)
         said = _CLOSING.findall(log.read_text(errors="replace"))
         closing = "".join(said[-1]) if said else "no test was run"
         lines.append(f"{'ok    ' if ended == 0 else 'FAILED'}  {run}, seed {seed}: {closing}")

@@ -13,7 +13,7 @@ import orienteer as ori
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.trace import Trace
 from orienteer.errors import MissingExtraError
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.coverage import certificate
 from orienteer.graph.estimate import estimate_global_rank
 from orienteer.notebook import data_frame

@@ -21,7 +21,7 @@ from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.graph.synthetic import synthetic_web
-from orienteer.inspect.folder_status import folder_status
+from orienteer.inspect.crawl_status import crawl_status
 from orienteer.notebook import ProgressLine
 from orienteer.pages.stop_reason import StopReason
 from tests.live.live_crawls import hub
@@ -165,7 +165,7 @@ try:
               settings={"crawl": {"robots": False, "guess_sitemap": False, "processes": 1},
                         "politeness": {"delay_s": 0.2}, "fetch": {"connect_to": sys.argv[3]}})
 except KeyboardInterrupt:
-    print("interrupted", ori.open(sys.argv[2]).status().report["stopped_because"], flush=True)
+    print("interrupted", ori.open(sys.argv[2]).status().report.stopped_because, flush=True)
 """
 
 
@@ -246,9 +246,10 @@ def test_a_cancelled_task_stops_its_crawl_which_can_be_resumed(large: tuple[Fake
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        found = folder_status(tmp_path / "c")
+        found = crawl_status(tmp_path / "c")
         assert found.holder is None
-        assert (found.report or {})["stopped_because"] == "interrupted"
+        assert found.report is not None
+        assert found.report.stopped_because == "interrupted"
         continued = ori.open(tmp_path / "c").resume(budget=30, settings=tables(web))  # without a thread
         assert continued.stopped_because is StopReason.BUDGET
         resumed = await ori.crawl_async(home, tmp_path / "c", until=None, scope="web", settings=tables(web))

@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 import orienteer as ori
 from orienteer.crawl.trace import Trace
 from orienteer.graph import Certificate, certificate, estimate_global_rank
-from orienteer.imports.import_report import ImportReport
-from orienteer.inspect.folder_status import FolderStatus
-from orienteer.live.session import Report
+from orienteer.imports.import_crawl import ImportReport
+from orienteer.inspect.crawl_status import CrawlStatus
+from orienteer.inspect.run_report import Report
 from orienteer.search import SearchIndex, SearchResults
 
 
@@ -58,7 +58,7 @@ def searched(folder: str) -> list[str]:
     crawl = ori.crawl("https://example.org/", folder, budget=10, settings={"politeness": {"delay_s": 2.0}})
     assert_type(crawl, ori.SavedCrawl)
     assert_type(crawl.last_run, Report | None)
-    assert_type(ori.open(folder).status(), FolderStatus)
+    assert_type(ori.open(folder).status(), CrawlStatus)
     assert_type([page.title for page in crawl.pages()], list[str])
     with SearchIndex.open(folder) as index:
         assert_type(index.search("words", rank="local", n=5), SearchResults)

@@ -62,7 +62,7 @@ def _section(path: str, command: Any) -> str:
     arguments = [one for one in command.params if one.param_type_name == "argument"]
     usage = " ".join([path, *(_written(one) for one in arguments), "[OPTIONS]"])
     # The kind of a parameter is in the signature; typer's versions store it in different places.
-    kinds = typing.get_type_hints(inspect.unwrap(command.callback))
+    kinds = {one.name: one.annotation for one in inspect.signature(command.callback, eval_str=True).parameters.values()}
     rows = [(_name(one, kinds), cell(one.help or ""), _default(one)) for one in [*arguments, *options_of(command)]]
     text = paragraphs(command.help) if command.help else prose(command.callback.__doc__)
     heads = ["argument or option", "meaning", "default"]

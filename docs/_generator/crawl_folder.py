@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from inspect import cleandoc
 
-from orienteer.store import folder, folder_files
+from orienteer.store import folder
+from orienteer.store import folder_view as folder_files
 
 from .markdown import cell, table
 

@@ -2,45 +2,46 @@
 
 from __future__ import annotations
 
-import typing
-from dataclasses import MISSING, fields
+from dataclasses import MISSING
 from typing import Any
 
-from orienteer.ledger.plan import CrawlPlan
-from orienteer.settings import _KINDS
+from orienteer.ledger.plan import settings_classes
+from orienteer.settings import SettingsField, fields_of
 
-from .markdown import prose, table, value
+from .markdown import cell, prose, table, value
 
 HEAD = """# Settings
 
-Every crawl folder has its settings in `crawl.toml`. Most have an option of `orienteer crawl`; all of them can be given
-in a file with `orienteer crawl --settings FILE`, or from Python as `settings={"table": {"key": value}}`.
+Every crawl folder has its settings in `crawl.toml`. Some have an option of `orienteer crawl`; all of them can be given
+there as `--set table.key=value`, or in a file with `--settings FILE`, or from Python as
+`settings={"table": {"key": value}}`. A list is written with commas, or as in TOML; after a `+` it is added to the
+default, as in `--set "fetch.content_types=+image/*"`. `none` stands for the default where that is no value.
 
-`seeds`, `trust`, `policy`, `damping`, `topic` and all of `[scope]` define a crawl, and cannot be changed in its folder.
-The others may change from one run to the next. An unknown setting is an error.
+Those marked *fixed* define a crawl, and cannot be changed in its folder. The others may change from one run to the
+next. An unknown setting is an error.
 """
 
 
 def page() -> str:
-    return HEAD + "".join(_section(name, kind) for name, kind in tables().items())
+    return HEAD + "".join(_section(name, kind) for name, kind in settings_classes().items())
 
 
-def tables() -> dict[str, Any]:
-    """Return the class of each table."""
-    return typing.get_type_hints(CrawlPlan)
+def _section(name: str, kind: type[Any]) -> str:
+    rows = [(f"`{one.name}`", _meaning(one), _type(one), _default(one)) for one in fields_of(kind).values()]
+    heads = ["key", "meaning", "type", "default"]
+    return f"\n## [{name}]\n\n{prose(kind.__doc__)}\n\n" + table(heads, rows) + "\n"
 
 
-def _section(name: str, kind: Any) -> str:
-    hints = typing.get_type_hints(kind)
-    rows = [(f"`{one.name}`", _kind(hints[one.name]), _default(one)) for one in fields(kind)]
-    return f"\n## [{name}]\n\n{prose(kind.__doc__)}\n\n" + table(["key", "kind", "default"], rows) + "\n"
+def _meaning(one: SettingsField) -> str:
+    option = f" Option: `{one.about.option.replace(' ', '`, `')}`." if one.about.option else ""
+    return cell(one.about.help + option) + " *Fixed.*" * one.about.fixed
 
 
-def _kind(hint: Any) -> str:
-    return _KINDS[hint] if hint in _KINDS else next(_KINDS[kind] for kind in typing.get_args(hint) if kind in _KINDS)
+def _type(one: SettingsField) -> str:
+    return cell(", ".join(filter(None, [one.kind, one.about.allowed()])))
 
 
-def _default(one: Any) -> str:
+def _default(one: SettingsField) -> str:
     if one.default is MISSING:
         return "(needed)"
     return "(none)" if one.default in (None, ()) else value(one.default)

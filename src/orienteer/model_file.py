@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError, OrienteerError
-from orienteer.files.atomic import replaced
+from orienteer.files.plain import replaced
 
 Arrays = Mapping[str, NDArray[Any]]
 

@@ -31,7 +31,7 @@ _FORMER_NAMES = {
     "GraphFileError": "orienteer.errors.GraphFileError",
     "GrowingGraph": "orienteer.graph.GrowingGraph",
     "Hit": "orienteer.search.Hit",
-    "ImportReport": "orienteer.imports.import_report.ImportReport",
+    "ImportReport": "orienteer.imports.import_crawl.ImportReport",
     "IndexReport": "orienteer.search.IndexReport",
     "Measured": "orienteer.graph.Measured",
     "MissingExtraError": "orienteer.errors.MissingExtraError",

@@ -26,14 +26,14 @@ from orienteer.exports.saved_pages import SavedPage, saved_pages
 from orienteer.graph.estimation.history import EstimateRound
 from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
 from orienteer.hooks.page_hooks import HookSource
-from orienteer.inspect.folder_status import FolderStatus, folder_status
-from orienteer.inspect.status_text import describe_coverage, describe_measured, describe_stopped
+from orienteer.inspect.crawl_status import CrawlStatus, crawl_status
+from orienteer.inspect.figures import CrawlFigures
+from orienteer.inspect.run_report import Report
 from orienteer.inspect.verify import Verification, verify
-from orienteer.ledger.plan import canonical_seeds, default_folder
+from orienteer.ledger.plan import default_folder
+from orienteer.ledger.settings import MEASURED, canonical_seeds
 from orienteer.live import session
-from orienteer.live.figures import CrawlFigures
 from orienteer.live.live_crawl import StopRequest
-from orienteer.live.session import Report
 from orienteer.notebook import ProgressLine, facts_html
 from orienteer.report.finding import SiteReport
 from orienteer.report.site_report import DEEP, MAX_PLACES, SLOW_S, site_report
@@ -44,7 +44,7 @@ from orienteer.side_crawls.estimate import EstimateReport, live_estimate
 from orienteer.side_crawls.estimate_rounds import EstimateSettings
 from orienteer.side_crawls.survey import live_survey
 from orienteer.side_crawls.survey_report import SurveyReport
-from orienteer.store.folder_files import expect_crawl
+from orienteer.store.folder_view import expect_crawl
 from orienteer.store.lock import holder_of
 from orienteer.wording import counted, plain
 
@@ -159,9 +159,9 @@ class SavedCrawl:
 
     # -- reading ------------------------------------------------------------------------------------------------
 
-    def status(self) -> FolderStatus:
+    def status(self) -> CrawlStatus:
         """Return the state of the crawl: its goal, the coverage, the outcomes of pages, and its hosts."""
-        return folder_status(self.folder)
+        return crawl_status(self.folder)
 
     def pages(self) -> Iterator[SavedPage]:
         """Yield the pages in the order they were fetched, without redirects; texts are read when they are used."""
@@ -250,11 +250,12 @@ class SavedCrawl:
 
     def _repr_html_(self) -> str:
         found = self.status()
+        texts = found.texts
         facts = [
             ("seeds", ", ".join(found.plan.crawl.seeds[:3])),
-            ("state", "running" if found.holder is not None else describe_stopped(found)),
-            ("coverage", describe_coverage(found)),
-            ("", describe_measured(found)),
+            ("state", texts["stopped"] or found.phase),
+            ("coverage", texts["coverage"]),
+            ("", texts["measured"]),
             ("fetched", found.n_fetched),
             ("failed", found.n_failed or ""),
             ("blocked", found.n_blocked or ""),
@@ -276,7 +277,7 @@ def crawl(
     budget: int | None = None,
     scope: str = "host",
     policy: str = "certified",
-    confidence: float | None = 0.999,
+    stop_when: str = MEASURED,
     topic: str | Path | None = None,
     hooks: Sequence[HookSource] | None = None,
     assets: bool = False,
@@ -290,8 +291,9 @@ def crawl(
     """Crawl the web from these URLs into a folder, by default `HOST-crawl`; called again, resume the crawl.
 
     The crawl stops when the coverage `until` (the share of a random surfer's time that is spent on fetched pages) is
-    proved, or measured with this `confidence` (None: only a proof counts), or after `budget` pages. With `until=None`
-    it fetches all that it can reach in its `scope`: "host" or "site" of the URLs, "prefix" (their folders), or "web".
+    reached, or after `budget` pages. `stop_when` says how that is known: "measured:0.999" (measured with this
+    confidence, or proved) or "proved" (only proved). With `until=None` it fetches all that it can reach in its `scope`:
+    "host" or "site" of the URLs, "prefix" (their folders), or "web".
 
     `topic` is a topic file: pages are scored by their relevance to it. `hooks` are run on each page: names of plug-ins,
     files, or functions that take a HookPage and return None or Added. With `assets` images, style sheets and scripts
@@ -306,7 +308,7 @@ def crawl(
     seeds = [urls] if isinstance(urls, str) else list(urls)
     path = default_folder(canonical_seeds(seeds)) if folder is None else Path(folder)
     run = partial(
-        session.live_crawl, seeds, path, until=until, budget=budget, scope=scope, policy=policy, confidence=confidence,
+        session.live_crawl, seeds, path, until=until, budget=budget, scope=scope, policy=policy, stop_when=stop_when,
         topic=topic, hooks=hooks, assets=assets, settings=settings, cluster=cluster, credentials=credentials,
         browser=browser, expect_pages=True,
     )  # fmt: skip

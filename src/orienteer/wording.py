@@ -10,6 +10,8 @@ from datetime import datetime
 # The assumption of every statement with a confidence (docs/theory/survey.md); certificates store this text.
 SAME_RESPONSES = "the response for a page does not depend on when, in which order or for whom it is fetched"
 
+JSON_VERSION = 2  # of the keys of JSON documents: of commands, and of the HTTP API; version 0.2 printed none
+
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
 _MAX_URL_CHARS = 3000
 _LONGEST_LEFT_S = 365 * _DAY_S
@@ -58,9 +60,9 @@ def size(n_bytes: int) -> str:
     return decimal(n_bytes)
 
 
-def goal_share(share: float) -> str:
-    """Format the coverage of a goal, as it was written: `98 %`, `99.95 %`."""
-    return f"{100 * share:.10g} %"
+def goal_share(share: float, of_reachable: bool = False) -> str:
+    """Format the coverage of a goal, as it was written: `98 %`, `99.95 % of what is reachable`."""
+    return f"{100 * share:.10g} %" + " of what is reachable" * of_reachable
 
 
 def share_text(share: float) -> str:

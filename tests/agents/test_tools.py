@@ -10,7 +10,7 @@ import pytest
 
 from orienteer.agents import tools
 from orienteer.agents.agent_crawls import AgentCrawl, AgentCrawls
-from orienteer.agents.tool_result import MAX_CHARS, ToolResult
+from orienteer.agents.tools import MAX_CHARS, ToolResult
 from orienteer.errors import CrawlFolderError, InputError, OrienteerError
 from tests.agents.conftest import ORDER, A
 

@@ -18,8 +18,7 @@ import pytest
 from mcp_types import INVALID_REQUEST, PARSE_ERROR
 
 from orienteer.agents.agent_crawls import AgentCrawls
-from orienteer.agents.http_server import AgentHttpServer, agent_app
-from orienteer.agents.server import agent_server
+from orienteer.agents.server import AgentHttpServer, agent_app, agent_server
 from orienteer.cli.mcp import mcp as command
 from orienteer.errors import CrawlFolderError, InputError, MissingExtraError
 from orienteer.web.server import listening

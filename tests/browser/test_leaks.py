@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from orienteer.browser.job import BrowserRequest, BrowserResponse, RenderJob
-from tests.browser.rendering import AGENT, HTML, PAGES, open_renderer, refused, render, respond
+from tests.browser.rendering import HTML, PAGES, job_of, open_renderer, refused, render, respond
 
 _END = b"the test itself"
 _WORKER = """fetch('/from-NAME'); try { importScripts('/imported-by-NAME.js') } catch {}
@@ -117,7 +117,7 @@ def _job(listening: Listening, here: str) -> RenderJob:
     text = (PAGES / "leaks.html").read_text().replace("HERE", here).replace("HOST", host).replace("DATAGRAMS", host)
     text = text.replace("HERPORT", str(listening.port))
     headers = (*HTML, *((name, value.replace("HERE", here)) for name, value in _REPORTS))
-    return RenderJob(1, f"{here}/", 200, headers, text.encode(), AGENT, pictures=True, cpu_s=300.0, wall_s=600.0)
+    return job_of(f"{here}/", text.encode(), 1, headers=headers, pictures=True, cpu_s=300.0)
 
 
 @pytest.mark.parametrize("isolates_network", [False, True], ids=["by its flags alone", "without a network"])
@@ -133,12 +133,12 @@ def test_nothing_reaches_the_network(listening: Listening, isolates_network: boo
     listening.close()
     assert sorted(listening.received) == [b"TCP " + _END, b"UDP " + _END]
 
-    said = re.findall(r"<li>(.*?)</li>", rendered.dom.decode())
-    attempts = re.findall(r"^  (\w+): ", job.content.decode().partition("const attempts")[2], re.MULTILINE)
+    said = re.findall(r"<li>(.*?)</li>", rendered.document.decode())
+    attempts = re.findall(r"^  (\w+): ", job.response.content.decode().partition("const attempts")[2], re.MULTILINE)
     assert len(attempts) > 35
     assert set(attempts) <= set(said)  # it came so far
     assert {"waited: yes", "forbidden: refused", "permissions: denied,denied,denied"} <= set(said)
-    assert rendered.problem == ""
+    assert rendered.trouble == ""
     assert rendered.redirect == ""
 
     wanted = {

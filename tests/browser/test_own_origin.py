@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from orienteer.browser.job import BrowserRequest, BrowserResponse, RenderJob
+from orienteer.browser.job import BrowserRequest, BrowserResponse
 from orienteer.browser.own_origin import OwnOrigin
 from orienteer.browser.requests import PausedRequest
-from tests.browser.rendering import AGENT, HTML, open_renderer, render, respond
+from tests.browser.rendering import job_of, open_renderer, render, respond
 
 A, PORT, SUBDOMAIN = "http://a.test", "http://a.test:8080", "http://x.a.test"
 
@@ -102,12 +102,12 @@ def test_the_browser_says_so_for_every_kind_of_origin() -> None:
     request: dict[tuple[int, str], tuple[bool, str]] = {}
 
     def response(wanted: BrowserRequest) -> BrowserResponse:
-        request[wanted.job, wanted.url] = wanted.with_credentials, dict(wanted.headers).get("Origin", "")
+        request[wanted.page, wanted.url] = wanted.with_credentials, dict(wanted.headers).get("Origin", "")
         return respond(wanted, "x", access_control_allow_origin="*")
 
     page = b"<script>fetch('/own'); fetch('/none', {credentials: 'omit'}); fetch('https://other.test/x')</script>"
     jobs = [
-        RenderJob(k, f"{origin}/", 200, HTML, page, AGENT, cpu_s=120.0, wall_s=600.0, with_credentials=with_credentials)
+        job_of(f"{origin}/", page, k, with_credentials=with_credentials)
         for k, (origin, with_credentials) in enumerate(cases)
     ]
     with open_renderer() as renderer:

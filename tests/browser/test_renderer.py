@@ -15,10 +15,9 @@ import pytest
 
 from orienteer.browser.connection import BrowserConnection
 from orienteer.browser.executable import NAMES, find_browser
-from orienteer.browser.job import BrowserRequest, RenderResult
+from orienteer.browser.job import BrowserRequest
 from orienteer.browser.profile import PREFIX, remove_abandoned
-from orienteer.browser.renderer import Renderer
-from orienteer.browser.settings import BrowserSettings
+from orienteer.browser.renderer import BrowserEvent, Renderer
 from orienteer.browser.tab import Tab
 from orienteer.errors import InputError
 from orienteer.processes import process_group
@@ -53,7 +52,7 @@ def test_a_crashed_browser_is_replaced_and_pages_are_rendered_again() -> None:
             return site(wanted)
 
         found = render(renderer, [page_job("frames.html", i) for i in range(3)], response)  # type: ignore[arg-type]
-        assert [found[i].problem for i in range(3)] == ["", "", ""]
+        assert [found[i].trouble for i in range(3)] == ["", "", ""]
         assert all(len(found[i].links) == 3 for i in range(3))
         assert renderer.n_browsers == 2
         assert renderer.cpu_s > 0
@@ -63,24 +62,25 @@ def test_a_crashed_browser_is_replaced_and_pages_are_rendered_again() -> None:
 def test_a_page_that_takes_too_much_memory_is_identified() -> None:
     with open_renderer(tabs=2, max_memory_mb=200) as renderer:
         found = render(renderer, [page_job("memory.html", 0), page_job("history.html", 1)])
-        assert found[0].problem == "memory"
-        assert found[1].problem == ""
+        assert found[0].trouble == "memory"
+        assert found[1].trouble == ""
         assert renderer.n_browsers >= 2
 
 
 def test_a_browser_is_replaced_after_many_pages_and_jobs_are_cancelled() -> None:
     with open_renderer(tabs=1, restart_after=2) as renderer:
         found = render(renderer, [page_job("history.html", i) for i in range(3)])
-        assert {rendered.problem for rendered in found.values()} == {""}
+        assert {rendered.trouble for rendered in found.values()} == {""}
         assert renderer.n_browsers == 2
         for i in range(3):
             renderer.start(page_job("endless_script.html", i))
         renderer.cancel()
-        events: list[BrowserRequest | RenderResult] = []
+        events: list[BrowserEvent] = []
         while renderer.n_in_flight:
             events += renderer.events()
-        assert sorted(event.job for event in events) == [0, 1, 2]
-        assert {event.problem for event in events if isinstance(event, RenderResult)} == {"cancelled"}
+        ended = {event[0].number: event[1].trouble for event in events if not isinstance(event, BrowserRequest)}
+        assert ended == dict.fromkeys(range(3), "cancelled")
+        assert len(events) == 3
 
 
 def test_nothing_is_left_after_close(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,19 +135,17 @@ def test_a_browser_is_found_or_missed_in_one_line(tmp_path: Path, monkeypatch: p
     with pytest.raises(InputError, match="install chromium-headless-shell"):
         find_browser()
     with pytest.raises(InputError, match="no browser at '/nowhere'"):
-        Renderer(BrowserSettings(path="/nowhere"))
-    with pytest.raises(InputError, match="tabs is 0"):
-        BrowserSettings(tabs=0)
+        Renderer("/nowhere")
 
 
 def test_a_program_that_is_no_browser_gives_jobs_back(tmp_path: Path) -> None:
     program = tmp_path / "chromium"
     program.write_text("#!/bin/sh\nexit 1\n")
     program.chmod(0o755)
-    renderer = Renderer(BrowserSettings(path=str(program)))
+    renderer = Renderer(str(program))
     found = render(renderer, [page_job("click.html", i) for i in range(2)])
     renderer.close()
-    assert {rendered.problem for rendered in found.values()} == {"crashed"}
+    assert {rendered.trouble for rendered in found.values()} == {"crashed"}
 
 
 def test_the_first_request_may_come_before_the_reply_that_the_page_was_created(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,11 +164,11 @@ def test_the_first_request_may_come_before_the_reply_that_the_page_was_created(m
     monkeypatch.setattr(BrowserConnection, "_on_message", received)
     with open_renderer() as renderer:
         rendered = render_page(renderer, "history.html")
-    assert (rendered.problem, rendered.url) == ("", "https://site.test/third")
+    assert (rendered.trouble, rendered.url) == ("", "https://site.test/third")
 
 
 def test_an_error_page_of_the_browser_is_no_rendered_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Tab, "_main_document", lambda self, request: self.refuse(request))
     with open_renderer() as renderer:
         rendered = render_page(renderer, "history.html")
-    assert (rendered.problem, rendered.url, rendered.dom) == ("not loaded", "https://site.test/history.html", b"")
+    assert (rendered.trouble, rendered.url, rendered.document) == ("not loaded", "https://site.test/history.html", b"")

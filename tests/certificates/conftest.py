@@ -18,7 +18,7 @@ from orienteer.pages.stop_reason import StopReason
 from tests.live.live_crawls import Tables, crawled, hub
 
 UNTIL = 0.8
-MEASURED: Tables = {"crawl": {"proof": False, "budget": 120}, "store": {"max_file_mb": 0.05}}
+MEASURED: Tables = {"crawl": {"stop_when": "measured", "budget": 120}, "store": {"max_file_mb": 0.05}}
 
 
 class Certified(NamedTuple):
@@ -38,7 +38,7 @@ def certified(tmp_path_factory: pytest.TempPathFactory) -> Certified:
         first = crawled(web, hub(site), base / "c", until=UNTIL, settings=MEASURED)
         assert first.stopped_because == StopReason.BUDGET
         shutil.copytree(base / "c", base / "then")
-        more: Tables = {"crawl": {"proof": False, "budget": 2_000}}
+        more: Tables = {"crawl": {"stop_when": "measured", "budget": 2_000}}
         last = crawled(web, hub(site), base / "c", until=UNTIL, settings=more)
         assert last.figures.position > first.figures.position
     facts = facts_of_folder(base / "then")

@@ -1,4 +1,4 @@
-"""`orienteer compare --labels`: focused policies as a person compares them."""
+"""`orienteer topic compare --labels`: focused policies as a person compares them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_all_focused_policies_are_in_the_table(web: Path, tmp_path: Path) -> None:
     plot = tmp_path / "harvest.svg"
     labels = web.parent / "topic.txt"
-    printed = orienteer("compare", web, "--labels", labels, "--start", "http://a.example/0", "--plot", plot).stdout
+    printed = orienteer(
+        "topic", "compare", web, "--labels", labels, "--start", "http://a.example/0", "--plot", plot
+    ).stdout
     assert "10 relevant pages among the 53 that can be reached" in printed
     for name in harvest_policies():
         assert name in printed
@@ -35,7 +37,7 @@ def test_all_focused_policies_are_in_the_table(web: Path, tmp_path: Path) -> Non
 
 def test_as_json_it_has_the_curves(web: Path) -> None:
     arguments = ("--labels", web.parent / "topic.txt", "--start", 0, "--policies", "navigational:batch=5,breadth-first")
-    facts = json.loads(orienteer("compare", web, *arguments, "--json").stdout)
+    facts = json.loads(orienteer("topic", "compare", web, *arguments, "--json").stdout)
     assert facts["n_targets"] == 10
     assert {one["policy"] for one in facts["policies"]} == {"navigational:batch=5", "breadth-first"}
     for one in facts["policies"]:
@@ -58,8 +60,8 @@ def test_as_json_it_has_the_curves(web: Path) -> None:
 def test_labels_of_no_use_are_one_clear_line(web: Path, tmp_path: Path, labels: str, start: str, message: str) -> None:
     file = tmp_path / "labels.txt"
     file.write_text(labels)
-    assert message in refused("compare", web, "--labels", file, "--start", start)
+    assert message in refused("topic", "compare", web, "--labels", file, "--start", start)
 
 
 def test_a_start_needs_labels(web: Path) -> None:
-    assert "--start goes with --labels" in refused("compare", web, "--start", 0)
+    assert "Give --topic, --labels or both" in refused("topic", "compare", web, "--start", 0)

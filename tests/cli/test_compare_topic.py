@@ -1,4 +1,4 @@
-"""`orienteer compare --topic` and `orienteer topic train-policy`, as a person uses them."""
+"""`orienteer topic compare --topic` and `orienteer topic train-policy`, as a person uses them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def trained(place: Path, folder: Path) -> list[object]:
 
 def test_all_focused_policies_on_a_crawl(place: Path, tmp_path: Path) -> None:
     plot = tmp_path / "harvest.svg"
-    asked = ["compare", place / "crawl", "--topic", place / "topic.toml"]
+    asked = ["topic", "compare", place / "crawl", "--topic", place / "topic.toml"]
     untrained, after_training, informed = orienteer_each(
         [[*asked, "--plot", plot], [*asked, "--json"], [*asked, *trained(place, tmp_path), "--json"]]
     )
@@ -75,11 +75,11 @@ def test_other_webs_and_starts(place: Path) -> None:
     topic, names = ("--topic", place / "topic.toml"), ("--policies", "navigational")
     archive, part, start, graph, labels = orienteer_each(
         [
-            ["compare", place / "crawl" / "archive", *topic, *names, "--start", HOME, "--json"],
-            ["compare", place / "part", *topic, *names],
-            ["compare", place / "crawl", *topic, *names, "--start", HOME + "orchids/", "--json"],
-            ["compare", place / "web.npz", "--topic", place / "url.toml", *names],
-            ["compare", place / "crawl", *topic, *names, "--labels", place / "labels.txt"],
+            ["topic", "compare", place / "crawl" / "archive", *topic, *names, "--start", HOME, "--json"],
+            ["topic", "compare", place / "part", *topic, *names],
+            ["topic", "compare", place / "crawl", *topic, *names, "--start", HOME + "orchids/", "--json"],
+            ["topic", "compare", place / "web.npz", "--topic", place / "url.toml", *names],
+            ["topic", "compare", place / "crawl", *topic, *names, "--labels", place / "labels.txt"],
         ]
     )
     assert json.loads(archive.stdout)["n_reached"] == 67
@@ -94,7 +94,7 @@ def test_other_webs_and_starts(place: Path) -> None:
 
 def test_labels_are_the_truth_and_policies_see_the_topic(place: Path) -> None:
     named = ("--topic", place / "topic.toml", "--labels", place / "labels.txt", "--policies", "breadth-first")
-    facts = json.loads(orienteer("compare", place / "crawl", *named, "--json").stdout)
+    facts = json.loads(orienteer("topic", "compare", place / "crawl", *named, "--json").stdout)
     assert (facts["task"], facts["n_targets"]) == ("labels.txt", 29)
     assert 0 < facts["recall"] < facts["precision"] < 1
 
@@ -135,19 +135,25 @@ def test_what_is_missing_is_one_clear_line(place: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "broken.npz").write_bytes(b"PK")
     models = trained(place, tmp_path)
-    topic, crawl = ["--topic", place / "topic.toml"], ["compare", place / "crawl"]
+    topic, crawl = ["--topic", place / "topic.toml"], ["topic", "compare", place / "crawl"]
     train = ["topic", "train-policy"]
     cases = [
         ([*crawl, "--topic", place / "absent.toml"], "absent.toml: no such topic file"),
         ([*crawl, "--topic", place / "none.toml"], "none.toml: no page is relevant (relevance of 0.5 or more)"),
         ([*crawl, "--topic", place / "untrained.toml"], "the topic is not trained"),
         ([*crawl, *topic, "--start", "http://c.test/"], "no page of the graph has the URL"),
-        (["compare", place / "part", *topic, "--start", HOME + "orchids/1/5"], "known, but it was not fetched"),
+        (
+            ["topic", "compare", place / "part", *topic, "--start", HOME + "orchids/1/5"],
+            "known, but it was not fetched",
+        ),
         ([*crawl, *topic, "--start", HOME + "sand/"], "no relevant page can be reached from the start"),
-        (["compare", place / "web.npz", *topic], "a graph has no texts, and a topic of kind keywords reads them"),
-        (["compare", place / "nameless.npz", "--topic", place / "url.toml"], "the graph has no URLs"),
-        (["compare", tmp_path / "empty", *topic], "empty: this is no crawl folder and no graph"),
-        ([*crawl, *models], "--model goes with --topic"),
+        (
+            ["topic", "compare", place / "web.npz", *topic],
+            "a graph has no texts, and a topic of kind keywords reads them",
+        ),
+        (["topic", "compare", place / "nameless.npz", "--topic", place / "url.toml"], "the graph has no URLs"),
+        (["topic", "compare", tmp_path / "empty", *topic], "empty: this is no crawl folder and no graph"),
+        ([*crawl, *models, "--labels", place / "labels.txt"], "--model goes with --topic"),
         ([*crawl, *topic, "--model", tmp_path / "broken.npz"], "broken.npz: the model is corrupt"),
         ([*crawl, *topic, *models[:2], *models[:2]], "there is another model of apprentice already"),
         ([*crawl, *topic, *models, "--policies", "scent"], "apprentice is not among the policies compared"),

@@ -99,6 +99,7 @@ RUNS: dict[str, Made] = {
     "export": lambda folder, web: [folder / "crawl", "--format", "jsonl", "-o", folder / "pages.jsonl"],
     "simulate": lambda folder, web: [folder / "web.npz", "--policy", "certified"],
     "compare": lambda folder, web: [folder / "web.npz"],
+    "compare-seeds": lambda folder, web: [folder / "web.npz", "-k", "2", "--hops", "2"],
     "plugins": lambda folder, web: [],
     "jobs": lambda folder, web: ["--library", folder / "crawls"],
     "graph info": lambda folder, web: [folder / "web.npz"],
@@ -107,6 +108,7 @@ RUNS: dict[str, Made] = {
     "graph survey": lambda folder, web: [folder / "web.npz", "--fetched", folder / "local.txt", "--trust", "ids:0"],
     "graph estimate": lambda folder, web: [folder / "web.npz", "--pages", folder / "local.txt"],
     "topic train": lambda folder, web: [folder / "topic.toml"],
+    "topic compare": lambda folder, web: [folder / "crawl", "--topic", folder / "words.toml"],
     "topic test": lambda folder, web: [folder / "topic.toml", "--folds", "3"],
     "topic train-policy": lambda folder, web: [
         "apprentice", folder / "crawl", "--topic", folder / "words.toml", "-o", folder / "apprentice.npz",
@@ -163,6 +165,7 @@ def test_what_is_not_there_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
     more: dict[str, list[object]] = {
         "explain": [f"{A}/"], "search": ["x"], "export": ["--format", "jsonl"], "import": ["-o", tmp_path / "new"],
         "graph convert": [tmp_path / "x.csv"], "graph survey": ["--fetched", "x"], "graph estimate": ["--pages", "x"],
+        "topic compare": ["--labels", "x"],
     }  # fmt: skip
     names = set(REGISTERED) - {"demo", "plugins", "graph generate", "topic train-policy"}
     commands = [[*name.split(), nowhere, *more.get(name, [])] for name in sorted(names)]

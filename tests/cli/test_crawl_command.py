@@ -16,13 +16,15 @@ from typing import Any
 
 import pytest
 
-from orienteer.cli.crawl import _content_types, _expect_url
+from orienteer.cli.crawl import _expect_url
 from orienteer.cli.display import JSON_VERSION
 from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.fetch.settings import FetchSettings
 from orienteer.graph.link_graph import LinkGraph
+from orienteer.ledger.plan import settings_classes
+from orienteer.settings import set_tables
 from tests.cli.live_process import COMMAND, CONTROLS, ended, options, started, wait_until, without_preparing
 from tests.cli.run import Done, orienteer, orienteer_each, refused
 from tests.live.live_crawls import StoredCrawl
@@ -110,7 +112,7 @@ def test_the_report_as_json_and_nothing_else(web: FakeWeb, tmp_path: Path) -> No
 
 
 def test_a_coverage_that_cannot_be_reached_is_not_reached(web: FakeWeb, tmp_path: Path) -> None:
-    """Reported once, with both figures at the end; --of-reachable is a separate goal, also for a finished crawl."""
+    """Reported once, with both figures at the end; what is reachable is a separate goal, also for a finished crawl."""
     done = crawl(web, tmp_path / "c", "--until", "0.999", code=3)
     printed = " ".join(done.stdout.split())
     assert "goal not reached: a coverage of 99.9 % of what is reachable is proved, but 99.9 % of everything" in printed
@@ -121,13 +123,13 @@ def test_a_coverage_that_cannot_be_reached_is_not_reached(web: FakeWeb, tmp_path
     status = " ".join(orienteer("status", tmp_path / "c").stdout.split())
     assert "unreachable 99.9 % cannot be proved: up to " in status
     assert "at least 99.99 % of what is reachable is covered" in status
-    reached = crawl(web, tmp_path / "c", "--of-reachable")
+    reached = crawl(web, tmp_path / "c", "--stop-when", "measured,reachable")
     assert facts(reached.stdout)["result"] == "goal reached: a coverage of 99.9 % of what is reachable is proved"
     assert "cannot be proved" not in reached.stderr
     assert "goal a coverage of 99.9 % of what is reachable" in " ".join(
         orienteer("status", tmp_path / "c").stdout.split()
     )
-    assert "cannot be proved" in crawl(web, tmp_path / "c", "--of-everything", code=3).stdout
+    assert "cannot be proved" in crawl(web, tmp_path / "c", "--stop-when", "measured", code=3).stdout
     assert "cannot be proved" not in crawl(web, tmp_path / "q", "--until", "0.999", "--quiet", code=3).stderr
 
 
@@ -147,7 +149,7 @@ NO_PAGES: dict[str, Any] = {
     [
         ("closed", "http://a.test/closed: the server answered 403 (forbidden)"),
         ("nowhere", "http://a.test/nowhere: the server answered 404 (not found)"),
-        ("file.ps", "http://a.test/file.ps: it is not a page but application/postscript (see --content-type)"),
+        ("file.ps", "http://a.test/file.ps: it is not a page but application/postscript (see fetch.content_types)"),
         ("file.pdf", "http://a.test/file.pdf: it is a document that cannot be read"),
         ("moved", "redirects to http://a.test/nowhere, and there: the server answered 404 (not found)"),
         ("elsewhere", "http://a.test/elsewhere: it redirects to http://b.test/denied, outside the scope"),
@@ -166,7 +168,9 @@ def test_a_port_that_is_closed_is_said_and_an_empty_folder_stays(tmp_path: Path)
     with socket.socket() as closed:  # bound, and not listening
         closed.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{closed.getsockname()[1]}"
-        line = refused("crawl", f"http://{address}/", "--allow-private", "-o", tmp_path, "--timeout", 60, "-q")
+        line = refused(
+            "crawl", f"http://{address}/", "--allow-private", "-o", tmp_path, "--set", "fetch.timeout_s=60", "-q"
+        )
     assert line == f"orienteer: nothing was crawled: {address} refused the connection\n"
     assert list(tmp_path.iterdir()) == []
 
@@ -438,16 +442,16 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
             "did you mean 'rankmass'?": ["crawl", SEED, "--policy", "rankmas", *new],
             "policy optimal must know the whole web beforehand": ["crawl", SEED, "--policy", "optimal", *new],
             "no setting": ["crawl", SEED, "--policy", "fractional:x=1", *new],
-            "no scope named 'hosts'; did you mean 'host'?": ["crawl", SEED, "--scope", "hosts", *new],
+            "no choice for --scope named 'hosts'; did you mean 'host'?": ["crawl", SEED, "--scope", "hosts", *new],
             "until is 2.0; a coverage lies between 0 and 1": ["crawl", SEED, "--until", "2", *new],
-            "--budget: 1 or more": ["crawl", SEED, "--budget", "0", *new],
-            "damping is 1.0": ["crawl", SEED, "--damping", "1", *new],
+            "budget is 0": ["crawl", SEED, "--budget", "0", *new],
+            "damping is 1.0": ["crawl", SEED, "--set", "crawl.damping=1", *new],
             "workers is 0": ["crawl", SEED, "--workers", "0", *new],
             "'(' is no regular expression": ["crawl", SEED, "--deny", "(", *new],
-            "max_depth is -1": ["crawl", SEED, "--max-depth", "-1", *new],
-            "duplicates named 'keep'": ["crawl", SEED, "--duplicates", "keep", *new],
+            "--max-depth is -1": ["crawl", SEED, "--max-depth", "-1", *new],
+            "crawl.duplicates named 'keep'": ["crawl", SEED, "--set", "crawl.duplicates=keep", *new],
             "delay": ["crawl", SEED, "--delay", "-1", *new],
-            "timeout_s is 0.0": ["crawl", SEED, "--timeout", "0", *new],
+            "timeout_s is 0.0": ["crawl", SEED, "--set", "fetch.timeout_s=0", *new],
             "connect_to is 'there'": ["crawl", SEED, "--connect-to", "there", *new],
             "--metrics is 70000": ["crawl", SEED, "--metrics", "70000", *new],
             "did you mean 'workers'?": ["crawl", SEED, "--settings", settings, *new],
@@ -467,8 +471,8 @@ def test_another_crawl_than_that_of_the_folder(web: FakeWeb, crawled: Path) -> N
         {
             "begun with seeds http://a.test/, not http://b.test/": ["crawl", "http://b.test/", "-o", crawled],
             "begun with policy certified, not opic": ["crawl", SEED, "-o", crawled, "--policy", "opic"],
-            "begun with another scope (kind was host)": ["crawl", crawled, "--scope", "web"],
-            "begun with damping 0.85, not 0.5": ["crawl", crawled, "--damping", "0.5"],
+            "begun with scope.kind host, not web": ["crawl", crawled, "--scope", "web"],
+            "begun with damping 0.85, not 0.5": ["crawl", crawled, "--set", "crawl.damping=0.5"],
         }
     )
     assert (crawled / "crawl.toml").read_text() == before
@@ -575,17 +579,18 @@ READ = {"text/html", "text/plain", "application/pdf", "application/rss+xml", "te
 
 
 @pytest.mark.parametrize(
-    ("more", "no_documents", "stored_types"),
+    ("typed", "stored_types"),
     [
-        ([], False, READ),
-        ([], True, {"text/html"}),
-        (["text/plain"], True, {"text/html", "text/plain"}),
-        (["image/*"], False, {*READ, "image/png"}),
+        ("+", READ),
+        ("text/html", {"text/html"}),
+        ("text/html, text/plain", {"text/html", "text/plain"}),
+        ("+image/*", {*READ, "image/png"}),
+        ('["*/*"]', {*READ, "image/png", "video/mp4"}),
     ],
 )
-def test_which_types_are_stored(more: list[str], no_documents: bool, stored_types: set[str]) -> None:
-    types = _content_types(more, no_documents)
-    settings = FetchSettings() if types is None else FetchSettings(content_types=types)
+def test_which_types_are_stored(typed: str, stored_types: set[str]) -> None:
+    tables = set_tables([f"fetch.content_types={typed}"], settings_classes())
+    settings = FetchSettings(**tables["fetch"])
     every = ("text/html", "text/plain", "application/pdf", "application/rss+xml", "text/xml", "image/png", "video/mp4")
     assert {kind for kind in every if settings.accepts(kind)} == stored_types
     assert settings.may_accept("application/octet-stream") == ("application/pdf" in stored_types)

@@ -13,12 +13,12 @@ from rich.live import Live
 
 from orienteer.cli import crawl_display, display
 from orienteer.cli.crawl_display import CoverageBar, LineDisplay, PanelDisplay, panel, print_report, progress_line
-from orienteer.cli.wording import duration, plain, tally, time_left
 from orienteer.crawl.goal import Ending, Goal
 from orienteer.graph.proved import Certificate
-from orienteer.live.figures import CrawlFigures
-from orienteer.live.session import Report
+from orienteer.inspect.figures import CrawlFigures
+from orienteer.inspect.run_report import Report
 from orienteer.pages.stop_reason import StopReason
+from orienteer.wording import duration, plain, tally, time_left
 
 FOLDER = Path("example.org-crawl")
 FIGURES = CrawlFigures(
@@ -233,8 +233,7 @@ def test_quiet_shows_nothing_and_a_pipe_gets_lines(capsys: pytest.CaptureFixture
 
 def report(reason: str = "coverage", dead: float = 0.012, **values: Any) -> Report:
     figures, why = changed(**values), StopReason(reason)
-    goal = Goal(figures.until, figures.budget)
-    return Report(FOLDER, why, goal.ending(why, figures.n_done), dead, figures)
+    return Report(FOLDER, why, figures, dead)
 
 
 def printed(
@@ -261,7 +260,7 @@ def test_the_report(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
         "12,345 pages and redirects in 12 min 03 s, 17.1 a second; 1.2 GB received",
         "folder example.org-crawl",
         "orienteer crawl example.org-crawl --until 1 fetch the rest",
-        "orienteer crawl example.org-crawl --refresh later: fetch changes",
+        "orienteer refresh example.org-crawl later: fetch changes",
         "orienteer index example.org-crawl make it searchable",
         'orienteer search example.org-crawl "some words" find pages',
         "orienteer serve example.org-crawl see it in the browser",
@@ -310,7 +309,7 @@ def test_the_report_names_lost_seeds_and_abandoned_pages(
     assert "covered; 7 pages were abandoned because their hosts could not be reached" in text
     assert "failed seeds no address found for 0.test: is the name right?; no address" in text
     assert "and 2 more seeds" in text
-    assert "orienteer crawl example.org-crawl --refresh retry the unreachable pages" in text
+    assert "orienteer refresh example.org-crawl retry the unreachable pages" in text
 
 
 def test_a_report_without_its_goal_says_how_to_go_on(
@@ -374,7 +373,7 @@ def test_markup_and_control_characters_are_only_text(
 ) -> None:
     hostile = "[red]x[/red] [link=http://evil.test]y[/] \x1b[2J\x9b1m\u202e\r\n"
     figures = changed(outcomes={hostile: 7})
-    result = Report(Path("[bold]f[/bold]\x1b[31m"), hostile, Ending.MISSED, 0.0, figures)
+    result = Report(Path("[bold]f[/bold]\x1b[31m"), StopReason.FRONTIER_EMPTY, figures, problem=hostile)
     text = printed(capsys, monkeypatch, result, 120) + "\n".join(rendered(panel(result.folder, figures), 120))
     assert "[red]x[/red] [link=http://evil.test]y[/]" in text
     assert "[bold]f[/bold]" in text

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.cli.background_indexing import BackgroundIndexing
+from orienteer.cli.index import BackgroundIndexing
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.search.search_index import SearchIndex

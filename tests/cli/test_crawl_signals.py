@@ -94,7 +94,10 @@ def test_what_is_started_after_a_command_can_be_ended() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_one_signal_finishes_what_is_under_way(number: signal.Signals, tmp_path: Path) -> None:
-    with Web() as web, started("crawl", SEED, *options(web, "-o", "c", "--timeout", 3000), cwd=tmp_path) as process:
+    with (
+        Web() as web,
+        started("crawl", SEED, *options(web, "-o", "c", "--set", "fetch.timeout_s=3000"), cwd=tmp_path) as process,
+    ):
         wait_until(web.all_are_awaited)
         process.send_signal(number)
         web.release()
@@ -114,7 +117,7 @@ def test_one_signal_finishes_what_is_under_way(number: signal.Signals, tmp_path:
 def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
     with (
         Web() as web,
-        started("crawl", SEED, *options(web, "-o", "c", "--timeout", 3000), cwd=tmp_path) as process,
+        started("crawl", SEED, *options(web, "-o", "c", "--set", "fetch.timeout_s=3000"), cwd=tmp_path) as process,
     ):
         wait_until(web.all_are_awaited)
         signalled_until_it_ends(process)
@@ -147,7 +150,7 @@ def test_nohup_keeps_the_crawl_running(tmp_path: Path) -> None:
 def _command(web: FakeWeb) -> list[str]:
     from tests.cli.live_process import COMMAND
 
-    return [*COMMAND, "crawl", SEED, *options(web, "-o", "c", "--timeout", 3000)]
+    return [*COMMAND, "crawl", SEED, *options(web, "-o", "c", "--set", "fetch.timeout_s=3000")]
 
 
 def test_a_crawl_calls_only_kernels_that_were_compiled_for_it(tmp_path: Path) -> None:
@@ -216,7 +219,10 @@ def orienteer_script(script: str, *arguments: Path) -> str:
 
 
 def test_in_a_terminal_a_panel_comes_and_goes(tmp_path: Path) -> None:
-    with Web() as web, Terminal("crawl", SEED, *options(web, "-o", "c", "--timeout", 3000), cwd=tmp_path) as terminal:
+    with (
+        Web() as web,
+        Terminal("crawl", SEED, *options(web, "-o", "c", "--set", "fetch.timeout_s=3000"), cwd=tmp_path) as terminal,
+    ):
         terminal.read_until("3 in flight")
         terminal.read_until("╯")
         displayed = screen(terminal.written)
@@ -235,7 +241,7 @@ def test_keys_in_a_terminal(tmp_path: Path) -> None:
     """Ctrl-C, and again."""
     with (
         Web() as web,
-        Terminal("crawl", SEED, *options(web, "-o", "c", "--timeout", 3000), cwd=tmp_path) as terminal,
+        Terminal("crawl", SEED, *options(web, "-o", "c", "--set", "fetch.timeout_s=3000"), cwd=tmp_path) as terminal,
     ):
         terminal.read_until("3 in flight")
         terminal.press("\x03")
@@ -248,7 +254,10 @@ def test_keys_in_a_terminal(tmp_path: Path) -> None:
 
 
 def test_a_terminal_that_is_closed(tmp_path: Path) -> None:
-    with Web() as web, Terminal("crawl", SEED, *options(web, "-o", "c", "--timeout", 3000), cwd=tmp_path) as terminal:
+    with (
+        Web() as web,
+        Terminal("crawl", SEED, *options(web, "-o", "c", "--set", "fetch.timeout_s=3000"), cwd=tmp_path) as terminal,
+    ):
         terminal.read_until("3 in flight")
         terminal.hang_up()
         web.release()

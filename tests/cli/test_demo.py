@@ -13,8 +13,7 @@ from typing import NamedTuple
 import pytest
 from rich.console import Console
 
-from orienteer.cli.demo import _print_next_steps
-from orienteer.cli.demo_stage import Stage
+from orienteer.cli.demo import Stage, _print_next_steps
 from orienteer.fake_web.server import FakeWeb
 from tests.cli.run import orienteer, refused
 from tests.docs.small_town import small_town

@@ -62,7 +62,7 @@ def test_from_the_crawl_to_the_ranks(web: FakeWeb, site: GraphSite, tmp_path: Pa
     assert again.stderr == ""
     assert (facts["n_local"], facts["n_fetched"], facts["stopped_because"]) == (n, n, "budget")
     assert [entry["url"] for entry in facts["top"]] == [line[0] for line in lines[1:4]]
-    assert facts["outlook"]["text"]
+    assert facts["forecast"]["text"]
     restarted = orienteer("estimate", folder, "--budget", 3, "--rounds", 1, "--restart", "--quiet")
     assert len(web.requests) == n_requests + 3
     assert restarted.stderr == ""

@@ -35,6 +35,7 @@ COMMANDS = [
     ["export"],
     ["simulate"],
     ["compare"],
+    ["compare-seeds"],
     ["plugins"],
     ["graph"],
     ["graph", "info"],
@@ -46,6 +47,7 @@ COMMANDS = [
     ["topic", "train"],
     ["topic", "train-policy"],
     ["topic", "test"],
+    ["topic", "compare"],
 ]
 GROUPS = (["graph"], ["topic"])
 

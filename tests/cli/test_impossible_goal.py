@@ -39,7 +39,8 @@ def command(web: FakeWeb, site: GraphSite, folder: Path, *more: str) -> list[str
         "web",
         "--until",
         "0.9",
-        "--proof",
+        "--stop-when",
+        "proved",
     ]
     return ["crawl", hub(site), "-o", str(folder), *polite, *more]
 
@@ -69,8 +70,15 @@ def test_the_goal_is_changed_by_options(site: GraphSite, tmp_path: Path) -> None
     """A finished folder: the same goal of what is reachable is reached, and the other is as impossible as before."""
     codes, n_done = [], []
     with FakeWeb(site) as web:
-        for option in ([], ["--of-reachable"], [], ["--of-everything"], ["--of-reachable", "--until", "0.99"]):
-            with started(*command(web, site, tmp_path / "c", *option), cwd=tmp_path) as process:
+        again = ["crawl", str(tmp_path / "c")]
+        for words in (
+            command(web, site, tmp_path / "c"),
+            [*again, "--stop-when", "proved,reachable"],
+            again,
+            [*again, "--stop-when", "proved"],
+            [*again, "--stop-when", "proved,reachable", "--until", "0.99"],
+        ):
+            with started(*words, cwd=tmp_path) as process:
                 codes.append(ended(process).returncode)
             n_done.append(len(done(StoredCrawl(tmp_path / "c"))))
     assert codes == [3, 0, 0, 3, 0], "the goal is stored in crawl.toml"

@@ -66,7 +66,7 @@ def folder(web: FakeWeb, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("number", "code"), SIGNALS)
-@pytest.mark.parametrize("command", [["refresh", "c"], ["crawl", "c", "--refresh"], ["estimate", "c"]], ids=" ".join)
+@pytest.mark.parametrize("command", [["refresh", "c"], ["estimate", "c"]], ids=" ".join)
 def test_commands_that_fetch(command: list[str], number: int, code: int, folder: Path, gate: Gate) -> None:
     gate.is_open.clear()
     with started(*command, cwd=folder.parent) as process:

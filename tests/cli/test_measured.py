@@ -10,21 +10,20 @@ from typing import Any
 import pytest
 
 from orienteer.cli.crawl_display import CoverageBar, panel, print_report, progress_line
-from orienteer.crawl.goal import Goal
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.proved import Certificate
 from orienteer.graph.survey.measured import Measured
 from orienteer.graph.synthetic import synthetic_web
+from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.explain import page_facts
-from orienteer.inspect.folder_status import folder_status
+from orienteer.inspect.figures import CrawlFigures, figures_of
 from orienteer.inspect.frontier_top import FrontierTop, replayed_top, written_top
 from orienteer.inspect.page_text import describe_page
+from orienteer.inspect.run_report import Report
 from orienteer.inspect.status_text import describe_measured, describe_stopped
-from orienteer.inspect.survey_progress import survey_of_figures, walk_of
+from orienteer.inspect.survey_progress import walk_of
 from orienteer.live.control import resume_refusal
-from orienteer.live.figures import CrawlFigures
-from orienteer.live.session import Report
 from orienteer.pages.stop_reason import StopReason
 from orienteer.store.progress_points import read_progress
 from orienteer.web.pages.crawl import why_waiting
@@ -64,7 +63,7 @@ def test_the_panel_and_the_lines(width: int) -> None:
 
 def test_nothing_is_claimed_before_it_is_reached() -> None:
     for figures in (UNDER_WAY, dataclasses.replace(UNDER_WAY, evidence=0.99999)):
-        found = survey_of_figures(figures.as_dict())
+        found = figures.survey
         assert found is not None
         assert found.claimed is None
         assert "confidence" not in found.describe()
@@ -73,20 +72,20 @@ def test_nothing_is_claimed_before_it_is_reached() -> None:
 
 def test_of_what_is_reachable() -> None:
     reachable = dataclasses.replace(MEASURED, of_reachable=True)
-    found = survey_of_figures(dataclasses.replace(REACHED, measured=reachable).as_dict())
+    found = dataclasses.replace(REACHED, measured=reachable).survey
     assert found is not None
     assert "at least 98 % of what is reachable with 99.9 % confidence" in found.describe()
 
 
 def test_figures_of_others_are_no_survey() -> None:
-    for figures in (
-        None,
-        {},
-        {"evidence": "much"},
-        FIGURES.as_dict(),
-        FIGURES.as_dict() | {"evidence": 1.0, "until": None},
-    ):
-        assert survey_of_figures(figures) is None
+    for values in (None, {}, {"evidence": "much"}):
+        assert figures_of(values) is None
+    for values in (FIGURES.as_dict(), FIGURES.as_dict() | {"evidence": 1.0, "until": None}, {"evidence": "much"}):
+        found = figures_of(FIGURES.as_dict() | values)
+        assert found is not None
+        assert found.survey is None
+    stored = json.loads(json.dumps(REACHED.as_dict()))
+    assert figures_of(stored) == REACHED
 
 
 def test_the_bar_has_a_mark_at_what_is_measured() -> None:
@@ -127,7 +126,7 @@ def test_the_bar_has_a_mark_at_what_is_measured() -> None:
     ],
 )
 def test_the_report(why: StopReason, figures: CrawlFigures, printed: str, capsys: pytest.CaptureFixture[str]) -> None:
-    print_report(Report(FOLDER, why, Goal(figures.until, figures.budget).ending(why), 0.0, figures))
+    print_report(Report(FOLDER, why, figures))
     text = one_line(capsys.readouterr().out.splitlines())
     assert printed in text
     assert "coverage proved: at least " in text
@@ -162,7 +161,7 @@ UNTIL = 0.8
 
 
 def crawl_on(web: FakeWeb, site: GraphSite, folder: Path, budget: int) -> Report:
-    settings = {"crawl": {"proof": False, "budget": budget, "workers": 2}}
+    settings = {"crawl": {"stop_when": "measured", "budget": budget, "workers": 2}}
     return crawled(web, hub(site), folder, until=UNTIL, settings=settings)
 
 
@@ -202,17 +201,17 @@ def test_a_page_where_a_walk_entered_says_so(folders: tuple[Path, Path]) -> None
     from orienteer.store.database import Database
 
     with Database.open(folders[1] / "crawl.db", read_only=True) as database:
-        found = database.last_survey(0)
+        found = database.surveys.last(0)
         assert found is not None
-        entry = database.walks(found[0])[0].entries[0]
-        url = database.url(entry)
+        entry = database.surveys.walks(found[0])[0].entries[0]
+        url = database.urls.of(entry)
     assert "walk 1 left the fetched pages here, and requested it" in orienteer("explain", folders[1], url).stdout
-    seed = folder_status(folders[1]).plan.crawl.seeds[0]
+    seed = crawl_status(folders[1]).plan.crawl.seeds[0]
     assert page_facts(folders[1], seed).walk is None
 
 
 def test_the_status(folders: tuple[Path, Path]) -> None:
-    begun, whole = (folder_status(folder) for folder in folders)
+    begun, whole = (crawl_status(folder) for folder in folders)
     assert whole.survey is not None
     assert whole.survey.claimed == UNTIL
     assert describe_stopped(whole) == "goal reached: a coverage of 80 % is measured, with 99.9 % confidence"
@@ -227,13 +226,13 @@ def test_the_status(folders: tuple[Path, Path]) -> None:
 
 
 def test_what_is_measured_need_not_be_measured_again(folders: tuple[Path, Path]) -> None:
-    whole = folder_status(folders[1])
+    whole = crawl_status(folders[1])
     refused = resume_refusal(whole)
     assert refused is not None
     assert refused.startswith("a coverage of 80 % is measured already")
     assert resume_refusal(whole, until=0.9) is None
     crawl = whole.plan.crawl
-    for changes in ({"proof": True}, {"confidence": 0.9999}):
+    for changes in ({"stop_when": "proved"}, {"stop_when": "measured:0.9999"}):
         plan = dataclasses.replace(whole.plan, crawl=dataclasses.replace(crawl, **changes))
         assert resume_refusal(dataclasses.replace(whole, plan=plan)) is None
 

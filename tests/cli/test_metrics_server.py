@@ -15,8 +15,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from orienteer.cli.metrics_server import Published, check_metrics, serving
 from orienteer.errors import InputError
-from orienteer.inspect.workers_text import WorkerNow
-from orienteer.live.figures import CrawlFigures
+from orienteer.inspect.figures import CrawlFigures, WorkerNow
 from tests.cli.test_crawl_display import FIGURES
 from tests.ready_process import TEST_TIMEOUT_S
 

@@ -1,4 +1,4 @@
-"""`orienteer crawl DIR --refresh`, and the output about epochs."""
+"""`orienteer refresh DIR`, and the output about epochs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ import pytest
 
 from orienteer.cli.crawl_display import panel, print_report, progress_line
 from orienteer.cli.epoch_display import describe_savings, describe_unchanged, describe_visits, epochs_table
-from orienteer.crawl.goal import Ending
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.graph.proved import Certificate
 from orienteer.inspect.epoch_status import EpochStatus
-from orienteer.ledger.revisiting import RefreshSettings
-from orienteer.live.session import Report
+from orienteer.inspect.run_report import Report
+from orienteer.ledger.settings import RefreshSettings
 from orienteer.pages.stop_reason import StopReason
 from tests.cli.run import orienteer, orienteer_each, refused
 from tests.cli.test_crawl_display import FIGURES, FOLDER, one_line, rendered
@@ -50,16 +49,9 @@ def test_a_refresh_from_the_command_to_the_table(site: ChangingSite, web: FakeWe
     site.edit("http://a.test/b", "<a href=/new>new</a><a href=/d>d</a>")
     site.add("http://a.test/new", "new")
     site.delete("http://a.test/d")
-    text = orienteer("crawl", folder, "--refresh", "--quiet").stdout
-    printed = " ".join(text.split())
-    assert "everything reachable is fetched" in printed
+    printed = " ".join(orienteer("refresh", folder, "--quiet").stdout.split())
     assert "1 new, 1 changed, 3 unchanged (2 of them not sent again), 1 missing" in printed
-    assert (
-        "1 page is missing or unreachable; a last copy is stored until the page is missing in 3 refreshes over 2 days"
-        in printed
-    )
-    assert "epoch 1 at least 99.99 %" in printed
-    assert "missing http://a.test/d: http 404, missing since 2" in printed
+    assert "http://a.test/d: http 404, missing since 2" in printed
     status = orienteer("status", folder).stdout
     assert status.count("\n    1  2") == 1
     assert "2 of the 3 times that a page was the same, it was not sent again" in status
@@ -88,8 +80,10 @@ def test_a_refresh_from_the_command_to_the_table(site: ChangingSite, web: FakeWe
     (broken,) = [one for one in report["findings"]["broken"] if one["url"] == "http://a.test/d"]
     assert broken["why"].startswith("http 404, missing since 2")
     assert [place["url"] for place in broken["places"]] == ["http://a.test/b"]
-    report = json.loads(orienteer("crawl", folder, "--refresh", "--json", "--n-seeds", 1, "--seed-hops", 0).stdout)
-    assert report["figures"]["epoch"] == 4
+    few = ("--set", "refresh.n_seeds=1", "--set", "refresh.hops=0")
+    (crawl,) = json.loads(orienteer("refresh", folder, "--json", *few).stdout)["crawls"]
+    assert crawl["report"]["figures"]["epoch"] == crawl["epoch"] == 4
+    assert "everything reachable is fetched" in crawl["report"]["headline"]
     assert "hops = 0" in (folder / "crawl.toml").read_text()
 
 
@@ -97,11 +91,11 @@ def test_what_a_refresh_needs_is_said_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     place = tmp_path / "empty"
     commands = [
-        (["crawl", "--refresh"], "which crawl"),
-        (["crawl", tmp_path / "none", "--refresh"], "is not a crawl folder"),
-        (["crawl", place, "--refresh"], "is not a crawl folder"),
-        (["crawl", SEED, "--refresh"], "is not a crawl folder"),
-        (["crawl", place, "--refresh", "--seeds-from", place], "--seeds-from is for a new crawl"),
+        (["refresh"], "no crawl given"),
+        (["refresh", tmp_path / "none"], "no such crawl folder"),
+        (["refresh", place], "not a crawl folder"),
+        (["refresh", SEED], "no such crawl folder"),
+        (["refresh", place, "--seeds-from", place], "No such option: --seeds-from"),
     ]
     for (_, expected), done in zip(commands, orienteer_each([command for command, _ in commands]), strict=True):
         assert done.returncode == 2
@@ -111,11 +105,12 @@ def test_what_a_refresh_needs_is_said_in_one_line(tmp_path: Path) -> None:
 
 
 def test_an_empty_crawl_cannot_be_refreshed(tmp_path: Path) -> None:
-    from orienteer.ledger.plan import CrawlPlan, CrawlSettings
+    from orienteer.ledger.plan import CrawlPlan
+    from orienteer.ledger.settings import CrawlSettings
     from orienteer.store.folder import CrawlFolder
 
     CrawlFolder.create(tmp_path / "crawl", CrawlPlan(CrawlSettings(seeds=(SEED,))).to_toml()).close()
-    assert "nothing to refresh" in refused("crawl", tmp_path / "crawl", "--refresh", "--quiet")
+    assert "nothing to refresh" in refused("refresh", tmp_path / "crawl", "--quiet")
 
 
 def test_visits_in_a_sentence() -> None:
@@ -153,7 +148,7 @@ def test_the_display_of_an_epoch(capsys: pytest.CaptureFixture[str]) -> None:
     assert "142 checked: 5 new" in one_line(rendered(panel(FOLDER, figures)))
     assert "142 checked: 5 new" in progress_line(FOLDER, figures)
     library = Certificate(0.99, 0.995)
-    print_report(Report(FOLDER, StopReason.FRONTIER_EMPTY, Ending.EVERYTHING, 0.0, figures, library))
+    print_report(Report(FOLDER, StopReason.FRONTIER_EMPTY, figures, library=library))
     text = " ".join(capsys.readouterr().out.split())
     assert "at least 99.00 %, at most 99.50 % of a surfer's time is on pages fetched" in text
     assert "epoch 3 at least 91.34 %, at most 97.01 % of a surfer's time, from this epoch's seeds" in text

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.cli.refreshing import BUSY, NOT_DUE, REFRESHED, Options, RefreshTarget, refresh_one
+from orienteer.cli.refresh import BUSY, NOT_DUE, REFRESHED, Options, RefreshTarget, refresh_one
 from orienteer.errors import CrawlFolderError
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
@@ -76,10 +76,10 @@ def test_a_clock_that_was_years_ahead_costs_one_refresh(
     for days in (1, 2):
         assert refresh_one(RefreshTarget("town", crawl), Options(quiet=True), noon + days * DAY_S).state == REFRESHED
     with CrawlFolder.open(crawl) as folder:
-        folder.database._write("UPDATE page SET time = time + ?", years_s)
+        folder.database.connection.write("UPDATE page SET time = time + ?", years_s)
         for table, columns in (("revisit", ("first_time", "checked")), ("epoch", ("began", "ended"))):
             for column in columns:
-                folder.database._write(f"UPDATE {table} SET {column} = {column} + ?", years_s)
+                folder.database.connection.write(f"UPDATE {table} SET {column} = {column} + ?", years_s)
         folder.acknowledge()
     site.edit(HOME, "<title>Home</title><a href=/x>x</a> changed")
     daily, now = target(crawl, Schedule("day")), noon + 3 * DAY_S

@@ -39,7 +39,9 @@ def test_the_same_again(folder: Path, tmp_path: Path) -> None:
 
 
 def test_another_policy_for_people(folder: Path) -> None:
-    done = orienteer("replay", folder, "--policy", "fractional", "--until", "0.999", "--by-certificate", code=3)
+    done = orienteer(
+        "replay", folder, "--policy", "fractional", "--until", "0.999", "--stop-when", "proved,certificate", code=3
+    )
     printed = " ".join(done.stdout.split())
     assert "policy fractional" in printed
     assert "never fetched 11 blocked in the crawl 0" in printed

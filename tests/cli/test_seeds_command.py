@@ -10,7 +10,7 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.inspect.snapshot import web_at
-from orienteer.live.page_values import paper_value_of_crawl
+from orienteer.live.start_pages import paper_value_of_crawl
 from orienteer.seeds.select import seed_selection
 from tests.cli.run import orienteer, orienteer_each, refused
 from tests.conftest import random_web
@@ -85,7 +85,7 @@ def test_per_host_and_per_site(web: Path) -> None:
     by_host = json.loads(orienteer("seeds", web, "-k", 2, "--per", "host", "--json").stdout)
     assert by_host["per"] == "host"
     assert all("host" in entry for entry in by_host["seeds"])
-    by_site = json.loads(orienteer("seeds", web, "-k", 2, "--per-site", "--json").stdout)
+    by_site = json.loads(orienteer("seeds", web, "-k", 2, "--per", "site", "--json").stdout)
     assert by_site == json.loads(orienteer("seeds", web, "-k", 2, "--per", "site", "--json").stdout) | {
         "cpu_s": by_site["cpu_s"]
     }
@@ -103,16 +103,16 @@ def test_bad_input_is_one_line(web: Path, tmp_path: Path) -> None:
         (["-k", 1, "--value", values], "2 values for 6 pages"),
         (["-k", 1, "--value", tmp_path / "none"], "no such file of values"),
         (["-k", 1, "--per", "page"], "no division of the graph named 'page'"),
-        (["-k", 1, "--per", "host", "--per-site"], "contradict each other"),
-        (["-k", 1, "--plot", tmp_path / "x.png"], "--plot without --compare"),
-        (["-k", 1, "--compare", "--output", tmp_path / "x"], "--output"),
-        (["-k", 1, "--compare", "--plot", tmp_path / "x.gif"], "a plot ends in .png or .svg"),
-        (["-k", 1, "--compare", "--hops", 0], "hops is 0; a comparison needs at least one"),
-        (["-k", 1, "--compare", "--per", "host"], "no host has 100 pages"),
         (["-k", 1, "--output", tmp_path / "none" / "x"], "does not exist"),
     ]
-    ended = orienteer_each([["seeds", web, *arguments] for arguments, _ in cases])
-    for done, (arguments, message) in zip(ended, cases, strict=True):
+    of_comparisons = [
+        (["-k", 1, "--plot", tmp_path / "x.gif"], "a plot ends in .png or .svg"),
+        (["-k", 1, "--hops", 0], "hops is 0; a comparison needs at least one"),
+        (["-k", 1, "--per", "host"], "no host has 100 pages"),
+    ]
+    commands = [["seeds", web, *arguments] for arguments, _ in cases]
+    commands += [["compare-seeds", web, *arguments] for arguments, _ in of_comparisons]
+    for done, (arguments, message) in zip(orienteer_each(commands), cases + of_comparisons, strict=True):
         assert done.returncode == 2, arguments
         assert done.stdout == ""
         assert done.stderr.count("\n") == 1
@@ -126,7 +126,7 @@ def test_all_methods_side_by_side_with_a_plot(tmp_path: Path, rng: np.random.Gen
     values = tmp_path / "values.txt"
     values.write_text("".join(f"{worth}\n" for worth in rng.integers(-3, 6, 300)))
     plot = tmp_path / "seeds.png"
-    command = ["seeds", path, "--compare", "-k", 4, "--hops", 3, "--value", values]
+    command = ["compare-seeds", path, "-k", 4, "--hops", 3, "--value", values]
     printed = orienteer(*command, "--plot", plot).stdout
     assert "Improvement over random seeds; 300 pages." in printed
     assert "max-weight(2)" in printed
@@ -192,7 +192,7 @@ def test_the_components_of_the_paper_value_are_printed(folder: Path, web: Path, 
     assert "Value by the paper: 1 per page.\n" in plain, "all pages of a plain graph count as crawled"
     without = orienteer("seeds", web, "-k", 3).stdout
     assert plain.replace("Value by the paper: 1 per page.\n", "").split("; ")[:-1] == without.split("; ")[:-1]
-    compared = orienteer("seeds", folder, "--compare", "-k", 2, "--hops", 1, "--value", "paper", columns=200).stdout
+    compared = orienteer("compare-seeds", folder, "-k", 2, "--hops", 1, "--value", "paper", columns=200).stdout
     assert "3 links to pages not crawled" in compared
     assert "value covered, 1 hop, by seeds" in compared
 

@@ -75,7 +75,6 @@ def test_what_cannot_be_served_is_said_in_one_line(folder: Path, tmp_path: Path)
     wrong: dict[str, list[object]] = {
         "no such crawl folder": [tmp_path / "nothing"],
         "give either DIR, or --library and --allow-private": [folder, "--library", tmp_path],
-        "--comparison needs a crawl folder": ["--comparison", folder],
         "--host 0.0.0.0 can be reached from other machines: give --token T": [folder, "--host", "0.0.0.0"],
         "--host :: can be reached": [folder, "--host", "::"],
         "--token is empty": [folder, "--token", " "],

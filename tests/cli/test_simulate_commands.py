@@ -66,7 +66,7 @@ def test_simulate_and_the_library_have_the_same_defaults(
     """On a web with more pages than are trusted, and nothing named but the policy and the goal."""
     graph = synthetic_web(600, mean_degree=6, rng=number)
     graph.save(tmp_path / "g.npz")
-    options = [part for name, value in settings.items() for part in (f"--{name}", value)]
+    options = [part for value in settings.values() for part in ("--stop-when", f"measured:{value}")]
     order = tmp_path / "order.txt"
     facts = json_output("simulate", tmp_path / "g.npz", "-p", policy, "--until", 0.8, *options, "--order-out", order)
     trace = simulate(graph, policy, until=0.8, **settings)  # type: ignore[arg-type]
@@ -88,13 +88,13 @@ def test_compare_and_the_library_trust_the_same_pages(tmp_path: Path) -> None:
 
 def test_the_certificate_stops_a_proving_policy_earlier(web: Path) -> None:
     own = json_output("simulate", web, "-p", "rankmass", "--until", 0.9)
-    tight = json_output("simulate", web, "-p", "rankmass", "--until", 0.9, "--by-certificate")
+    tight = json_output("simulate", web, "-p", "rankmass", "--until", 0.9, "--stop-when", "proved,certificate")
     assert tight["n_fetched"] < own["n_fetched"]
     assert tight["certificate"]["lower"] >= 0.9 > tight["own_guarantee"]
 
 
 def test_the_coverage_is_measured_where_that_is_asked_for(web: Path) -> None:
-    more = (web, "--trust", "ids:0,7", "--until", 0.6, "--confidence", 0.99)
+    more = (web, "--trust", "ids:0,7", "--until", 0.6, "--stop-when", "measured:0.99")
     facts = json_output("simulate", *more)
     trace = simulate(LinkGraph.load(web), "certified", trust=[0, 7], until=0.6, confidence=0.99, rng=0)
     assert facts["n_fetched"] == trace.n_fetched
@@ -106,7 +106,7 @@ def test_the_coverage_is_measured_where_that_is_asked_for(web: Path) -> None:
     seeds = [json_output("simulate", *more, "--rng", seed)["measured"]["estimate"] for seed in (1, 1, 2)]
     assert seeds[0] == seeds[1] != seeds[2]
     assert json_output("simulate", web, "--until", 0.6)["measured"] is None
-    assert "confidence is 2.0" in refused("simulate", web, "--until", 0.6, "--confidence", 2)
+    assert "confidence is 2.0" in refused("simulate", web, "--until", 0.6, "--stop-when", "measured:2")
 
 
 EXIT_CODES: list[tuple[list[Any], int, str]] = [
@@ -258,7 +258,7 @@ def bad_inputs(web: Path, folder: Path) -> dict[str, tuple[list[object], str]]:
         "budget 0": ([*on_web, "--budget", 0], "budget is 0"),
         "damping 1": ([*on_web, "-p", "opic", "--damping", 1], "damping is 1"),
         "no workers": ([*on_web, "--workers", 0], "--workers: 1 or more"),
-        "negative delay": ([*on_web, "--delay", -1], "0 or more"),
+        "negative delay": ([*on_web, "--delay", -1], "delay_s is -1.0; it must be at least 0"),
         "negative latency": ([*on_web, "--latency", -1], "0 or more"),
         "trust on no page": ([*on_web, "--trust", "ids:"], "names no page"),
         "trust outside": ([*on_web, "--trust", "ids:1,2000"], "page 2000 is not in the graph"),

@@ -18,13 +18,15 @@ from orienteer.errors import CrawlFolderError, InputError
 from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
+from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.explain import page_facts
-from orienteer.inspect.folder_status import folder_status
-from orienteer.ledger.plan import CrawlPlan, CrawlSettings
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.settings import CrawlSettings
 from orienteer.live.session import live_crawl
 from orienteer.pages.states import PageState
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.folder_view import FolderView
+from orienteer.store.folder_view import FolderView, size_on_disk
+from orienteer.wording import size
 
 HOSTILE_TITLE = "[red]One[/red] \x1b[2J \u202e"
 ONE = f"<title>{HOSTILE_TITLE}</title><a href=/two>two</a> <a href=/near>near</a> <a href='/q?a[0]=1'>q</a>"
@@ -208,7 +210,7 @@ def test_pages_that_wait_have_a_place(begun: Path) -> None:
 def urls_of(path: Path) -> list[str]:
     with FolderView.open(path) as folder:
         database = folder.database
-        return database.urls(range(database.n_urls()))
+        return database.urls.of_all(range(database.urls.count()))
 
 
 def test_descriptions_of_waiting_pages(begun: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -257,7 +259,7 @@ def test_the_status_of_a_crawl_that_is_over(whole: Path, capsys: pytest.CaptureF
         "robots.txt (1)",
         "known 0 wait in the frontier; 14 URLs in scope; 2 URLs outside",
         "duplicates 1 page repeats another exactly",
-        "on disk archive ",
+        f"on disk {size(size_on_disk(whole))} (archive ",
         "host fetched skipped failed blocked URLs known",
         "a.test 7 1 1 4 14",
     ):
@@ -300,7 +302,7 @@ def test_a_running_crawl_can_be_asked(
     n_pages, states = [], set()
 
     def ask(_: Any) -> None:
-        found = folder_status(path)
+        found = crawl_status(path)
         assert found.holder == os.getpid()
         n_pages.append(found.n_pages(*PageState))
         states.add(page_facts(path, "http://a.test/near").state)

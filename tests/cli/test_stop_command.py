@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 
-from orienteer.inspect.folder_status import folder_status
+from orienteer.inspect.crawl_status import crawl_status
 from orienteer.store.lock import holder_of
 from tests.cli.live_process import wait_until
 from tests.cli.run import orienteer, refused
@@ -24,7 +24,9 @@ def test_a_crawl_is_stopped_from_another_terminal(tmp_path: Path) -> None:
             done = orienteer("stop", crawl.folder, "--json")
             assert json.loads(done.stdout) == {"version": 2, "folder": str(crawl.folder), "process": process.pid}
             assert process.ended()[0] == 130
-    assert (folder_status(crawl.folder).report or {})["stopped_because"] == "interrupted"
+    report = crawl_status(crawl.folder).report
+    assert report is not None
+    assert report.stopped_because == "interrupted"
     assert "no crawl is running there" in refused("stop", crawl.folder)
     assert "nowhere" in refused("stop", tmp_path / "nowhere")
 

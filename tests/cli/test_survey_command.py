@@ -110,7 +110,7 @@ def test_ctrl_c_says_how_it_stands(tmp_path: Path) -> None:
     truth = ori.pagerank(ori.LinkGraph.from_links(4, [0, 0, 1, 1, 2, 3], [1, 2, 0, 3, 0, 2]), [0])[0]
     with FakeWeb(MadeSite(pages)) as web:
         crawled(web, "http://a.test/", tmp_path / "c", budget=1)
-        with started("survey", "c", "--timeout", 3000, cwd=tmp_path) as process:
+        with started("survey", "c", "--set", "fetch.timeout_s=3000", cwd=tmp_path) as process:
             wait_until(lambda: web.count("http://a.test/1") > 0)
             process.send_signal(signal.SIGINT)
             released.set()
@@ -198,8 +198,6 @@ def test_the_numbers_are_those_of_the_function(tmp_path: Path) -> None:
     graph.save(path)
     file.write_text("\n".join(map(str, range(120))))
     options = ["--trust", "ids:0", "--half-width", 0.02, "--rng", 3, "--json"]
-    facts = json.loads(orienteer("survey", "--graph", path, "--fetched", file, *options).stdout)["measured"]
-    expected = survey(graph, range(120), [0], half_width=0.02, rng=np.random.default_rng(3))
     facts = json.loads(orienteer("graph", "survey", path, "--fetched", file, *options).stdout)["measured"]
-    expected = ori.survey(graph, range(120), [0], half_width=0.02, rng=np.random.default_rng(3))
+    expected = survey(graph, range(120), [0], half_width=0.02, rng=np.random.default_rng(3))
     assert (facts["lower"], facts["upper"], facts["n_walks"]) == (expected.lower, expected.upper, expected.n_walks)

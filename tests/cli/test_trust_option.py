@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orienteer.cli.trust_option import host_homes, trust_named
+from orienteer.cli.graph_options import host_homes, trust_named
 from orienteer.errors import InputError
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.hosts import with_hosts
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import highest_ranked

@@ -28,7 +28,7 @@ def options(web: FakeWeb, folder: Path) -> list[object]:
 def test_a_crawl_whose_archive_is_elsewhere(tmp_path: Path) -> None:
     folder, there = tmp_path / "crawl", f"file://{tmp_path}/drive"
     with FakeWeb(SITE) as web:
-        orienteer("crawl", *options(web, folder), "--archive-to", there, "--drop-local")
+        orienteer("crawl", *options(web, folder), "--archive-to", there, "--set", "store.drop_local=true")
         assert [path.name for path in (folder / "archive").iterdir()] == ["stored.json"]
         assert f"1 file, 1 in {there}, 1 of them no longer here" in " ".join(
             orienteer("status", folder, columns=200).stdout.split()
@@ -51,7 +51,7 @@ def test_uploading_later(tmp_path: Path) -> None:
     assert (folder / "archive" / "orienteer-00000.warc.gz").read_bytes() == (
         tmp_path / "drive" / "orienteer-00000.warc.gz"
     ).read_bytes()
-    assert json.loads(orienteer("upload", folder, "--json", "--drop-local").stdout)["n_uploaded"] == 0
+    assert json.loads(orienteer("upload", folder, "--json", "--set", "store.drop_local=true").stdout)["n_uploaded"] == 0
     assert not (folder / "archive" / "orienteer-00000.warc.gz").exists()
     (tmp_path / "drive" / "orienteer-00000.warc.gz").unlink()
     assert "drive/orienteer-00000.warc.gz: it is not there" in refused("export", folder, "-f", "warc")

@@ -15,7 +15,7 @@ import orienteer as ori
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.trace import Trace
 from orienteer.frontier.politeness import Politeness
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.policies import all_policies, make_policy, settings_of

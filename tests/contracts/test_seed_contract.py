@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.seeds import all_methods, make_method, settings_of
 from orienteer.seeds.cover import Cover, choose_seeds

@@ -9,7 +9,7 @@ import orienteer as ori
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
 from orienteer.frontier.politeness import Politeness
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.pages.states import TRANSITIONS, PageState
 from orienteer.policies import make_policy
 from orienteer.policies.policy import TrustedPages

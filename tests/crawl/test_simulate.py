@@ -6,7 +6,7 @@ import pytest
 import orienteer as ori
 from orienteer.crawl.trace import Trace
 from orienteer.frontier.politeness import Politeness
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.coverage import certificate
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.synthetic import synthetic_web

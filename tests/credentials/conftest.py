@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 import trustme
 
-from orienteer.live.session import Report, live_crawl
+from orienteer.inspect.run_report import Report
+from orienteer.live.session import live_crawl
 from tests.credentials.servers import Recorder
 
 WriteAccess = Callable[..., Path]
@@ -56,7 +57,7 @@ def tls(authority: trustme.CA) -> ssl.SSLContext:
 def crawled(web: Recorder, seeds: str | list[str], folder: Path, **named: Any) -> Report:
     """A fast crawl; the tables of `settings` override those here."""
     tables: dict[str, dict[str, Any]] = {
-        "crawl": {"workers": 4, "proof": True, "processes": 1, "commit_every_s": 0.05},
+        "crawl": {"workers": 4, "stop_when": "proved", "processes": 1, "commit_every_s": 0.05},
         "politeness": {"delay_s": 0.0, "connections": 4},
         "fetch": {"connect_to": web.address, "timeout_s": 120.0},
         "retry": {"back_off_s": 0.01, "max_back_off_s": 0.05},

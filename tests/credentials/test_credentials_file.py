@@ -14,7 +14,7 @@ from orienteer.credentials.credentials_file import read_credentials
 from orienteer.credentials.keyring import Keyring, says_logout
 from orienteer.errors import InputError
 from orienteer.pages.outcome import Outcome
-from orienteer.responses.response import Request, Response
+from orienteer.responses.response import PageRequest, Response
 from tests.docs.blocks import document
 
 SECRET = "hush-hush-1234"
@@ -72,12 +72,12 @@ def test_no_repr_contains_a_secret(write_access) -> None:
     write_access(COOKIES, "cookies.txt")
     access = read_credentials(write_access(FULL_FILE + LOGIN), environment={"KEY": SECRET})
     keyring = Keyring(access)
-    request = Request("https://a.test/", 0, secrets=keyring.secrets_for("https://a.test/"))
+    request = PageRequest("https://a.test/", 0, secrets=keyring.secrets_for("https://a.test/"))
     step = keyring.next_step("http://a.test/")
     assert step is not None
     objects = [access, *access.grants.values(), access.grants["http://a.test"].login, keyring, request, step]
     objects += [
-        keyring.request_of(step, "http://a.test/", 0),
+        keyring.request_of(step, "http://a.test/"),
         Response(request, Outcome.OK),
         pickle.loads(pickle.dumps(request)),
     ]

@@ -32,7 +32,7 @@ class LoginDialogue:
     def respond(self, html: str = "", status: int = 200, location: str = "", cookie: str = "") -> LoginDialogue:
         step = self.keyring.next_step(PAGE)
         assert step is not None
-        request = self.keyring.request_of(step, PAGE, 0)
+        request = self.keyring.request_of(step, PAGE)
         assert request.secrets is not None
         self.sent = dict(request.secrets.headers)
         headers = Headers([("Location", location)] if location else [])

@@ -13,12 +13,11 @@ from orienteer.errors import InputError
 from orienteer.exports.export import export
 from orienteer.fetch.libcurl import LibcurlFetcher
 from orienteer.fetch.settings import FetchSettings
-from orienteer.inspect.folder_status import folder_status
-from orienteer.responses.response import Request
+from orienteer.inspect.crawl_status import crawl_status
+from orienteer.responses.response import PageRequest
 from orienteer.responses.secrets import Secrets
 from orienteer.search.indexing import update_index
 from orienteer.side_crawls.survey import live_survey
-from orienteer.store.asset_reading import read_asset
 from orienteer.store.folder_view import FolderView
 from tests.credentials.conftest import WriteAccess, crawled, files_with
 from tests.credentials.servers import RecordedRequest, Recorder, Reply, moved
@@ -122,7 +121,7 @@ def test_no_secret_is_in_the_folder(guarded: tuple[Path, list[RecordedRequest]])
 
 
 def test_status_names_the_origins(guarded: tuple[Path, list[RecordedRequest]]) -> None:
-    found = folder_status(guarded[0] / "crawl")
+    found = crawl_status(guarded[0] / "crawl")
     assert found.plan.crawl.access == (VAULT,)
 
 
@@ -225,7 +224,7 @@ def test_a_certificate_does_not_stay_with_a_connection(
     ):
         order = [secrets, None, None, secrets, None]
         for sent in order:
-            fetcher.start(Request(f"{VAULT}/x", 0, secrets=sent))
+            fetcher.start(PageRequest(f"{VAULT}/x", 0, secrets=sent))
             while not fetcher.poll(1.0):
                 pass
     assert [one.certificate for one in web.asked] == ["" if sent is None else "crawler@vault.test" for sent in order]
@@ -235,8 +234,8 @@ def kinds_of(folder: Path) -> set[tuple[str, bool | None, str]]:
     """What was fetched for pages, whether with credentials, and whether it says that it is secret."""
     with FolderView.open(folder) as view:
         found = set()
-        for row in view.database.assets():
-            page = read_asset(view.database, view.archive, row)
+        for row in view.database.assets.all():
+            page = view.database.assets.read(view.archive, row)
             body = b"" if page is None else page.body
             found.add((row.url, row.with_credentials, "secret" if b"secret" in body else "public"))
         return found

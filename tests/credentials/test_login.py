@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from orienteer.credentials.credentials_file import read_credentials
 from orienteer.errors import LoginError
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.live.asset_queues import AssetKey
+from orienteer.live.session import open_crawl
 from orienteer.pages.stop_reason import StopReason
 from tests.credentials.conftest import crawled, files_with
 from tests.credentials.servers import RecordedRequest, Recorder, Reply, moved
@@ -116,6 +120,22 @@ def test_a_session_that_ends_is_renewed(write_access, tmp_path: Path, refusal: s
     assert not any(one.target.startswith("/logout") for one in web.asked)
     for secret in (PASSWORD, "session-0000", "token-0000", "nobody-0000", "Please log in"):
         assert files_with(secret, folder) == []
+
+
+def test_robots_txt_that_an_asset_needs_first_is_requested_after_the_login(write_access, tmp_path: Path) -> None:
+    wiki, received = Wiki(), []
+    tables = {"crawl": {"seeds": [f"{WIKI}/"], "processes": 1, "guess_sitemap": False}, "render": {"mode": "never"}}
+    tables["politeness"] = {"delay_s": 0.0}
+    access = read_credentials(write_access(CREDENTIALS))
+    with Recorder(wiki) as web:
+        plan = CrawlPlan.of_tables({**tables, "fetch": {"connect_to": web.address}}, "test")
+        with open_crawl(tmp_path / "crawl", plan, credentials=access) as live:
+            live.assets.fetch_for_browser(AssetKey(f"{WIKI}/3"), "image", received.append)
+            live.run()
+    targets = [one.target for one in web.asked]
+    assert targets.count("/robots.txt") == 1
+    assert targets.index("/robots.txt") > targets.index("/login")
+    assert len(received) == 1
 
 
 def test_a_wrong_password_ends_a_new_crawl_in_one_line(write_access, tmp_path: Path) -> None:

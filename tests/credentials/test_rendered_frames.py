@@ -15,7 +15,6 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 import pytest
 
-from orienteer.store.asset_reading import read_asset
 from orienteer.store.folder_view import FolderView
 from tests.credentials.conftest import crawled
 from tests.credentials.servers import RecordedRequest, Recorder, Reply
@@ -240,14 +239,14 @@ def test_archived_assets_are_marked_with_credentials(seen: Seen) -> None:
     """Responses with secrets are marked, and no page of another origin contains one."""
     with FolderView.open(seen.folder) as view:
         marks: dict[str, set[bool | None]] = defaultdict(set)
-        for row in view.database.assets():
-            page = read_asset(view.database, view.archive, row)
+        for row in view.database.assets.all():
+            page = view.database.assets.read(view.archive, row)
             if page is not None:
                 is_secret = SECRET.encode() in page.body
                 assert not is_secret or row.with_credentials, row.url
                 marks[row.url].add(is_secret)
         assert marks[f"{A}/me.js"] == marks[f"{A}/api.json"] == {True, False}
-        documents = {view.database.url(page): target for page, target in view.database.rendered_documents().items()}
+        documents = {view.database.urls.of(page): target for page, target in view.database.rendered.documents().items()}
         assert {f"{origin}/" for origin in (A, B, SUBDOMAIN, PORT)} <= documents.keys()
         for url, target in documents.items():
             assert url.startswith(f"{A}/") or SECRET.encode() not in view.archive.read_resource(target)[1].body, url

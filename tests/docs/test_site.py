@@ -132,7 +132,8 @@ def test_every_command_and_option_is_named(pages: dict[Path, _Page]) -> None:
 def test_every_setting_is_named(pages: dict[Path, _Page]) -> None:
     from dataclasses import fields
 
-    from orienteer.ledger.plan import CrawlPlan, CrawlSettings
+    from orienteer.ledger.plan import CrawlPlan
+    from orienteer.ledger.settings import CrawlSettings
 
     text = text_of(pages, "settings")
     plan = CrawlPlan(CrawlSettings(("https://example.org/",)))
@@ -166,6 +167,6 @@ def test_formats_files_and_python_names_are_there(pages: dict[Path, _Page]) -> N
     assert all(name in formats for name in [*EXPORTERS.own(), *FORMATS.own()])
     python = text_of(pages, "python")
     assert all(f"{name}¶" in python for package in PACKAGES for name in public_names(package))
-    assert all(f"{name}¶" in python for name in ("Report", "FolderStatus", "SurveyReport", "Verification"))
+    assert all(f"{name}¶" in python for name in ("Report", "CrawlStatus", "SurveyReport", "Verification"))
     folder = text_of(pages, "crawl-folder")
     assert all(name in folder for name in ("crawl.toml", "crawl.db", "archive/", "report.json", "index/"))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from orienteer.extract.documents.kinds import READERS, document_type, may_be_document
+from orienteer.extract.documents.kinds import READ_TYPES, READERS, document_type, may_be_document
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.headers import Headers
-from orienteer.responses.reading import READ_TYPES, may_hold_links
-from orienteer.responses.response import Request, Response
+from orienteer.responses.reading import may_hold_links
+from orienteer.responses.response import PageRequest, Response
 from tests.documents.makers import ATOM, DOCX, EPUB, ODT, PDF, PPTX, RSS, XLSX, docx, epub, odt, pdf, pptx, xlsx, zipped
 
 MADE = {
@@ -45,7 +45,7 @@ def test_feeds_among_xml(content: bytes, expected: str) -> None:
     assert document_type("text/xml", content) == expected
     headers = Headers([("Content-Type", "text/xml; charset=utf-8")])
     assert (
-        Response(Request("http://a.test/", 0), Outcome.OK, 200, headers=headers, content=content).content_type
+        Response(PageRequest("http://a.test/", 0), Outcome.OK, 200, headers=headers, content=content).content_type
         == expected
     )
 

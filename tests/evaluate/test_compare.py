@@ -10,7 +10,7 @@ import pytest
 from orienteer.crawl.simulate import simulate
 from orienteer.errors import InputError
 from orienteer.evaluate.compare import Comparison, compare
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.synthetic import synthetic_web

@@ -8,7 +8,7 @@ import pytest
 import orienteer as ori
 from experiments.hard_site import hard_site
 from orienteer.evaluate.harvest import Task, compare_harvests, harvest, harvest_policies
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.reach import distances
 from orienteer.policies.apprentice import Apprentice
 from orienteer.policies.context_graph import ContextGraph

@@ -12,7 +12,7 @@ from experiments.global_rank import FLOW, OUTLINKS, RANDOM, Errors
 from experiments.influence_objective import Candidates
 from experiments.verdict import FAILS, HOLDS, IN_SHAPE
 from experiments.webs import Webs
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from tests.experiments.made_up_data import QUICK, experiment_of
 
 WEB = RankedWeb.of("cycle", shapes.cycle(6))

@@ -7,7 +7,7 @@ from experiments import influence_objective
 from experiments.domain_runs import known_locally
 from experiments.domains import SITE, Domain, RankedWeb
 from experiments.influence_objective import candidates_of, correlation
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.estimation.estimation import Estimation
 from tests.conftest import random_web
 from tests.graph.estimation.reference import dense_rank, frontier_of

@@ -14,7 +14,7 @@ from experiments.webs import Webs
 from orienteer.evaluate import metrics
 from orienteer.evaluate.harvest import Harvest, HarvestComparison
 from orienteer.evaluate.metrics import Curve
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.policies.focused import LabelledWeb, WebText
 from tests.experiments.made_up_data import QUICK, experiment_of

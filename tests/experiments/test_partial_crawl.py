@@ -7,7 +7,7 @@ import pytest
 
 import orienteer as ori
 from experiments.partial_crawl import CLICKED_SHARE, SPAM_SHARE, made_up_value, partial_crawl
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.link_graph import LinkGraph
 from tests.conftest import random_web
 

@@ -6,10 +6,10 @@ import itertools
 import os
 from pathlib import Path
 
+from orienteer.extract.documents.kinds import HTML_TYPES
 from orienteer.fake_web.fake_response import FakeResponse, redirect_to
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from orienteer.responses.reading import HTML_TYPES
 from tests.live.live_crawls import crawled
 from tests.search.small_webs import HandmadeCrawl
 

@@ -19,7 +19,7 @@ def add_assets(folder: Path, responses: Mapping[str, FakeResponse]) -> None:
     """Archive assets as a crawl does: bytes that are already archived become a revisit."""
     first: dict[bytes, EarlierRecord] = {}
     with CrawlFolder.open(folder) as crawl:
-        before = crawl.database.asset_figures().n_assets
+        before = crawl.database.assets.figures().n_assets
         for k, (url, fake) in enumerate(responses.items(), before):
             body = fake.body.encode() if isinstance(fake.body, str) else fake.body
             coding = "Content-Encoding: gzip\r\n" if fake.gzip else ""
@@ -30,21 +30,21 @@ def add_assets(folder: Path, responses: Mapping[str, FakeResponse]) -> None:
                 position = crawl.archive.append(response)
             else:
                 position = crawl.archive.append_revisit(response, earlier, not_modified=False)
-            number = crawl.database.add_asset(url, 0)
+            number = crawl.database.assets.add(url, 0)
             row = AssetRow(
                 number, url, 0, "ok", 200, _TIME + k, fake.content_type or "", response.payload_sha1, position
             )
-            crawl.database.finish_asset(row)
+            crawl.database.assets.finish(row)
         crawl.acknowledge()
 
 
 def add_rendering(folder: Path, url: str) -> None:
     """Archive a rendered document and a screenshot of a page."""
     with CrawlFolder.open(folder) as crawl:
-        page = crawl.database.find_url(url)
+        page = crawl.database.urls.find(url)
         assert page is not None
         dom = resource_record(f"urn:dom:{url}", _TIME, "text/html; charset=utf-8", b"<p>bulrush and sedge", url)
         view = resource_record(f"urn:view:{url}", _TIME, "image/png", png(50), url)
         dom_at, view_at = map(crawl.archive.append_member, (dom, view))
-        crawl.database.set_rendered(RenderedRow(page, "asked", _TIME, url, dom_at, view_at))
+        crawl.database.rendered.set(RenderedRow(page, "asked", _TIME, url, dom_at, view_at))
         crawl.acknowledge()

@@ -21,9 +21,9 @@ from orienteer.exports.export import export
 from orienteer.exports.exporter import EXPORTERS
 from orienteer.exports.staging import MARKER
 from orienteer.store.archive import Archive
-from orienteer.store.database_view import DatabaseView
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_row import PageRow
+from orienteer.store.url_tables import UrlTables
 from tests.disk_limits import small_disk_at
 from tests.exports.crawls import hostile_crawl, plain_crawl
 from tests.ready_process import TEST_TIMEOUT_S, ReadyPopen
@@ -96,7 +96,7 @@ def interrupt(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         return call
 
     monkeypatch.setattr(Archive, "read_record", spoilt(Archive.read_record))
-    monkeypatch.setattr(DatabaseView, "url", spoilt(DatabaseView.url))
+    monkeypatch.setattr(UrlTables, "of", spoilt(UrlTables.of))
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device"), MemoryError()])
@@ -139,10 +139,10 @@ def test_a_crawl_with_failures_only(format: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_crawl_without_an_archive(format: str, tmp_path: Path) -> None:
     with CrawlFolder.create(tmp_path / "crawl", SETTINGS) as folder:
-        folder.database.add_urls(0, ["http://a.org/0", "http://a.org/1"])
+        folder.database.urls.add(0, ["http://a.org/0", "http://a.org/1"])
         for page in range(2):
             links = np.array([1 - page], np.uint32)
-            folder.database.add_page(PageRow(page, page, 2, "ok", 200, 1.7e9, title="A", links=links))
+            folder.database.pages.add(PageRow(page, page, 2, "ok", 200, 1.7e9, title="A", links=links))
         folder.acknowledge()
     try:
         n_pages = export(tmp_path / "crawl", format, out_of(format, tmp_path)).n_pages
@@ -158,12 +158,12 @@ def test_export_of_a_running_crawl(format: str, tmp_path: Path) -> None:
     """Another process has the lock of the folder, and unacknowledged writes."""
     crawl = plain_crawl(tmp_path / "crawl", 5)
     with CrawlFolder.open(crawl.path) as folder:
-        folder.database.add_urls(5, ["http://a.org/new"])
-        folder.database.add_page(PageRow(5, 5, 2, "ok", 200, 1.7e9))
+        folder.database.urls.add(5, ["http://a.org/new"])
+        folder.database.pages.add(PageRow(5, 5, 2, "ok", 200, 1.7e9))
         assert export(crawl.path, format, out_of(format, tmp_path)).n_pages == 5
         folder.acknowledge()
     with CrawlFolder.open(crawl.path) as folder:
-        assert folder.database.next_position() == 6
+        assert folder.database.history.next_position() == 6
 
 
 def test_invalid_targets(crawl: Path, tmp_path: Path) -> None:

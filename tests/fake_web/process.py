@@ -1,6 +1,6 @@
 """A fake web in a separate process, so that its CPU time is not counted as the client's.
 
-    with FakeWebProcess(graph_site_at, "web.npz") as web:
+    with FakeWebProcess(PageSite, "web.tar.gz") as web:
         ...                                  # all connections to web.address
 
 The process ends with the `with` block, or when the parent process ends for any reason.

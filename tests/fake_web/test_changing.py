@@ -16,7 +16,7 @@ from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.page_site import PageSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite, RequestHeaders, Site, host_and_target
-from orienteer.graph.shapes import clique
+from orienteer.graph.synthetic import clique
 from tests.conftest import random_web
 from tests.extract.only_links import extract_links
 from tests.fake_web.changing import MAINTENANCE, ChangingSite, SiteChanges, next_epoch

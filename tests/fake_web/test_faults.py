@@ -11,7 +11,7 @@ from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite, RequestHeaders, Site, host_and_target
-from orienteer.graph.shapes import clique
+from orienteer.graph.synthetic import clique
 from tests.extract.only_links import extract_links
 from tests.fake_web.client import exchange, fetch, request_for
 from tests.fake_web.faults import Faulty

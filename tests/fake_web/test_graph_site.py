@@ -7,12 +7,11 @@ import pytest
 
 from orienteer.errors import InputError
 from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.opening import graph_site_at, site_at
+from orienteer.fake_web.page_site import site_at
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import RequestHeaders, host_and_target
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.graph.shapes import clique
-from orienteer.graph.synthetic import synthetic_web
+from orienteer.graph.synthetic import clique, synthetic_web
 from orienteer.url import canonical_url
 from tests.conftest import random_web, shared_file
 from tests.extract.only_links import extract_links
@@ -140,12 +139,16 @@ def test_a_size_that_makes_no_sense():
         GraphSite(clique(2), page_bytes=-1)
 
 
+def loaded_site(path, **settings):
+    return GraphSite(LinkGraph.load(path), **settings)
+
+
 def test_from_a_file_in_a_process_of_its_own(tmp_path, rng):
     graph = random_web(rng, 30, 4.0, with_hosts=True)
     graph.save(tmp_path / "web.npz")
     graph.save(tmp_path / "web")
     site = GraphSite(graph, page_bytes=2000)
-    with FakeWebProcess(graph_site_at, tmp_path / "web.npz", page_bytes=2000) as web:
+    with FakeWebProcess(loaded_site, tmp_path / "web.npz", page_bytes=2000) as web:
         for page in range(30):
             assert fetch(web.port, site.url_of(page))[2] == site.html(page).encode()
     folder = site_at(tmp_path / "web")

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.fake_web.opening import site_at
-from orienteer.fake_web.page_site import PageSite
+from orienteer.fake_web.page_site import PageSite, site_at
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import RequestHeaders, host_and_target
 from orienteer.files.compressed import byte_writer

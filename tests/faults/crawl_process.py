@@ -34,11 +34,15 @@ class CrawlProcess(ReadyPopen):
     """The running command, killed at the end of the `with` block."""
 
     def __init__(
-        self, arguments: Sequence[object], prefix: Sequence[str] = (), environment: Mapping[str, str] | None = None
+        self,
+        arguments: Sequence[object],
+        prefix: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+        command: str = "crawl",
     ) -> None:
-        command = [*prefix, sys.executable, "-m", "orienteer", "crawl", *map(str, arguments)]
+        words = [*prefix, sys.executable, "-m", "orienteer", command, *map(str, arguments)]
         super().__init__(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env=os.environ | dict(environment or {}),
         )  # fmt: skip
 
@@ -99,7 +103,7 @@ def acknowledged(folder: Path) -> dict[str, tuple[Any, ...]]:
     if not (folder / "crawl.db").exists():
         return {}
     with FolderView.open(folder) as crawl:
-        rows = {crawl.database.url(row.id): row for row in _rows(crawl)}
+        rows = {crawl.database.urls.of(row.id): row for row in _rows(crawl)}
         for url, row in rows.items():
             assert row.archived is None or crawl.archive.read(row.archived).url == url
     return {url: row.stored() for url, row in rows.items()}
@@ -115,7 +119,9 @@ def outcomes(folder: Path) -> dict[str, Outcome]:
     """Return the outcome of each page, independent of page ids."""
     with FolderView.open(folder) as crawl:
         return {
-            crawl.database.url(row.id): Outcome(row.outcome, row.status, tuple(sorted(crawl.database.urls(row.links))))
+            crawl.database.urls.of(row.id): Outcome(
+                row.outcome, row.status, tuple(sorted(crawl.database.urls.of_all(row.links)))
+            )
             for row in _rows(crawl)
         }
 
@@ -123,7 +129,7 @@ def outcomes(folder: Path) -> dict[str, Outcome]:
 def order(folder: Path) -> list[str]:
     """Return the URLs of pages in crawl order."""
     with FolderView.open(folder) as crawl:
-        return [crawl.database.url(row.id) for row in _rows(crawl)]
+        return [crawl.database.urls.of(row.id) for row in _rows(crawl)]
 
 
 def log_of(folder: Path) -> list[dict[str, Any]]:
@@ -141,7 +147,7 @@ def check_archive(folder: Path) -> None:
     with FolderView.open(folder) as crawl:
         rows = [row for row in _rows(crawl) if row.archived is not None]
         assert [crawl.archive.read(row.archived).url for row in rows if row.archived] == in_archive
-        assert crawl.database.urls(row.id for row in rows) == in_archive
+        assert crawl.database.urls.of_all(row.id for row in rows) == in_archive
 
 
 def archived_urls(folder: Path) -> list[str]:
@@ -171,6 +177,6 @@ def _records(path: Path) -> Iterator[tuple[str, str]]:
 
 def _rows(crawl: CrawlFolder) -> list[PageRow]:
     """Return the page rows in crawl order."""
-    done = [events.pages.tolist() for events in crawl.database.pages_after() if isinstance(events, DonePages)]
-    rows = [crawl.database.page(page) for pages in done for page in pages]
+    done = [events.pages.tolist() for events in crawl.database.history.pages_after() if isinstance(events, DonePages)]
+    rows = [crawl.database.pages.row(page) for pages in done for page in pages]
     return [row for row in rows if row is not None]

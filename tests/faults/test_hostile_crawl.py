@@ -101,7 +101,18 @@ def pages(web: FakeWebProcess, tmp_path_factory: pytest.TempPathFactory) -> Craw
     many = "/many/|/l[0-9]+$"  # 20,000 pages that are not there
     robots_hosts = "^http://(robots|sitemap)-"
     retry = {"max_attempts": 1, "give_up_after": 200, "max_back_off_s": 0.02}
-    options = ("--timeout", TIMEOUT_S, "--connections", 16, "--deny", many, "--deny", robots_hosts, "--processes", 2)
+    options = (
+        "--set",
+        f"fetch.timeout_s={TIMEOUT_S}",
+        "--connections",
+        16,
+        "--deny",
+        many,
+        "--deny",
+        robots_hosts,
+        "--processes",
+        2,
+    )
     return crawled(CrawlCommand(web.address, [HOME], folder, *options, retry=retry))
 
 
@@ -111,7 +122,9 @@ def places(web: FakeWebProcess, tmp_path_factory: pytest.TempPathFactory) -> Cra
     folder = tmp_path_factory.mktemp("places") / "crawl"
     seeds = [home_of(case) for case in PLACES]
     retry = {"give_up_after": 2}
-    return crawled(CrawlCommand(web.address, seeds, folder, "--timeout", TIMEOUT_OF_PLACES_S, retry=retry))
+    return crawled(
+        CrawlCommand(web.address, seeds, folder, "--set", f"fetch.timeout_s={TIMEOUT_OF_PLACES_S}", retry=retry)
+    )
 
 
 def home_of(case: HostileCase) -> str:

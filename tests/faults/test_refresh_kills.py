@@ -38,13 +38,13 @@ def test_a_refresh_that_is_killed_comes_to_the_same_end(
         crawled(web, hub(site.site), folder, policy=policy, settings=settings)
         next_epoch(np.random.default_rng(3), site, 0.05, 0.2, 0.05)
         shutil.copytree(folder, whole)
-        with CrawlProcess([whole, "--refresh", "--quiet"]) as process:
+        with CrawlProcess([whole, "--quiet"], command="refresh") as process:
             assert process.ended()[0] == 0
         safe: dict[str, VisitKind] = {}
         n_kills = 0
         while True:
             n_before = len(web.requests)
-            with CrawlProcess([folder, "--refresh", "--quiet"]) as process:
+            with CrawlProcess([folder, "--quiet"], command="refresh") as process:
                 n_wanted = n_before + fresh_rng.randint(1, 50)
                 if n_kills < N_KILLS and until(process, lambda n=n_wanted: len(web.requests) >= n):
                     process.kill()

@@ -59,7 +59,10 @@ def site(rng: random.Random) -> MadeSite:
 def contents(folder: Path) -> dict[str, bytes]:
     """Return the archived records of each page, local or remote."""
     with FolderView.open(folder) as crawl:
-        rows = ((crawl.database.url(page), crawl.database.page(page)) for page in range(crawl.database.n_urls()))
+        rows = (
+            (crawl.database.urls.of(page), crawl.database.pages.row(page))
+            for page in range(crawl.database.urls.count())
+        )
         return {url: crawl.archive.read(row.archived).body for url, row in rows if row is not None and row.archived}
 
 

@@ -29,7 +29,7 @@ import tomli_w
 import orienteer as ori
 from orienteer.cli.main import command_line
 from orienteer.errors import OrienteerError
-from orienteer.library.single_crawl import ResumedCrawl
+from orienteer.library.single_crawl import CrawlStarter
 from orienteer.search.indexing import update_index
 from tests.imports.made_collections import response, write
 from tests.ready_process import ReadyProcess, ready
@@ -347,7 +347,7 @@ def _resumed(folder: Path, tally: Tally) -> list[str]:
     """Go on with the crawl as the button in the browser does."""
     tally.n_processes += 1
     try:
-        started = ResumedCrawl(folder, budget=25)
+        started = CrawlStarter.of_folder(folder).start(budget=25)
     except OrienteerError:
         tally.n_refused += 1
         return []

@@ -10,7 +10,7 @@ import trustme
 
 from orienteer.fetch.libcurl import LibcurlFetcher
 from orienteer.fetch.settings import FetchSettings
-from orienteer.responses.response import Request, Response
+from orienteer.responses.response import PageRequest, Request, Response
 from tests.fetch.servers import Script, ScriptedServer
 
 
@@ -21,16 +21,16 @@ def loopback(**settings) -> FetchSettings:
 
 def fetched(fetcher: LibcurlFetcher, *requests: Request | str) -> list[Response]:
     """Return the responses in the order of the requests; a str is a URL."""
-    asked = [request if isinstance(request, Request) else Request(request, -1) for request in requests]
-    for page, request in enumerate(asked):
-        fetcher.start(request._replace(page=page))
-    found = {}
+    asked = [request if isinstance(request, Request) else PageRequest(request, 0) for request in requests]
+    for request in asked:
+        fetcher.start(request)
+    found: dict[Request, Response] = {}
     while fetcher.n_in_flight:
         for result in fetcher.poll(10):
-            assert result.request.page not in found
-            found[result.request.page] = result
-    assert sorted(found) == list(range(len(asked)))
-    return [found[page] for page in range(len(asked))]
+            assert result.request not in found
+            found[result.request] = result
+    assert found.keys() == set(asked)
+    return [found[request] for request in asked]
 
 
 @pytest.fixture
@@ -39,8 +39,9 @@ def fetch() -> Callable[..., Response]:
 
     def one(script: Script, request: Request | None = None, **settings) -> Response:
         with ScriptedServer(script) as server, LibcurlFetcher(loopback(**settings)) as fetcher:
-            request = request or Request("/", 0)
-            return fetched(fetcher, request._replace(url=server.url.rstrip("/") + request.url))[0]
+            request = request or PageRequest("/", 0)
+            request.url = server.url.rstrip("/") + request.url
+            return fetched(fetcher, request)[0]
 
     return one
 

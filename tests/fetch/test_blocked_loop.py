@@ -15,7 +15,7 @@ from orienteer.fetch import loop_clock
 from orienteer.fetch.libcurl import LibcurlFetcher
 from orienteer.fetch.loop_clock import LoopClock
 from orienteer.pages.outcome import Outcome
-from orienteer.responses.response import Request, Response
+from orienteer.responses.response import PageRequest, Response
 from tests.fetch.conftest import loopback
 from tests.fetch.servers import ScriptedServer, response, silence
 
@@ -46,7 +46,7 @@ def test_data_received_while_the_loop_was_blocked_are_read() -> None:
         sent.set()
 
     with ScriptedServer(script) as server, LibcurlFetcher(loopback(timeout_s=TIMEOUT_S)) as fetcher:
-        fetcher.start(Request(server.url, 0))
+        fetcher.start(PageRequest(server.url, 0))
         while not asked.is_set():
             assert fetcher.poll(0.0) == []
         may_send.set()
@@ -58,7 +58,7 @@ def test_data_received_while_the_loop_was_blocked_are_read() -> None:
 
 def test_a_silent_server_times_out() -> None:
     with ScriptedServer(silence) as server, LibcurlFetcher(loopback(timeout_s=TIMEOUT_S)) as fetcher:
-        fetcher.start(Request(server.url, 0))
+        fetcher.start(PageRequest(server.url, 0))
         started = time.monotonic()
         found = next_response(fetcher)
     assert found.outcome is Outcome.TIMED_OUT
@@ -101,7 +101,7 @@ class SilentServer:
 
 def test_a_connection_that_had_no_time_is_made_again() -> None:
     with SilentServer(1) as server, LibcurlFetcher(loopback(connect_timeout_s=TIMEOUT_S)) as fetcher:
-        fetcher.start(Request(server.url, 0))
+        fetcher.start(PageRequest(server.url, 0))
         while not server.n_connections:
             assert fetcher.poll(0.0) == []
         time.sleep(1.5 * TIMEOUT_S)
@@ -113,7 +113,7 @@ def test_a_connection_that_had_no_time_is_made_again() -> None:
 def test_a_connection_that_had_its_time_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop_clock, "_MAX_STEP_S", math.inf)  # a busy machine may let this process wait, too
     with SilentServer(math.inf) as server, LibcurlFetcher(loopback(connect_timeout_s=TIMEOUT_S)) as fetcher:
-        fetcher.start(Request(server.url, 0))
+        fetcher.start(PageRequest(server.url, 0))
         while not (found := fetcher.poll(600.0)):
             pass
         assert server.n_connections == 1

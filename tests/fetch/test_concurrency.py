@@ -15,7 +15,7 @@ import pytest
 
 from orienteer.fetch.libcurl import MAX_IDLE_CONNECTIONS, MAX_RETURNED_BYTES, LibcurlFetcher
 from orienteer.pages.outcome import Outcome
-from orienteer.responses.response import Request
+from orienteer.responses.response import PageRequest
 from tests.fetch.conftest import fetched, loopback
 from tests.fetch.servers import KeepAliveServer, ScriptedServer, response, silence
 
@@ -42,7 +42,7 @@ def test_1000_requests_with_200_in_flight():
         n_started = 0
         while len(seen) < 1000:
             while n_started < 1000 and fetcher.n_in_flight < 200:
-                fetcher.start(Request(f"http://host-{n_started % 250}.example/{n_started}", n_started))
+                fetcher.start(PageRequest(f"http://host-{n_started % 250}.example/{n_started}", n_started))
                 n_started += 1
             for result in fetcher.poll(10):
                 assert result.outcome is Outcome.OK
@@ -62,7 +62,7 @@ def test_large_responses_are_decoded_in_batches():
         LibcurlFetcher(loopback(connect_to=f"127.0.0.1:{server.port}")) as fetcher,
     ):
         for page in range(n_pages):
-            fetcher.start(Request(f"http://host.example/{page}", page))
+            fetcher.start(PageRequest(f"http://host.example/{page}", page))
         seen: Counter[int] = Counter()
         while fetcher.n_in_flight:
             results = fetcher.poll(10)
@@ -77,7 +77,7 @@ def test_a_fetcher_can_be_closed_before_its_answers_were_taken():
     with KeepAliveServer(lambda host, path: response(b"x" * 1000)) as server:
         with LibcurlFetcher(loopback(connect_to=f"127.0.0.1:{server.port}")) as fetcher:
             for page in range(20):
-                fetcher.start(Request(f"http://host-{page}.example/", page))
+                fetcher.start(PageRequest(f"http://host-{page}.example/", page))
             assert fetcher.poll(10)
         fetcher.close()
 
@@ -143,7 +143,7 @@ def test_signals_whose_handlers_set_a_flag_disturb_nothing(on_alarm, capfd):
 
 def test_an_interrupt_while_waiting_is_raised_by_poll():
     with ScriptedServer(silence) as server, LibcurlFetcher(loopback()) as fetcher:
-        fetcher.start(Request(server.url, 0))
+        fetcher.start(PageRequest(server.url, 0))
         timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
         with pytest.raises(KeyboardInterrupt):
             timer.start()
@@ -163,7 +163,7 @@ def test_an_interrupt_in_a_callback_is_raised_by_poll(monkeypatch, capfd, callba
             patched.setattr(f"orienteer.fetch.transfer.Transfer.{callback}", interrupted)
             fetcher = LibcurlFetcher(loopback(allow_private=callback != "_on_open", timeout_s=300))
         with fetcher:
-            fetcher.start(Request(server.url, 7))
+            fetcher.start(PageRequest(server.url, 7))
             with pytest.raises(Interrupted):
                 fetcher.poll(10)
             assert [(result.request.page, result.outcome) for result in fetcher.poll(10)] == [(7, Outcome.CANCELLED)]
@@ -189,7 +189,7 @@ def test_after_an_interrupt_in_the_socket_callback_the_fetcher_is_reset(capfd):
     with KeepAliveServer(echo) as server, LibcurlFetcher(loopback(connect_to=f"127.0.0.1:{server.port}")) as fetcher:
         fetcher._selector = Interrupting(fetcher._selector)
         for page in range(3):
-            fetcher.start(Request(f"http://host-{page}.example/", page))
+            fetcher.start(PageRequest(f"http://host-{page}.example/", page))
         with pytest.raises(Interrupted):
             fetcher.poll(10)
         cancelled = fetcher.poll(10)
@@ -202,6 +202,6 @@ def test_after_an_interrupt_in_the_socket_callback_the_fetcher_is_reset(capfd):
 def test_a_fetch_started_after_an_interrupt_is_reported_too():
     with KeepAliveServer(echo) as server, LibcurlFetcher(loopback(connect_to=f"127.0.0.1:{server.port}")) as fetcher:
         fetcher._multi.close()  # what libcurl then refuses with the same error as after an interrupt
-        fetcher.start(Request("http://one.example/", 1))
+        fetcher.start(PageRequest("http://one.example/", 1))
         assert [result.outcome for result in fetcher.poll(5)] == [Outcome.CANCELLED]
         assert fetched(fetcher, "http://two.example/")[0].outcome is Outcome.OK

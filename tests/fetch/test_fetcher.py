@@ -12,7 +12,7 @@ import pytest
 from orienteer.fetch.libcurl import LibcurlFetcher
 from orienteer.fetch.transfer import MAX_HEADERS
 from orienteer.pages.outcome import Outcome
-from orienteer.responses.response import Request
+from orienteer.responses.response import HostRequest, HostRequestKind, PageRequest
 from tests.fetch.conftest import fetched, loopback
 from tests.fetch.servers import KeepAliveServer, ScriptedServer, drip, response, silence
 
@@ -201,8 +201,8 @@ def test_large_bodies_are_refused_where_the_limit_is_passed(fetch):
 
 def test_a_request_may_have_its_own_limit(fetch):
     script = response(b"x" * 500)
-    assert fetch(script, Request("/", 0, max_body_bytes=100)).outcome is Outcome.TOO_LARGE
-    assert fetch(script, Request("/", 0, max_body_bytes=1000), max_body_bytes=100).outcome is Outcome.OK
+    assert fetch(script, PageRequest("/", 0, max_body_bytes=100)).outcome is Outcome.TOO_LARGE
+    assert fetch(script, PageRequest("/", 0, max_body_bytes=1000), max_body_bytes=100).outcome is Outcome.OK
 
 
 @pytest.mark.parametrize("head", [b"HTTP/1.1 404 No\r\n\r\n", b"HTTP/1.1 404 No\r\nContent-Length: 5000\r\n\r\n"])
@@ -275,14 +275,14 @@ def test_documents_may_be_larger_than_pages(fetch):
 def test_types_do_not_matter_to_a_request_for_any(fetch):
     script = response(b"User-agent: *", kind="text/css")
     assert fetch(script).outcome is Outcome.UNWANTED_TYPE
-    assert fetch(script, Request("/", 0, any_type=True)).content == b"User-agent: *"
+    assert fetch(script, HostRequest("/", HostRequestKind.ROBOTS)).content == b"User-agent: *"
 
 
 @pytest.mark.parametrize("says_length", [True, False])
 def test_a_robots_txt_that_is_too_large_is_truncated(fetch, says_length):
     rules = b"User-agent: *\n" * 1000
     script = response(rules) if says_length else b"HTTP/1.1 200 OK\r\n\r\n" + rules
-    result = fetch(script, Request("/", 0, any_type=True, max_body_bytes=100))
+    result = fetch(script, HostRequest("/", HostRequestKind.ROBOTS, max_body_bytes=100))
     assert (result.outcome, result.content) == (Outcome.OK, rules[:100])
 
     assert fetch(script, content_types=("text/*",)).outcome is Outcome.OK
@@ -309,9 +309,9 @@ def test_request_headers():
 def test_headers_of_a_request_are_not_reused():
     tag = b'"\xe4\xff"'.decode("latin-1")
     with ScriptedServer(response(PAGE, "200 OK", "Connection: close")) as server, LibcurlFetcher(loopback()) as fetcher:
-        fetched(fetcher, Request(server.url, 0, headers=(("If-None-Match", tag), ("X", "a\r\nEvil: b\0"))))
+        fetched(fetcher, PageRequest(server.url, 0, headers=(("If-None-Match", tag), ("X", "a\r\nEvil: b\0"))))
         fetched(fetcher, server.url)
-        fetched(fetcher, Request(server.url, 0, headers=(("X", "→"),)))
+        fetched(fetcher, PageRequest(server.url, 0, headers=(("X", "→"),)))
     assert b'\r\nIf-None-Match: "\xe4\xff"\r\nX: a Evil: b' in server.requests[0]
     assert b"\r\nEvil" not in server.requests[0]
     assert b"If-None-Match" not in server.requests[1]
@@ -358,7 +358,7 @@ def test_a_reused_handle_has_no_state_of_the_last_fetch():
 def test_cancelled_fetches_are_reported_and_the_fetcher_is_usable():
     with ScriptedServer(silence, silence, response(PAGE)) as server, LibcurlFetcher(loopback()) as fetcher:
         for page in range(2):
-            fetcher.start(Request(server.url, page))
+            fetcher.start(PageRequest(server.url, page))
         assert fetcher.poll(0.05) == []
         assert fetcher.n_in_flight == 2
         fetcher.cancel()
@@ -380,7 +380,7 @@ def test_polling_with_nothing_in_flight_waits_for_the_timeout():
 def test_closing_aborts_fetches_in_flight():
     with ScriptedServer(silence) as server:
         fetcher = LibcurlFetcher(loopback())
-        fetcher.start(Request(server.url, 0))
+        fetcher.start(PageRequest(server.url, 0))
         fetcher.poll(0.05)
         fetcher.close()
         fetcher.close()

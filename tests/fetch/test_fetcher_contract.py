@@ -16,7 +16,7 @@ from orienteer.fetch.fetcher import Fetcher, make_fetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
-from orienteer.responses.response import Request
+from orienteer.responses.response import PageRequest
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_row import PageRow
 from orienteer.store.record import ArchivedResponse
@@ -46,12 +46,12 @@ class TestArchive(FetcherContract):
 def made_crawl(path: Path, pages: Mapping[str, StoredResponse]) -> None:
     """A crawl folder whose archive has these responses."""
     with CrawlFolder.create(path, '[crawl]\nseeds = ["http://contract.test/"]\n') as folder:
-        folder.database.add_urls(0, list(pages))
+        folder.database.urls.add(0, list(pages))
         for page, (url, stored) in enumerate(pages.items()):
             lines = [f"HTTP/1.1 {stored.status} -", *(f"{name}: {value}" for name, value in stored.headers), "", ""]
             position = folder.archive.append(ArchivedResponse(url, 1.7e9, "\r\n".join(lines).encode(), stored.body))
             row = PageRow(page, page, PageState.FETCHED, "ok", stored.status)
-            folder.database.add_page(
+            folder.database.pages.add(
                 row._replace(
                     archive_file=position.file, archive_offset=position.offset, archive_bytes=position.size_bytes
                 )
@@ -67,14 +67,14 @@ def test_an_archive_returns_recorded_outcomes(tmp_path: Path) -> None:
         "http://a.test/private": ("robots.txt", 0, "", Outcome.NO_RESPONSE),
     }
     with CrawlFolder.create(tmp_path / "crawl", '[crawl]\nseeds = ["http://a.test/"]\n') as folder:
-        folder.database.add_urls(0, list(rows))
+        folder.database.urls.add(0, list(rows))
         for page, (outcome, status, kind, _) in enumerate(rows.values()):
-            folder.database.add_page(
+            folder.database.pages.add(
                 PageRow(page, page, PageState.FAILED, outcome, status, time=1.7e9, content_type=kind)
             )
         folder.acknowledge()
     with closing(make_fetcher(FetchSettings(fetcher=f"archive:path={tmp_path / 'crawl'}"))) as fetcher:
-        responses = all_responses(fetcher, *(Request(url, page) for page, url in enumerate(rows)))
+        responses = all_responses(fetcher, *(PageRequest(url, page) for page, url in enumerate(rows)))
     assert [response.outcome for response in responses] == [expected for *_, expected in rows.values()]
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -320,3 +322,22 @@ def test_a_page_that_took_a_shared_turn_gives_that_one_back() -> None:
     frontier.release(5, now=0.0, page=1)
     assert [taken(frontier, 0.0), taken(frontier, 0.0)] == [3, None]
     assert taken(frontier, 1.0) == 2
+
+
+def test_an_asset_takes_a_slot_like_a_page() -> None:
+    frontier = Frontier(Politeness(delay_s=1.0))
+    frontier.put([0, 1], [0.5, 0.4], hosts=[7, 7])
+    slot = frontier.take_slot(7, now=0.0)
+    assert slot is not None
+    assert frontier.slot_free_at(7) == math.inf
+    assert frontier.take(now=0.0) is None
+    assert frontier.take_slot(7, now=0.0) is None
+    frontier.end_slot(slot, now=2.0)
+    assert frontier.slot_free_at(7) == 3.0
+    assert frontier.take(now=2.5) is None
+    assert frontier.take(now=3.0) == (0, 0.5)
+    assert frontier.take_slot(7, now=9.0) is None
+    frontier.release(7, now=9.0)
+    assert frontier.take_slot(7, now=9.5) is None
+    assert frontier.take_slot(7, now=10.0) == slot
+    assert Frontier().take_slot(3, now=0.0) is not None  # without politeness every host is free

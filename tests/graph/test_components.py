@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.components import components, condensation
 from orienteer.graph.link_graph import LinkGraph
 from tests.conftest import random_web

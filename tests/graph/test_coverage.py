@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 import orienteer as ori
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.coverage import Coverage, certificate
 from orienteer.graph.proved import Certificate
 from orienteer.graph.push import LinkRows

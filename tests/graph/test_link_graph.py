@@ -6,7 +6,8 @@ import scipy.sparse
 
 import orienteer as ori
 from orienteer.errors import GraphFileError
-from orienteer.graph import csr, link_graph, shapes
+from orienteer.graph import csr, link_graph
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.coverage import certificate
 from orienteer.graph.formats import folder
 from orienteer.graph.link_graph import LinkGraph

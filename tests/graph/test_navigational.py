@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.graph import navigational, shapes
+from orienteer.graph import navigational
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.navigational import KnownLinks, navigational_rank
 from orienteer.policies.scent import mean_over_sources, settle_hub_values
 from tests.conftest import random_web

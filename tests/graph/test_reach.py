@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.reach import distances, within
 from tests.conftest import random_web
 from tests.graph.reference import dense_reach, depth_weights

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.reach import add_depth_weights, weights_of
 from orienteer.graph.reach_sketch import TYPICAL_ERROR, _nearer, estimated_weights

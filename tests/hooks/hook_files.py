@@ -58,7 +58,7 @@ def installed_plug_in(folder: Path, text: str, name: str = "shop") -> Path:
 def added_in(folder: Path) -> dict[str, Additions]:
     """The stored additions by URL."""
     with Database.open(folder / "crawl.db", read_only=True) as database:
-        found = {database.url(page): database.added(page) for page in range(database.n_urls())}
+        found = {database.urls.of(page): database.details.added(page) for page in range(database.urls.count())}
     return {url: added for url, added in found.items() if added is not None}
 
 

@@ -20,7 +20,7 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.library.single_crawl import ResumedCrawl
+from orienteer.library.single_crawl import CrawlStarter
 from orienteer.live.session import plan_of_folder, refresh
 from orienteer.pages.added import Additions
 from orienteer.store.database import Database
@@ -114,7 +114,7 @@ def test_a_hook_that_raises_loses_no_page(tmp_path: Path) -> None:
     assert len(reported) == 5
     assert {line["url"] for line in reported if line["hook"] == "raises.py"} == {PEAR}
     with Database.open(tmp_path / "crawl" / "crawl.db", read_only=True) as database:
-        events = [event.detail["detail"] for event in database.events() if event.kind == "hook failed"]
+        events = [event.detail["detail"] for event in database.meta.events() if event.kind == "hook failed"]
     assert sorted(event.split(":")[0] for event in events) == ["<lambda>()", "raises.py"], "once for each hook"
 
 
@@ -147,10 +147,10 @@ def test_a_folder_cannot_run_hook_files(tmp_path: Path) -> None:
             f"name it again (--hook {evil}), or go on without hooks (--no-hooks)"
         )
         assert refused("crawl", folder) == f"orienteer: {line}\n"
-        assert refused("crawl", folder, "--refresh", "-q") == f"orienteer: {line}\n"
+        assert refused("refresh", folder, "-q") == f"orienteer: {line}\n"
         for attempt in (
             lambda: refresh(folder),
-            lambda: ResumedCrawl(folder),
+            lambda: CrawlStarter.of_folder(folder).start(),
             lambda: CrawlWatch(folder).resume(None, 9),
         ):
             with pytest.raises(InputError) as caught:

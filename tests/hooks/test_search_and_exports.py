@@ -40,7 +40,7 @@ ADDED = {
 def add(folder: Path, added: Mapping[str, Additions | None], crawl: HandmadeCrawl) -> None:
     with CrawlFolder.open(folder) as opened:
         for url, additions in added.items():
-            opened.database.set_added(crawl.ids[url], additions)
+            opened.database.details.set_added(crawl.ids[url], additions)
         opened.acknowledge()
 
 
@@ -146,7 +146,7 @@ def _added(page: Mapping[str, Any]) -> Additions:
 
 def test_a_damaged_row_is_one_line(crawl: HandmadeCrawl) -> None:
     with CrawlFolder.open(crawl.path) as opened:
-        opened.database._write("UPDATE added SET added = '{\"tags\": 3}'")
+        opened.database.connection.write("UPDATE added SET added = '{\"tags\": 3}'")
         opened.acknowledge()
         with pytest.raises(ori.OrienteerError, match="the file is damaged"):
-            opened.database.added(crawl.ids[APPLE])
+            opened.database.details.added(crawl.ids[APPLE])

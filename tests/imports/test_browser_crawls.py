@@ -11,7 +11,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.exports.export import export
-from orienteer.responses.rendered import RenderedDocument, archived_document
+from orienteer.responses.rendered import RenderedPage, archived_document
 from orienteer.search.indexing import update_index
 from orienteer.search.search_index import SearchIndex
 from orienteer.store.folder_view import FolderView
@@ -72,9 +72,9 @@ class RenderedContents:
 
     def __init__(self, folder: Path) -> None:
         with FolderView.open(folder) as crawl:
-            urls = b"\n".join(crawl.database.url_blocks()).decode().split("\n")
-            self.assets: dict[str, AssetRow] = {asset.url: asset for asset in crawl.database.assets()}
-            self.rendered: dict[str, RenderedRow] = {urls[row.page]: row for row in crawl.database.rendered()}
+            urls = b"\n".join(crawl.database.urls.blocks()).decode().split("\n")
+            self.assets: dict[str, AssetRow] = {asset.url: asset for asset in crawl.database.assets.all()}
+            self.rendered: dict[str, RenderedRow] = {urls[row.page]: row for row in crawl.database.rendered.all()}
             self.views = {
                 url: crawl.archive.read_resource(row.view)[1].body for url, row in self.rendered.items() if row.view
             }
@@ -124,11 +124,11 @@ def test_a_text_has_no_links(tmp_path: Path) -> None:
     """The text after rendering is known, its links are not."""
     folder = imported(tmp_path, [response(f"{A}/", SHELL), made("text", f"{A}/", "Lanterns")])
     with FolderView.open(folder) as crawl:
-        assert crawl.database.unknown(0)
+        assert crawl.database.details.unknown(0)
 
 
 def test_a_document_has_links_and_text(tmp_path: Path) -> None:
-    rendered = RenderedDocument(
+    rendered = RenderedPage(
         f"{A}/", b"<title>Shop</title><p>Lanterns <a href=/item/1>brass</a>", links=(f"{A}/item/2",)
     )
     records = [
@@ -202,7 +202,7 @@ def test_malformed_records_are_ignored(tmp_path: Path) -> None:
 def test_our_own_wacz_round_trips(tmp_path: Path) -> None:
     """Pages, assets and renderings; texts of pages that were not rendered are extracted again."""
     plain = response(f"{A}/plain", "<title>Plain</title><h1>Head</h1><p>Words to read")
-    dom = archived_document(RenderedDocument(f"{A}/", b"<title>Shop</title><p>Lanterns <a href=/plain>plain</a>"))
+    dom = archived_document(RenderedPage(f"{A}/", b"<title>Shop</title><p>Lanterns <a href=/plain>plain</a>"))
     records = [response(f"{A}/", SHELL), made("dom", f"{A}/", dom, "text/html"), plain, *BROWSERTRIX[2:5]]
     first = imported(tmp_path, [*records, made("view", f"{A}/", b"\x89PNG view", PNG)], seeds=f"{A}/")
     export(first, "wacz", tmp_path / "own.wacz", processes=1)

@@ -115,7 +115,7 @@ def test_pages_are_added_in_the_order_of_discovery(tmp_path: Path) -> None:
     assert (report.n_unlinked, report.n_outside) == (2, 1)
     # When it was fetched is what the collection says.
     with FolderView.open(tmp_path / "crawl") as folder:
-        assert folder.database.get("imported_times") == [1714521600.0, 1714608000.0]
+        assert folder.database.meta.get("imported_times") == [1714521600.0, 1714608000.0]
 
 
 # -- what counts ------------------------------------------------------------------------------------------------

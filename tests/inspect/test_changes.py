@@ -12,7 +12,7 @@ from orienteer.errors import InputError
 from orienteer.inspect.captures import Captures
 from orienteer.inspect.changes import change_id, changes, crawl_id, epoch_changes
 from orienteer.inspect.text_changes import describe_change
-from orienteer.store.database_view import DatabaseView
+from orienteer.store.database import DatabaseView
 from tests.changing_crawl import EDITED, GONE, NEW, SITE
 
 

@@ -317,14 +317,17 @@ def test_what_is_measured_with_pages_that_are_not_archived(
 ) -> None:
     """Nothing of the forged part of the crawl is archived: pictures are not, and neither is what failed."""
     folder, site = tmp_path / "c", GraphSite(synthetic_web(6_000, rng=5))
-    measured: Tables = {"crawl": {"proof": False, "budget": 300}}
+    measured: Tables = {"crawl": {"stop_when": "measured", "budget": 300}}
     with FakeWeb(site) as web:
         crawled(web, hub(site), folder, until=0.9, settings=measured)
     honest = verify(folder)
     says_measured(folder, "measured")
     with FakeWeb(Skipping(site, StoredCrawl(folder).fetched_urls(), response)) as web:
         retry = {"max_attempts": 1, "give_up_after": 100_000, "back_off_s": 0.01, "max_back_off_s": 0.05}
-        more: Tables = {"crawl": {"proof": False, "budget": 6_000, "of_reachable": of_reachable}, "retry": retry}
+        more: Tables = {
+            "crawl": {"stop_when": "measured" + ",reachable" * of_reachable, "budget": 6_000},
+            "retry": retry,
+        }
         crawled(web, hub(site), folder, until=0.9, settings=more)
     found = verify(folder)
     assert found.problems == ()
@@ -334,7 +337,7 @@ def test_what_is_measured_with_pages_that_are_not_archived(
 
 def test_what_a_refresh_measures_is_from_its_own_seeds(tmp_path: Path) -> None:
     folder, site = tmp_path / "c", GraphSite(synthetic_web(1_000, rng=5))
-    measured: Tables = {"crawl": {"proof": False}, "refresh": {"revisit_chance": 0.0}}
+    measured: Tables = {"crawl": {"stop_when": "measured"}, "refresh": {"revisit_chance": 0.0}}
     with FakeWeb(site) as web:
         crawled(web, hub(site), folder, until=0.8, settings=measured)
         says_measured(folder, "measured")

@@ -11,9 +11,8 @@ import pytest
 from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from orienteer.inspect.folder_status import FolderStatus, FolderWatcher, folder_status
-from orienteer.library.card import card_of
-from orienteer.live.session import Report
+from orienteer.inspect.crawl_status import CrawlStatus, FolderWatcher, crawl_status
+from orienteer.inspect.run_report import Report
 from tests.live.live_crawls import crawled
 
 OUTSIDE_LINKS = "".join(f"<a href=http://out{k}.test/{k}>out</a>" for k in range(50))
@@ -33,7 +32,7 @@ def web() -> Iterator[FakeWeb]:
         yield web
 
 
-def counts(found: FolderStatus) -> tuple[int, int, int]:
+def counts(found: CrawlStatus) -> tuple[int, int, int]:
     return found.n_urls, found.n_urls_outside, found.n_hosts_known
 
 
@@ -52,7 +51,7 @@ def test_only_what_is_in_scope_is_known(web: FakeWeb, tmp_path: Path, scope: dic
     n_before = 0
     for budget in (2, 3, None):
         report = run(web, tmp_path / "c", scope, budget=budget)
-        found = folder_status(tmp_path / "c")
+        found = crawl_status(tmp_path / "c")
         assert (report.figures.n_known, report.figures.n_hosts) == (found.n_urls, found.n_hosts_known)
         assert counts(watcher.status()) == counts(found), "polled, or read for the first time"
         assert n_before <= found.n_urls <= n_inside
@@ -61,5 +60,5 @@ def test_only_what_is_in_scope_is_known(web: FakeWeb, tmp_path: Path, scope: dic
     done = found.n_fetched + found.n_redirects + found.n_failed + found.n_blocked
     assert (done, report.figures.n_frontier) == (n_inside, 0), "of a finished crawl everything known is done"
     assert {host.host: host.n_known for host in found.hosts} == {"a.test": 1, "b.test": n_inside - 1}
-    assert card_of("c", found, False, None).n_urls == n_inside
+    assert found.as_dict()["n_urls"] == n_inside
     assert found.as_dict()["n_urls"] == n_inside

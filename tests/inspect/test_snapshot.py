@@ -63,9 +63,9 @@ def test_the_database_may_be_that_of_the_writer(tmp_path: Path) -> None:
     """What it has written is seen before it is committed."""
     with Database.create(tmp_path / "crawl.db") as database:
         assert web_of_crawl(database).graph.n_pages == 0
-        database.add_urls(0, ["http://a.test/", "http://out.test/", "http://a.test/b", "http://a.test/c"])
-        database.add_page(PageRow(0, 0, PageState.FETCHED, links=np.array([2, 2, 3], np.uint32)))
-        database.add_page(PageRow(2, 1, PageState.FETCHED, duplicate_of=0, near_duplicate_of=None))
+        database.urls.add(0, ["http://a.test/", "http://out.test/", "http://a.test/b", "http://a.test/c"])
+        database.pages.add(PageRow(0, 0, PageState.FETCHED, links=np.array([2, 2, 3], np.uint32)))
+        database.pages.add(PageRow(2, 1, PageState.FETCHED, duplicate_of=0, near_duplicate_of=None))
         web = web_of_crawl(database)
     assert web.pages.tolist() == [0, 2, 3]
     assert web.graph.links(0).tolist() == [1, 2]
@@ -76,18 +76,18 @@ def test_the_database_may_be_that_of_the_writer(tmp_path: Path) -> None:
 @pytest.mark.parametrize("links", [[0, 7], [7]])
 def test_a_page_without_a_url_is_damage(links: list[int], tmp_path: Path) -> None:
     with Database.create(tmp_path / "crawl.db") as database:
-        database.add_page(PageRow(0, 0, PageState.FETCHED))
+        database.pages.add(PageRow(0, 0, PageState.FETCHED))
         with pytest.raises(CrawlFolderError, match=r"damaged \(page 0 has no URL\)"):
             web_of_crawl(database)
-        database.add_urls(0, ["http://a.test/", "http://a.test/b"])
-        database.add_page(PageRow(1, 1, PageState.FETCHED, links=np.array(links, np.uint32)))
+        database.urls.add(0, ["http://a.test/", "http://a.test/b"])
+        database.pages.add(PageRow(1, 1, PageState.FETCHED, links=np.array(links, np.uint32)))
         with pytest.raises(CrawlFolderError, match=r"damaged \(there is no URL with id 7\)"):
             web_of_crawl(database)
 
 
 def test_a_duplicate_url_is_damage(tmp_path: Path) -> None:
     with Database.create(tmp_path / "crawl.db") as database:
-        database.add_urls(0, ["http://a.test/", "http://a.test/"])
+        database.urls.add(0, ["http://a.test/", "http://a.test/"])
         with pytest.raises(CrawlFolderError, match="it has a URL twice"):
             web_of_crawl(database)
 

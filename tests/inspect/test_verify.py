@@ -21,13 +21,13 @@ from tests.live.live_crawls import Tables, crawled, hub
 
 pytestmark = pytest.mark.long
 
-UNTIL = 0.8  # on this web walks know it long before it is proved
-MEASURED: Tables = {"crawl": {"proof": False}}
+UNTIL = 0.8  # walks measure it long before it is proved: many links between hosts
+MEASURED: Tables = {"crawl": {"stop_when": "measured"}}
 
 
 @pytest.fixture(scope="module")
 def site() -> GraphSite:
-    return GraphSite(synthetic_web(5000, rng=5), page_bytes=500)
+    return GraphSite(synthetic_web(5000, inter_host=0.3, rng=5), page_bytes=500)
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def test_interrupted_and_resumed_it_is_as_good(site: GraphSite, begun: Path, tmp
     assert verify(tmp_path / "c").problems == ()
     with FakeWeb(site) as web:
         more: Tables = {
-            "crawl": {"proof": False, "budget": 100_000, "workers": 3},
+            "crawl": {"stop_when": "measured", "budget": 100_000, "workers": 3},
             "fetch": {"connect_to": web.address},
         }
         last = crawled(web, hub(site), tmp_path / "c", until=UNTIL, settings=more)
@@ -149,9 +149,9 @@ def test_decoys_that_are_made_to_count(folder: Path) -> None:
     assert "thresholds that do not follow from the pages" in " ".join(found.problems)
 
 
-@pytest.mark.parametrize("column", ["allowed", "stake"])
-def test_what_is_no_number_is_one_line(column: str, folder: Path) -> None:
-    changed(folder, f"UPDATE walks SET {column} = 'much' WHERE number = 0")
+@pytest.mark.parametrize("change", ["allowed = 'much'", "stake = 'much'", "free = 0", "free = -1"])
+def test_what_no_crawl_writes_is_one_line(change: str, folder: Path) -> None:
+    changed(folder, f"UPDATE walks SET {change}")
     with pytest.raises(CrawlFolderError, match="the file is damaged"):
         verify(folder)
 

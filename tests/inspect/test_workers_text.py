@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from orienteer.inspect.workers_text import describe_workers, workers_of
-from orienteer.live.worker_rates import WorkerRates
+from orienteer.inspect.figures import WorkerNow, describe_workers
+from orienteer.live.figures import WorkerRates
 from orienteer.workers.worker import WorkerFigures
 
 
@@ -25,23 +25,15 @@ def test_a_replaced_worker_begins_again() -> None:
     assert (now.responses_per_s, now.busy) == (0.0, None)
 
 
-def figures_with(*workers: tuple[str, int, float, float | None]) -> dict[str, object]:
-    return {
-        "workers": [
-            {"where": where, "process": process, "busy": busy, "n_in_flight": 1, "n_responses": 9}
-            | {"responses_per_s": rate}
-            for where, process, rate, busy in workers
-        ]
-    }
-
-
 def test_describe_workers() -> None:
-    several = workers_of(figures_with(("a", 1, 100.2, 0.9), ("b", 2, 50.0, 0.5), ("b", 3, 0.0, None)))
+    several = [
+        WorkerNow(where, process, 1, 9, rate, busy)
+        for where, process, rate, busy in (("a", 1, 100.2, 0.9), ("b", 2, 50.0, 0.5), ("b", 3, 0.0, None))
+    ]
     assert describe_workers(several, 0) == "3 processes on 2 machines, 150 responses/s, 70 % busy"
     assert describe_workers(several[:1], 2) == "1 process, 100 responses/s, 90 % busy; 2 crashed and were replaced"
     assert several[0].name == "a, process 1"
 
 
 def test_a_crawl_in_one_process_says_nothing_of_it() -> None:
-    assert describe_workers(workers_of(figures_with(("here", 0, 10.0, 0.2))), 0) == ""
-    assert workers_of({}) == ()
+    assert describe_workers([WorkerNow("here", 0, 1, 9, 10.0, 0.2)], 0) == ""

@@ -13,11 +13,11 @@ from orienteer.graph.proved import Certificate
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.ledger.revisiting import RefreshSettings
+from orienteer.ledger.settings import RefreshSettings
 from orienteer.live.epoch import begin_epoch
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import COUNTS_AS_FETCHED
-from orienteer.responses.response import Request, Response
+from orienteer.responses.response import PageRequest, Response
 from orienteer.responses.verdict import VerdictKind
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.record import ArchivedPage
@@ -74,7 +74,7 @@ def _moments(site: AdversarialSite, ledger: Ledger, every: int, at_most: int) ->
 
 
 def _truth(site: AdversarialSite, ledger: Ledger) -> float:
-    rows = [(ledger.url(page), ledger.database.page(page)) for page in range(ledger.database.n_urls())]
+    rows = [(ledger.url(page), ledger.database.pages.row(page)) for page in range(ledger.database.urls.count())]
     covered = {
         site.name(url)
         for url, row in rows
@@ -90,14 +90,14 @@ def _ask(site: AdversarialSite, intake: Intake, page: int) -> None:
         return ledger.keep(page, 0.0)
     if site.place(url).kind == "robots":
         return intake.block(page, Outcome.ROBOTS, 0.0)
-    response = answer_of(site, Request(url, page))
+    response = answer_of(site, PageRequest(url, page))
     (read,) = intake.completed([read_response(response, intake.reading, ledger.folder.archive.record_headers())])
     if read.verdict.kind is VerdictKind.TRY_AGAIN:
         return ledger.blocked(page, read.reason, read, 0.0)
     intake.record_response(page, read, 0.0)
 
 
-def answer_of(site: AdversarialSite, request: Request) -> Response:
+def answer_of(site: AdversarialSite, request: PageRequest) -> Response:
     """What the site answers to a crawler."""
     place = site.place(request.url)
     if place.kind == "timeout":

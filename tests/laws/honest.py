@@ -77,8 +77,8 @@ class Honest:
     def _knows_redirects(self, folder: Path) -> bool:
         """Whether every redirect that the folder knows of is in it, as what it is."""
         with FolderView.open(folder) as view:
-            outcomes = {view.database.url(row.id): row.outcome for row in view.database.done_rows()}
-            urls = view.database.urls_between(0, view.database.n_urls())
+            outcomes = {view.database.urls.of(row.id): row.outcome for row in view.database.pages.rows()}
+            urls = view.database.urls.between(0, view.database.urls.count())
         redirects = [url for url in urls if self.site.place(url).kind == "redirect"]
         return all(outcomes.get(url) in (Outcome.REDIRECT, *LOST_REDIRECTS) for url in redirects)
 
@@ -95,18 +95,18 @@ def _widened(folder: Path) -> list[str]:
         database, found = view.database, []
         n_seeds = len(CrawlPlan.of_folder(view).crawl.seeds)
         names = set(range(n_seeds))
-        for row in database.done_rows():
+        for row in database.pages.rows():
             if row.id in names and row.redirect_to is not None:
                 names.add(row.redirect_to)
-                found.append(database.url(row.redirect_to))
+                found.append(database.urls.of(row.redirect_to))
         return found
 
 
 def _covered(site: AdversarialSite, folder: Path) -> frozenset[str]:
     with FolderView.open(folder) as view:
         return frozenset(
-            site.name(view.database.url(row.id))
-            for row in view.database.done_rows()
+            site.name(view.database.urls.of(row.id))
+            for row in view.database.pages.rows()
             if row.state in COUNTS_AS_FETCHED and row.outcome != Outcome.REDIRECT
         )
 

@@ -130,7 +130,7 @@ def test_walks_that_were_changed_claim_nothing_that_is_not_so(fresh_rng: random.
     """The crawl stopped long before its goal: whatever is written into its tables, no claim of it is verified."""
     site = GraphSite(synthetic_web(600, rng=5))
     with FakeWeb(site) as web:
-        settings = {"crawl": {"proof": False, "budget": 60}}
+        settings = {"crawl": {"stop_when": "measured", "budget": 60}}
         crawled(web, hub(site), tmp_path / "c", until=0.9, settings=settings)
     found = verify(tmp_path / "c")
     assert found.problems == ()

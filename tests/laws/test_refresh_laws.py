@@ -1,8 +1,8 @@
 """Whatever happens to a site and to its crawl: a refresh reports what has changed, once, and nothing else.
 
-A state machine edits, deletes and redirects pages of a small site, and breaks its host; it refreshes the crawl, kills
-refreshes and resumes them, with and without a browser. After each step all that shows the bounds shows the same ones,
-and what is proved does not exceed what is true.
+Each step of a state machine edits, deletes and redirects pages of a small site, or breaks its host. Then it refreshes
+the crawl, or kills a refresh, which the next one resumes; with and without a browser. After each step all that shows
+the bounds shows the same ones, and what is proved does not exceed what is true.
 
     ORIENTEER_LAW_EXAMPLES=100 pytest tests/laws/test_refresh_laws.py      more sequences than by default
 """
@@ -14,6 +14,7 @@ import shutil
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, event, settings
@@ -24,13 +25,14 @@ from starlette.testclient import TestClient
 from orienteer.certificates.gathering import facts_of_folder
 from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.proved import percent
-from orienteer.inspect.folder_status import folder_status
+from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.status_text import interval
 from orienteer.inspect.verify import verify
 from orienteer.ledger.revisiting import DAY_S
 from orienteer.live.session import refresh
 from orienteer.pages.states import COUNTS_AS_FETCHED
 from orienteer.store.database import Database
+from orienteer.store.lock import holder_of
 from orienteer.store.visits import VisitKind
 from orienteer.web.app import create_app
 from tests.faults.crawl_process import CrawlCommand, CrawlProcess
@@ -55,13 +57,27 @@ from tests.live.live_crawls import crawled
 from tests.live.refreshes import rows_of, visits_of
 
 N_EXAMPLES = int(os.environ.get("ORIENTEER_LAW_EXAMPLES", "0"))
-N_STEPS = 12
+N_STEPS = 6
 REPORTED = {VisitKind.NEW, VisitKind.CHANGED, VisitKind.MISSING, VisitKind.GONE}
 PLAIN_SETTINGS = {
     "crawl": {"workers": 2, "commit_every_s": 0.02},
     "refresh": {"start": "seeds", "revisit_chance": 0.0},
     "retry": {"max_attempts": 1, "give_up_after": 1000},
 }
+
+
+# What happens to the site between two refreshes: the names of methods of `Refreshes`, and their arguments.
+CHANGES = st.lists(
+    st.one_of(
+        st.tuples(st.just("edit"), st.sampled_from(PATHS)),
+        st.tuples(st.just("relink"), st.sampled_from((HOME, *PLAIN, *SCRIPTED)), st.sampled_from(LINKED)),
+        st.tuples(st.just("edit_script"), st.sampled_from(SCRIPTED), st.none() | st.sampled_from(LINKED)),
+        st.tuples(st.just("take_away"), st.sampled_from(CHANGING), st.sampled_from((404, 410, FOR_GOOD, FOR_NOW))),
+        st.tuples(st.just("restore_page"), st.sampled_from(CHANGING)),
+        st.tuples(st.just("break_down"), st.sampled_from(("", *OUTAGES))),
+    ),
+    max_size=4,
+)
 
 
 class Refreshes(RuleBasedStateMachine):
@@ -102,29 +118,29 @@ class Refreshes(RuleBasedStateMachine):
         self.story.append((mode, killed_after))
         tables = PLAIN_SETTINGS | {"render": {"mode": mode}}
         if killed_after is not None:
-            more = {"crawl": {**tables["crawl"], "robots": False, "guess_sitemap": False, "proof": True}}
+            more = {"crawl": {**tables["crawl"], "robots": False, "guess_sitemap": False, "stop_when": "proved"}}
             command = CrawlCommand(self.web.address, [url_of(HOME)], self.folder, "--scope", "host", **(tables | more))
             self._kill(command.started(), killed_after)
-        if not (self.folder / "crawl.db").exists() or folder_status(self.folder).holder is None:
-            crawled(self.web, url_of(HOME), self.folder, scope="host", settings=tables)
+        crawled(self.web, url_of(HOME), self.folder, scope="host", settings=tables)
         self._saw(mode)
 
     # -- the site changes ---------------------------------------------------------------------------------------
 
-    @rule(path=st.sampled_from(PATHS))
+    def change(self, changes: list[tuple[Any, ...]]) -> None:
+        for name, *arguments in changes:
+            getattr(self, name)(*arguments)
+
     def edit(self, path: str) -> None:
         self.story.append(("edit", path))
         self._page(path).edits += 1
         self._touch(path)
 
-    @rule(path=st.sampled_from((HOME, *PLAIN, *SCRIPTED)), link=st.sampled_from(LINKED))
     def relink(self, path: str, link: str) -> None:
         self.story.append(("relink", path, link))
         if link != path and not (path == HOME and link == INDEX):
             self._page(path).links ^= {link}
             self._touch(path)
 
-    @rule(path=st.sampled_from(SCRIPTED), link=st.none() | st.sampled_from(LINKED))
     def edit_script(self, path: str, link: str | None) -> None:
         self.story.append(("edit_script", path, link))
         page = self._page(path)
@@ -135,20 +151,17 @@ class Refreshes(RuleBasedStateMachine):
         self.rendered_since.discard(path)
         self.is_up_to_date = False
 
-    @rule(path=st.sampled_from(CHANGING), status=st.sampled_from((404, 410, FOR_GOOD, FOR_NOW)))
     def take_away(self, path: str, status: int) -> None:
         self.story.append(("take_away", path, status))
         self._page(path).status = status
         self._touch(path)
 
-    @rule(path=st.sampled_from(CHANGING))
     def restore_page(self, path: str) -> None:
         self.story.append(("restore_page", path))
         if self._page(path).status != 200:
             self._page(path).status = 200
             self._touch(path)
 
-    @rule(outage=st.sampled_from(("", *OUTAGES)))
     def break_down(self, outage: str) -> None:
         self.story.append(("break_down", outage))
         assert self.site is not None
@@ -159,8 +172,9 @@ class Refreshes(RuleBasedStateMachine):
 
     # -- the crawl is refreshed ---------------------------------------------------------------------------------
 
-    @rule(data=st.data(), days=st.floats(0.5, 3))
-    def refresh(self, data: st.DataObject, days: float) -> None:
+    @rule(changes=CHANGES, data=st.data(), days=st.floats(0.5, 3))
+    def refresh(self, changes: list[tuple[Any, ...]], data: st.DataObject, days: float) -> None:
+        self.change(changes)
         mode = data.draw(st.sampled_from(self.modes))
         self.today += days * DAY_S
         report = refresh(self.folder, now=self.today, settings={"render": {"mode": mode}})
@@ -169,10 +183,11 @@ class Refreshes(RuleBasedStateMachine):
         self._saw(mode)
         event("refreshed")
 
-    @rule(data=st.data(), n_requests=st.integers(1, 12))
-    def refresh_and_kill(self, data: st.DataObject, n_requests: int) -> None:
+    @rule(changes=CHANGES, data=st.data(), n_requests=st.integers(1, 12))
+    def refresh_and_kill(self, changes: list[tuple[Any, ...]], data: st.DataObject, n_requests: int) -> None:
+        self.change(changes)
         mode = data.draw(st.sampled_from(self.modes))
-        self._kill(CrawlProcess([self.folder, "--refresh", "--quiet", "--render", mode]), n_requests)
+        self._kill(CrawlProcess([self.folder, "--quiet", "--render", mode], command="refresh"), n_requests)
         self._saw(mode)
         event("killed" if self.is_interrupted else "not killed")
 
@@ -182,20 +197,20 @@ class Refreshes(RuleBasedStateMachine):
     def all_show_the_same_bounds(self) -> None:
         if self.site is None or not self.folder.exists():
             return
-        status = folder_status(self.folder)
+        status = crawl_status(self.folder)
         proved = status.proved
         assert proved is not None
         found = verify(self.folder)
         assert found.holds, f"{found.problems}: {self.story}"
         certificates = {"verify": found.certificate, "certificate": facts_of_folder(self.folder).proved}
         with TestClient(create_app(self.folder), base_url="http://127.0.0.1") as client:
-            now = client.get("/api/crawl").json()["now"]
+            now = client.get("/api/crawl").json()["status"]
             page = client.get("/crawl").text
             client.app.state.served.close()  # type: ignore[attr-defined]
         for name, bounds in certificates.items():
             where = f"{name}: {bounds} and {proved}: {self.story}"
             assert (bounds.lower, bounds.upper) == pytest.approx((proved.lower, proved.upper), abs=1e-8), where
-        of_api = now["lower"], now["upper"]
+        of_api = now["proved"]["lower"], now["proved"]["upper"]
         assert of_api == pytest.approx((proved.lower, proved.upper), abs=1e-8), str(self.story)
         assert status.as_dict()["proved"]["lower"] == proved.lower
         assert f"at least {percent(proved.lower)}, at most {percent(proved.upper, up=True)}" in page
@@ -210,7 +225,7 @@ class Refreshes(RuleBasedStateMachine):
         covered = {
             path for path in PATHS if (row := rows.get(url_of(path))) is not None and row.state in COUNTS_AS_FETCHED
         }
-        status = folder_status(self.folder)
+        status = crawl_status(self.folder)
         assert status.proved is not None
         truth = self.site.true_coverage(covered)
         event("compared with the truth")
@@ -237,7 +252,7 @@ class Refreshes(RuleBasedStateMachine):
     def _unknown(self) -> dict[str, str]:
         """Why the links of pages are not known."""
         with Database.open(self.folder / "crawl.db", read_only=True) as database:
-            found = {database.url(page): database.unknown(page) for page in range(database.n_urls())}
+            found = {database.urls.of(page): database.details.unknown(page) for page in range(database.urls.count())}
         return {url: f"{unknown.n} {unknown.why}" for url, unknown in found.items() if unknown.n}
 
     def _kill(self, process: CrawlProcess, n_requests: int) -> None:
@@ -248,6 +263,8 @@ class Refreshes(RuleBasedStateMachine):
             if self.is_interrupted:
                 process.kill()
             process.communicate()
+        while holder_of(self.folder) is not None:
+            time.sleep(0.01)  # a child that was just forked, and does not run its program yet, has the lock open
         self.story.append(("killed" if self.is_interrupted else "not killed", n_requests))
         self.is_up_to_date = self.is_up_to_date and not self.is_interrupted
 
@@ -256,8 +273,8 @@ class Refreshes(RuleBasedStateMachine):
         assert self.site is not None
         visits = {url.partition(HOST)[2]: kind for url, kind in visits_of(self.folder).items()}
         with Database.open(self.folder / "crawl.db", read_only=True) as database:
-            epoch = database.last_epoch()
-            rendered = {database.url(row.page).partition(HOST)[2] for row in database.rendered()}
+            epoch = database.epochs.last()
+            rendered = {database.urls.of(row.page).partition(HOST)[2] for row in database.rendered.all()}
         number = 0 if epoch is None else epoch.id
         rows = {url.partition(HOST)[2]: row for url, row in rows_of(self.folder).items()}
         before = self.epoch_seen[1] if self.epoch_seen[0] == number else set()

@@ -14,6 +14,7 @@ from orienteer.errors import InputError
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.growing_graph import GrowingGraph
+from orienteer.graph.link_graph import LinkGraph
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.policies.policy import POLICIES, Policy, Priorities, TrustedPages
@@ -115,7 +116,7 @@ def opened(folder: Path) -> Ledger:
 
 def events_of(folder: Path) -> list[tuple[str, str]]:
     with Database.open(folder / "crawl.db", read_only=True) as database:
-        return [(event.kind, event.detail["detail"]) for event in database.events()]
+        return [(event.kind, event.detail["detail"]) for event in database.meta.events()]
 
 
 ONE_WORKER = {"settings": {"crawl": {"workers": 1}}}
@@ -132,6 +133,30 @@ def test_a_dict_travels_through_the_file(site: GraphSite, tmp_path: Path) -> Non
     assert OftenLinked.n_fetches == 30
     assert vars(by_checkpoint.policy) == vars(replayed.policy)
     assert len(vars(replayed.policy)["_sources"]) > 30
+
+
+def test_a_small_crawl_has_a_small_checkpoint(rng: np.random.Generator, tmp_path: Path) -> None:
+    """Arrays and queues have room for much more than they hold: for all links of a page, for one."""
+    n = 3000
+    links = rng.integers(0, n, (2, 20 * n))
+    sources, targets = np.append(links[0], np.zeros(n, int)), np.append(links[1], np.arange(n))
+    site = GraphSite(LinkGraph.from_links(n, sources, targets))
+    measured = {"settings": {"crawl": {"workers": 1, "stop_when": "measured"}}, "until": 0.9}
+    with FakeWeb(site) as web:
+        crawled(web, site.url_of(0), tmp_path / "c", policy="certified", budget=45, **measured)
+    checkpoint = tmp_path / "c" / "checkpoints" / "latest.npz"
+    assert checkpoint.stat().st_size <= 45 * 1000 + 100_000
+    assert_same_when_replayed(tmp_path / "c", checkpoint)
+
+
+def assert_same_when_replayed(folder: Path, checkpoint: Path) -> None:
+    restored = opened(folder).crawl
+    checkpoint.unlink()
+    replayed = opened(folder).crawl
+    assert restored.order == replayed.order
+    assert restored.certificate() == replayed.certificate()
+    for one, other in zip(restored.waiting(), replayed.waiting(), strict=True):
+        assert sorted(one.tolist()) == sorted(other.tolist())
 
 
 def test_a_policy_that_cannot_be_saved_is_refused_before_the_first_fetch(site: GraphSite, tmp_path: Path) -> None:

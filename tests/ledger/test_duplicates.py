@@ -87,12 +87,12 @@ def test_what_is_not_looked_for_is_not_found(tmp_path: Path) -> None:
         duplicates = Duplicates(database, exact=False, near=False)
         assert duplicates.near(0, signature, was_known=False) is None
         assert duplicates.near(1, signature, was_known=False) is None
-        assert database.n_signatures() == 0
+        assert database.signatures.count() == 0
 
 
 def test_a_signature_that_is_cut_off_is_damage(tmp_path: Path) -> None:
     with Database.create(tmp_path / "crawl.db") as database:
-        database.add_signature(3, b"too short")
+        database.signatures.add(3, b"too short")
         with pytest.raises(CrawlFolderError, match="a signature is cut off"):
             Duplicates(database, exact=True, near=True).near(
                 4, near_duplicates.signature(" ".join(WORDS[:100])), was_known=False

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from orienteer.frontier.seen import SeenUrls
-from orienteer.ledger.scope import HostsInScope, Scope, ScopeSettings
+from orienteer.ledger.scope import HostsInScope, Scope
+from orienteer.ledger.settings import ScopeSettings
 
 SEEDS = ["http://a.example.org/x/y", "https://b.test:81/"]
 

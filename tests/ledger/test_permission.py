@@ -15,7 +15,7 @@ from orienteer.fake_web.site import MadeSite
 from orienteer.fetch.settings import FetchSettings
 from orienteer.ledger.permission import expect_allowed, opening_settings, remember_allowed
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.library.single_crawl import ResumedCrawl
+from orienteer.library.single_crawl import CrawlStarter
 from orienteer.live.session import refresh
 from orienteer.side_crawls.estimate import live_estimate
 from orienteer.side_crawls.estimate_rounds import EstimateSettings
@@ -40,11 +40,11 @@ def folder(tmp_path: Path) -> Path:
     ("fetch", "said"),
     [
         ({"allow_private": True}, "allow_private = true, not known to be yours; use --allow-private to allow it"),
-        ({"proxy": "http://10.0.0.1:80"}, "use --proxy http://10.0.0.1:80 to allow it"),
-        ({"connect_to": "10.0.0.1:80", "allow_private": True}, "use --allow-private --connect-to 10.0.0.1:80 to"),
-        ({"fetcher": "archive:path=/home"}, "use --fetcher archive:path=/home to allow it"),
-        ({"verify_tls": False}, "put verify_tls into a file of your own and name it with --settings"),
-        ({"ca_file": "/tmp/x"}, "put ca_file into a file of your own"),
+        ({"proxy": "http://10.0.0.1:80"}, "use --proxy=http://10.0.0.1:80 to allow it"),
+        ({"connect_to": "10.0.0.1:80", "allow_private": True}, "use --allow-private --connect-to=10.0.0.1:80 to"),
+        ({"fetcher": "archive:path=/home"}, "use --fetcher=archive:path=/home to allow it"),
+        ({"verify_tls": False}, "use --set=fetch.verify_tls=false to allow it"),
+        ({"ca_file": "/tmp/x"}, "use --set=fetch.ca_file=/tmp/x"),
     ],
 )
 def test_settings_of_an_untrusted_folder_are_refused(folder: Path, fetch: dict[str, Any], said: str) -> None:
@@ -117,11 +117,11 @@ def test_every_way_to_go_on_asks_and_ones_own_crawl_does_not(tmp_path: Path) -> 
         (folder / "crawl.allowed").unlink()  # as in an untrusted copy
         line = refused("crawl", folder)
         assert f'connect_to = "{web.address}", not known to be yours' in line
-        assert f"--connect-to {web.address}" in line
-        assert "not known to be yours" in refused("crawl", folder, "--refresh")
+        assert f"--connect-to={web.address}" in line
+        assert "not known to be yours" in refused("refresh", folder)
         assert "not known to be yours" in refused("estimate", folder)
         with pytest.raises(InputError, match="not known to be yours"):
-            ResumedCrawl(folder)
+            CrawlStarter.of_folder(folder).start()
         with pytest.raises(InputError, match="not known to be yours"):
             refresh(folder)
         with pytest.raises(InputError, match="not known to be yours"):

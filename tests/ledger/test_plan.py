@@ -11,16 +11,16 @@ from orienteer.errors import InputError
 from orienteer.fetch.settings import FetchSettings
 from orienteer.frontier.host_health import RetrySettings
 from orienteer.frontier.politeness import Politeness
-from orienteer.ledger.plan import OLD_KEYS, CrawlPlan, CrawlSettings, canonical_seeds, tables_of
-from orienteer.ledger.scope import ScopeSettings
+from orienteer.ledger.plan import OLD_KEYS, CrawlPlan, tables_of
+from orienteer.ledger.settings import CrawlSettings, ScopeSettings, canonical_seeds
 
 SEEDS = ("http://a.test/", "https://b.test:8443/x?y=%C3%A9")
 PLAN = CrawlPlan(CrawlSettings(SEEDS))
 UNUSUAL = CrawlPlan(
     CrawlSettings(
         SEEDS, trust=(0.1, 3e-7), policy="fractional:inter_host_weight=20", damping=0.5, until=0.975, budget=7,
-        by_certificate=True, workers=3, robots=False, sitemaps=False, duplicates="merge", near_duplicates="off",
-        commit_every_s=0.25, log=False,
+        stop_when="proved,certificate", workers=3, robots=False, sitemaps=False, duplicates="merge",
+        near_duplicates="off", commit_every_s=0.25, log=False,
     ),
     ScopeSettings("site", allow=(r"/\d+\.html$", 'with "quotes" and \\\\'), deny=("é",), max_depth=0),
     Politeness(delay_s=0.5, connections=4),
@@ -62,6 +62,41 @@ def test_keys_of_earlier_versions_are_read() -> None:
 
 
 @pytest.mark.parametrize(
+    ("former", "stop_when"),
+    [
+        ("proof = false\nconfidence = 0.999\nby_certificate = false\nof_reachable = false", "measured:0.999"),
+        ("confidence = 0.95", "measured:0.95"),
+        ("proof = true\nconfidence = 0.95", "proved"),
+        ("of_reachable = true", "measured:0.999,reachable"),
+        ("by_certificate = true\nproof = true\nof_reachable = true", "proved,certificate,reachable"),
+        ("proof = true\nstop_when = 'measured:0.9'", "measured:0.9"),
+    ],
+)
+def test_the_four_former_keys_of_stop_when_are_read(former: str, stop_when: str) -> None:
+    plan = CrawlPlan.parse(f"[crawl]\nseeds = ['http://a.test/']\n{former}", "x")
+    assert plan.crawl.stop_when == stop_when
+    with pytest.raises(InputError, match="no setting"):  # what is new has the new key
+        CrawlPlan.of_tables({"crawl": {"seeds": SEEDS, "proof": True}}, "x")
+
+
+@pytest.mark.parametrize(
+    ("stop_when", "confidence", "by_certificate", "of_reachable"),
+    [
+        ("measured:0.999", 0.999, False, False),
+        ("measured", 0.999, False, False),
+        ("measured:0.5, certificate", 0.5, True, False),
+        ("proved", None, False, False),
+        ("proved,reachable,certificate", None, True, True),
+    ],
+)
+def test_when_a_coverage_is_reached(
+    stop_when: str, confidence: float | None, by_certificate: bool, of_reachable: bool
+) -> None:
+    goal = CrawlSettings(SEEDS, until=0.9, stop_when=stop_when).goal()
+    assert (goal.confidence, goal.by_certificate, goal.of_reachable) == (confidence, by_certificate, of_reachable)
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("[crawl]\nseeds = ['http://a.test/']\nbudgt = 3", r"no setting in x \[crawl\] named 'budgt'; .* 'budget'\?"),
@@ -72,7 +107,7 @@ def test_keys_of_earlier_versions_are_read() -> None:
         ("[crawl]\nseeds = ['http://a.test/']\nlog = 1", r"x \[crawl\]: log is 1; it must be true or false"),
         ("[crawl]\nseeds = ['http://a.test/']\nbudget = 1.5", r"budget is 1.5; it must be a whole number"),
         ("[crawl]\nseeds = = 3", "^x: .*line 2"),
-        ("[crawl]\nseeds = ['http://a.test/']\n[scope]\nkind = 'hots'", "no scope named 'hots'; did you mean 'host'"),
+        ("[crawl]\nseeds = ['http://a.test/']\n[scope]\nkind = 'hots'", "no choice for kind named 'hots'; did you"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_one_line_that_names_it(text: str, said: str) -> None:
@@ -91,6 +126,12 @@ def test_what_is_wrong_is_one_line_that_names_it(text: str, said: str) -> None:
         ({"damping": 1.0}, "damping is 1.0"),
         ({"until": 0.0}, "until is 0.0"),
         ({"budget": 0}, "budget is 0"),
+        ({"stop_when": "certain"}, "stop_when is 'certain'; it begins with measured"),
+        ({"stop_when": ""}, "stop_when is ''; it begins with measured"),
+        ({"stop_when": "proved:0.9"}, "it begins with measured, measured:0.999 or proved"),
+        ({"stop_when": "measured:high"}, "the confidence is a number such as 0.999"),
+        ({"stop_when": "measured:1"}, "confidence is 1.0; it must be at least 0.5 and below 1"),
+        ({"stop_when": "proved,reachible"}, "no part of stop_when named 'reachible'; did you mean 'reachable'"),
         ({"workers": 0}, "workers is 0"),
         ({"workers": 10_001}, "workers is 10001"),
         ({"commit_every_s": 0.0}, "commit_every_s is 0.0"),
@@ -156,9 +197,9 @@ def test_what_a_crawl_is_stays(changed: dict[str, Any], said: str) -> None:
 @pytest.mark.parametrize(
     ("scope", "said"),
     [
-        (ScopeSettings("web"), r"another scope \(kind was host\)"),
-        (ScopeSettings(allow=("x",)), r"another scope \(allow was none\)"),
-        (ScopeSettings(max_depth=3), r"another scope \(max_depth was None\)"),
+        (ScopeSettings("web"), "begun with scope.kind host, not web"),
+        (ScopeSettings(allow=("x",)), "begun with scope.allow none, not x"),
+        (ScopeSettings(max_depth=3), "begun with scope.max_depth None, not 3"),
     ],
 )
 def test_its_scope_stays(scope: ScopeSettings, said: str) -> None:

@@ -9,18 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orienteer.errors import InputError
-from orienteer.ledger.revisiting import (
-    DAY_S,
-    RefreshSettings,
-    after_visit,
-    change_chance,
-    due_pages,
-    is_gone,
-    verdict,
-)
+from orienteer.ledger.revisiting import DAY_S, after_visit, change_chance, due_pages, is_gone, verdict
+from orienteer.ledger.settings import RefreshSettings
 from orienteer.pages.states import PageState
-from orienteer.store.epoch_tables import SeenPages
 from orienteer.store.page_row import PageRow
+from orienteer.store.visit_tables import SeenPages
 from orienteer.store.visits import Revisits, VisitKind
 
 FETCHED, FAILED, BLOCKED = PageState.FETCHED, PageState.FAILED, PageState.BLOCKED

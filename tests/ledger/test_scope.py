@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orienteer.errors import InputError
-from orienteer.ledger.scope import KINDS, Scope, ScopeSettings
+from orienteer.ledger.scope import Scope
+from orienteer.ledger.settings import SCOPE_KINDS, ScopeSettings
 from orienteer.url import canonical_url, host_of
 
 SEED = "https://www.example.org/docs/start.html?v=1"
@@ -101,7 +102,7 @@ def test_a_scope_widens_where_a_seed_is_redirected(kind):
     assert inside(scope, moved, SEED, "http://third.org/") == [True, True, False]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SCOPE_KINDS)
 def test_no_urls_and_no_seeds_are_no_problem(kind):
     scope = Scope(ScopeSettings(kind), [])
     assert scope.contains([]).dtype == np.bool_
@@ -112,14 +113,17 @@ def test_no_urls_and_no_seeds_are_no_problem(kind):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"kind": "hosts"}, "no scope named 'hosts'; did you mean 'host'? (choices: host, prefix, site, web)"),
+        (
+            {"kind": "hosts"},
+            "no choice for kind named 'hosts'; did you mean 'host'? (choices: host, prefix, site, web)",
+        ),
         (
             {"allow": ("a", "(b")},
             "allow: '(b' is no regular expression: missing ), unterminated subpattern at position 0",
         ),
         ({"deny": ("*",)}, "deny: '*' is no regular expression: nothing to repeat at position 0"),
         ({"deny": "a"}, "deny is 'a'; it must be a list of regular expressions"),
-        ({"max_depth": -1}, "max_depth is -1; it must be 0 (the seeds alone) or more links"),
+        ({"max_depth": -1}, "max_depth is -1; it must be at least 0"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused_in_one_line(settings, message):
@@ -135,7 +139,7 @@ urls = st.builds(
 ).map(canonical_url)
 
 
-@given(st.sampled_from(KINDS), st.lists(urls, max_size=3), st.lists(urls), st.sampled_from([(), ("a",)]))
+@given(st.sampled_from(SCOPE_KINDS), st.lists(urls, max_size=3), st.lists(urls), st.sampled_from([(), ("a",)]))
 def test_a_page_is_outside_if_and_only_if_there_is_a_reason(kind, seeds, pages, patterns):
     scope = Scope(ScopeSettings(kind, allow=patterns, deny=tuple(p + "/b" for p in patterns)), seeds)
     reasons = [scope.why_outside(url) for url in pages]

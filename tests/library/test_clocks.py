@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from orienteer.ledger.revisiting import DAY_S, after_visit, due_pages
 from orienteer.library.schedule import RETRY_S, WEEKDAYS, Schedule, ScheduledCrawl, describe_due, due_at
 from orienteer.pages.states import PageState
-from orienteer.store.epoch_tables import SeenPages
+from orienteer.store.visit_tables import SeenPages
 from orienteer.store.visits import Revisits, VisitKind
 
 # Lord Howe is set forward by half an hour; Havana and Beirut at midnight; Apia left out 30 December 2011.

@@ -19,7 +19,7 @@ from orienteer.errors import InputError, LibraryError, NotInLibraryError, Orient
 from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import RequestHeaders, Site
-from orienteer.inspect.folder_status import folder_status
+from orienteer.inspect.crawl_status import crawl_status
 from orienteer.library.job import ENDED, Job
 from orienteer.library.job_progress import progress_share
 from orienteer.library.job_record import JobFiles, JobRecord
@@ -85,7 +85,7 @@ def test_a_new_crawl_to_its_end_then_its_index_and_an_export(jobs: Jobs, web: Fa
     assert (done.state, done.exit_code, done.share) == ("done", 0, 1.0), jobs.output(job.id)
     assert done.line == "goal reached: a coverage of 99 % is proved"
     card = library.card(name)
-    assert (card.state, card.n_fetched, card.seeds, card.job) == ("finished", 6, (url,), done)
+    assert (card.phase, library.status(name).n_fetched, card.seeds, card.job) == ("finished", 6, (url,), done)
     assert card.sentence == "goal reached: a coverage of 99 % is proved"
     with pytest.raises(LibraryError, match="99 % is proved already; ask for more"):
         jobs.start("crawl", name, {})
@@ -114,7 +114,7 @@ def test_a_running_crawl_is_seen_and_stopped_from_other_processes(jobs: Jobs, we
     web.site.gate.clear()
     library = jobs.library
     job = jobs.start("crawl", "b.test", {"url": f"http://{web.address}/", "budget": 4, **NEW})
-    wait_until(lambda: web.site.n_asked and library.card("b.test").state == "running")  # type: ignore[union-attr]
+    wait_until(lambda: web.site.n_asked and library.card("b.test").phase == "running")  # type: ignore[union-attr]
     other = Jobs(Library(library.path))
     wait_until(lambda: other.get(job.id).line.startswith("1 page fetched"))
     seen = other.get(job.id)
@@ -184,17 +184,18 @@ def test_a_result_leads_nowhere_else(jobs: Jobs, tmp_path: Path) -> None:
 
 
 def test_how_far_a_crawl_is(library: Library) -> None:
-    status = folder_status(library.path / "a.test")
+    status = crawl_status(library.path / "a.test")
     assert progress_share(status) is None, "it is not running"
     with CrawlFolder.open(library.path / "a.test"):
-        running = folder_status(library.path / "a.test")
+        running = crawl_status(library.path / "a.test")
         assert progress_share(running) is None, "the figures are of an earlier run"
         for changed, share in (
             ({"eta_s": None}, None),
             ({"eta_s": 30.0, "pages_per_s": 2.0, "n_done": 40}, 0.4),
             ({"eta_s": 30.0, "pages_per_s": 2.0, "n_done": 40, "budget": 10_000}, 0.4),
         ):
-            figures = {**(running.figures or {}), **changed}
+            assert running.figures is not None
+            figures = replace(running.figures, **changed)
             assert progress_share(replace(running, figures=figures)) == share, changed
 
 
@@ -229,7 +230,7 @@ def test_real_jobs_killed_at_random(jobs: Jobs, fresh_rng: random.Random) -> Non
         assert ended.state in ("killed", "done")
         assert (ended.state == "done") == (ended.exit_code == 0)
         assert ended.result is None or len(ended.result.read_text().splitlines()) == 2
-        assert (library.card("a.test").state, library.card("a.test").n_fetched) == ("stopped", 2)
+        assert (library.card("a.test").phase, library.status("a.test").n_fetched) == ("stopped", 2)
     assert len(jobs.all()) == rounds
     last = over(jobs, jobs.start("index", "a.test", {}))
     nothing_to_do = " Nothing has changed."  # an index that was done before the kill

@@ -14,6 +14,7 @@ from orienteer.library.library import Library, default_library
 from orienteer.search.index_files import index_folder
 from orienteer.search.indexing import update_index
 from orienteer.store.folder import CrawlFolder
+from orienteer.store.folder_view import size_on_disk
 from orienteer.store.lock import FolderLock
 
 
@@ -32,17 +33,18 @@ def test_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_a_card_describes_the_state_of_a_crawl(library: Library) -> None:
     (card,) = library.cards()
-    assert (card.name, card.seeds, card.state) == ("a.test", ("http://a.test/",), "stopped")
+    assert (card.name, card.seeds, card.phase) == ("a.test", ("http://a.test/",), "stopped")
     assert card.sentence == "it was imported; to continue it: orienteer crawl"
-    assert (card.n_fetched, card.n_urls, card.is_indexed, card.job, card.problem) == (2, 2, False, None, None)
-    assert card.bytes > 0
-    assert card.last_time is not None
-    assert card.as_dict()["name"] == "a.test"
+    assert card.status is not None
+    assert (card.status.n_fetched, card.status.n_urls) == (2, 2)
+    assert (card.is_indexed, card.job, card.problem) == (False, None, None)
+    assert card.n_bytes == size_on_disk(library.path / "a.test")
     update_index(library.path / "a.test")
     assert library.card("a.test").is_indexed
+    assert library.card("a.test").n_bytes > card.n_bytes
     with CrawlFolder.open(library.path / "a.test"):
-        assert library.card("a.test").state == "running"
-    assert library.card("a.test").state == "stopped"
+        assert library.card("a.test").phase == "running"
+    assert library.card("a.test").phase == "stopped"
 
 
 def test_damaged_crawls_are_listed(library: Library) -> None:
@@ -51,7 +53,7 @@ def test_damaged_crawls_are_listed(library: Library) -> None:
     (library.path / "c.test").mkdir()
     (library.path / "c.test" / "crawl.toml").write_text("[crawl]\n")
     cards = {card.name: card for card in library.cards()}
-    assert [card.state for card in cards.values()] == ["stopped", "damaged", "damaged"]
+    assert [card.phase for card in cards.values()] == ["stopped", "damaged", "damaged"]
     assert "crawl.db: the file is damaged" in (cards["b.test"].problem or "")
     assert "no crawl.db in it" in (cards["c.test"].problem or "")
     for name in ("b.test", "c.test"):
@@ -62,7 +64,7 @@ def test_damaged_crawls_are_listed(library: Library) -> None:
 def test_a_changed_crawl_is_read_again(library: Library, tiny: Path) -> None:
     assert library.card("a.test").problem is None
     (library.path / "a.test" / "crawl.toml").write_text("damaged [")
-    assert library.card("a.test").state == "damaged"
+    assert library.card("a.test").phase == "damaged"
     shutil.copy(tiny / "crawl.toml", library.path / "a.test")
     assert library.card("a.test").problem is None
 
@@ -70,7 +72,7 @@ def test_a_changed_crawl_is_read_again(library: Library, tiny: Path) -> None:
 def test_rename_and_delete(library: Library) -> None:
     library.rename("a.test", "Harbour 2")
     assert library.names() == ["Harbour 2"]
-    assert library.card("Harbour 2").n_fetched == 2
+    assert library.status("Harbour 2").n_fetched == 2
     shutil.copytree(library.path / "Harbour 2", library.path / "b.test")
     with pytest.raises(LibraryError, match="the library already contains b.test"):
         library.rename("Harbour 2", "b.test")
@@ -136,6 +138,6 @@ def test_of_concurrent_renames_and_deletes_one_wins(library: Library, tiny: Path
         assert len(won) == 1
         assert library.names() == [name for name in won if name]
         for name in library.names():
-            assert library.card(name).n_fetched == 2
+            assert library.status(name).n_fetched == 2
             library.delete(name)
         shutil.copytree(tiny, library.path / "a.test")

@@ -138,9 +138,9 @@ def test_killed_and_stopped_refreshes_are_distinguished(library: Library) -> Non
     path = library.path_of("town")
     assert not schedule_state_of(path, Schedule()).is_interrupted
     with CrawlFolder.open(path) as folder:  # as after a kill: the epoch has not ended
-        folder.database._write("UPDATE epoch SET ended = NULL WHERE id = 3")
+        folder.database.connection.write("UPDATE epoch SET ended = NULL WHERE id = 3")
         folder.acknowledge()
-        position = folder.database.next_position()
+        position = folder.database.history.next_position()
     (path / "report.json").unlink()
     assert schedule_state_of(path, Schedule()).is_interrupted
     report = {"figures": {"position": position}, "stopped_because": "interrupted"}
@@ -185,7 +185,7 @@ def test_the_scheduler_starts_a_job_that_refreshes(site: ChangingSite, web: Fake
     assert scheduler.run_due(time.time()) == []
     # Yesterday: the time of the files is not asked, but that of the pages.
     with CrawlFolder.open(library.path / "town") as folder:
-        folder.database._write("UPDATE page SET time = time - 86400")
+        folder.database.connection.write("UPDATE page SET time = time - 86400")
         folder.acknowledge()
     (job,) = scheduler.run_due(time.time())
     assert (job.kind, job.crawl) == ("refresh", "town")

@@ -13,8 +13,8 @@ from orienteer.ledger.revisiting import DAY_S
 from orienteer.library.schedules import pays_at
 from orienteer.library.staleness import Staleness, change_rates
 from orienteer.pages.states import PageState
-from orienteer.store.database_view import DatabaseView
-from orienteer.store.epoch_tables import SeenPages
+from orienteer.store.database import DatabaseView
+from orienteer.store.visit_tables import SeenPages
 from tests.fake_web.changing import ChangingSite
 from tests.live.refreshes import Refreshed
 

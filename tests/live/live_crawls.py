@@ -10,7 +10,8 @@ import numpy as np
 import orienteer as ori
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
-from orienteer.live.session import Report, live_crawl
+from orienteer.inspect.run_report import Report
+from orienteer.live.session import live_crawl
 from orienteer.pages.states import PageState
 from orienteer.store.database import Database
 from orienteer.store.history import DonePages
@@ -23,7 +24,7 @@ def crawled(
 ) -> Report:
     """Run a crawl without delays, browser or guessed sitemaps that stops by proof, unless `settings` differ."""
     tables: Tables = {
-        "crawl": {"robots": False, "guess_sitemap": False, "workers": 8, "proof": True, "processes": 1},
+        "crawl": {"robots": False, "guess_sitemap": False, "workers": 8, "stop_when": "proved", "processes": 1},
         "politeness": {"delay_s": 0.0, "connections": 8},
         "fetch": {"connect_to": web.address, "timeout_s": 60.0},
         "render": {"mode": "never"},
@@ -44,10 +45,10 @@ class StoredCrawl:
 
     def __init__(self, folder: Path) -> None:
         with Database.open(folder / "crawl.db", read_only=True) as database:
-            blocks = b"\n".join(database.url_blocks())
+            blocks = b"\n".join(database.urls.blocks())
             self.urls = blocks.decode().split("\n")
-            self.done = [events for events in database.pages_after() if isinstance(events, DonePages)]
-            self.rows = {url: database.page(page) for page, url in enumerate(self.urls)}
+            self.done = [events for events in database.history.pages_after() if isinstance(events, DonePages)]
+            self.rows = {url: database.pages.row(page) for page, url in enumerate(self.urls)}
 
     @property
     def order(self) -> list[int]:

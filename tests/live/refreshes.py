@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from orienteer.fake_web.server import FakeWeb
+from orienteer.inspect.run_report import Report
 from orienteer.ledger.revisiting import DAY_S
-from orienteer.live.session import Report, refresh
+from orienteer.live.session import refresh
 from orienteer.store.database import Database
 from orienteer.store.page_row import PageRow
 from orienteer.store.visits import VisitKind
@@ -55,11 +56,13 @@ def rows_of(folder: Path) -> dict[str, PageRow]:
 def visits_of(folder: Path) -> dict[str, VisitKind]:
     """Return the committed visits of the last epoch of a crawl, in order."""
     with Database.open(folder / "crawl.db", read_only=True) as database:
-        epoch = database.last_epoch()
+        epoch = database.epochs.last()
         if epoch is None:
             return {}
-        rows = database._rows("SELECT page, kind FROM visit WHERE position >= ? ORDER BY position", epoch.position)
-        pairs = [(database.url(page), VisitKind(kind)) for page, kind in rows]
+        rows = database.connection.rows(
+            "SELECT page, kind FROM visit WHERE position >= ? ORDER BY position", epoch.position
+        )
+        pairs = [(database.urls.of(page), VisitKind(kind)) for page, kind in rows]
         assert len(dict(pairs)) == len(pairs), "a page was visited twice in an epoch"
         return dict(pairs)
 

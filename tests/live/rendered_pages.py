@@ -11,7 +11,6 @@ from typing import Any
 
 from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.site import MadeSite
-from orienteer.store.asset_reading import read_asset
 from orienteer.store.folder_view import FolderView
 from orienteer.store.rendering_tables import AssetRow
 
@@ -112,13 +111,13 @@ def settings(**crawl: Any) -> dict[str, dict[str, Any]]:
 
 def assets_of(folder: Path) -> list[AssetRow]:
     with FolderView.open(folder) as view:
-        return list(view.database.assets())
+        return list(view.database.assets.all())
 
 
 def bodies_of(folder: Path) -> dict[str, bytes]:
     """Return the archived body of each asset by its last request."""
     with FolderView.open(folder) as view:
-        read = {row.url: read_asset(view.database, view.archive, row) for row in view.database.assets()}
+        read = {row.url: view.database.assets.read(view.archive, row) for row in view.database.assets.all()}
     return {url: page.body for url, page in read.items() if page is not None}
 
 

@@ -11,7 +11,8 @@ from orienteer.fake_web.fake_response import FakeResponse, redirect_to
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from orienteer.live.session import Report, live_crawl
+from orienteer.inspect.run_report import Report
+from orienteer.live.session import live_crawl
 from tests.conftest import random_web
 from tests.live.live_crawls import StoredCrawl, crawled
 

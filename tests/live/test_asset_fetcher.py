@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -17,12 +16,9 @@ from orienteer.credentials.credentials_file import read_credentials
 from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite, RequestHeaders
-from orienteer.frontier.frontier import Frontier
-from orienteer.frontier.politeness import Politeness
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.live.asset_cache import AssetCache
 from orienteer.live.asset_queues import AssetKey
-from orienteer.live.asset_slots import AssetSlots
 from orienteer.live.assets import NO_URL, STOPPED
 from orienteer.live.live_crawl import LiveCrawl
 from orienteer.live.session import open_crawl
@@ -71,7 +67,7 @@ def requested(live: LiveCrawl, *urls: str, **how: Any) -> Received:
     while live.assets.n_waiting or live.assets.n_in_flight:
         live.assets.start_due(time.monotonic())
         for response in live.pool.poll(0.05):
-            live.assets.receive(response)
+            live.receive([response])
     assert received.keys() == set(urls)
     return received
 
@@ -141,7 +137,7 @@ def test_an_unreachable_host_is_abandoned_for_assets_only(tmp_path: Path) -> Non
     with live_of(None, tmp_path, fetch={"connect_to": address}, crawl={"assets": True}) as live:
         live.assets.enqueue(urls)
         assert requested(live, "http://cdn.test/a.png") == {"http://cdn.test/a.png": "robots.txt out of reach"}
-        assert live.health.n_failing == live.health.n_abandoned == 0
+        assert live.hosts.health.n_failing == live.hosts.health.n_abandoned == 0
         live.ledger.acknowledge()
     assert {row.outcome for row in assets_of(tmp_path)} == {"robots.txt out of reach", "host given up"}
 
@@ -175,10 +171,10 @@ def test_cancel_calls_all_callbacks(tmp_path: Path) -> None:
         live.assets.start_due(time.monotonic())  # for robots.txt
         live.assets.cancel()
         assert received == [STOPPED] * 2
-        assert (live.assets.n_waiting, live.assets.n_in_flight) == (1, 1)
+        assert (live.assets.n_waiting, live.pool.n_in_flight) == (1, 1)
         live.pool.cancel()
         for response in live.pool.poll(0.0):
-            live.assets.receive(response)
+            live.receive([response])
         live.ledger.acknowledge()
     assert [(row.url, row.outcome) for row in assets_of(tmp_path)] == [("http://cdn.test/wanted.png", "")]
 
@@ -376,7 +372,7 @@ def test_crawl_delays_apply_between_pages_and_assets(tmp_path: Path) -> None:
         **{f"http://{host}.test/{k}.png": png(f"{host}{k}") for k in range(5) for host in ("a", "cdn")},
     }
     robots = {"cdn.test": "User-agent: *\nCrawl-delay: 0.1"}
-    tables = {"crawl": {"assets": True, "proof": True}, "politeness": {"delay_s": delay_s}}
+    tables = {"crawl": {"assets": True, "stop_when": "proved"}, "politeness": {"delay_s": delay_s}}
     with FakeWeb(MadeSite(pages, robots)) as web, live_of(web, tmp_path, **tables) as live:
         clock = Clocked(live)
         live.run()
@@ -393,43 +389,24 @@ def test_crawl_delays_apply_between_pages_and_assets(tmp_path: Path) -> None:
     assert n_changes >= 4, kinds
 
 
-def test_an_asset_takes_a_slot_like_a_page() -> None:
-    frontier = Frontier(Politeness(delay_s=1.0))
-    frontier.put([0, 1], [0.5, 0.4], hosts=[7, 7])
-    slot = frontier.take_slot(7, now=0.0)
-    assert slot is not None
-    assert frontier.slot_free_at(7) == math.inf
-    assert frontier.take(now=0.0) is None
-    assert frontier.take_slot(7, now=0.0) is None
-    frontier.end_slot(slot, now=2.0)
-    assert frontier.slot_free_at(7) == 3.0
-    assert frontier.take(now=2.5) is None
-    assert frontier.take(now=3.0) == (0, 0.5)
-    assert frontier.take_slot(7, now=9.0) is None
-    frontier.release(7, now=9.0)
-    assert frontier.take_slot(7, now=9.5) is None
-    assert frontier.take_slot(7, now=10.0) == slot
-    assert Frontier().take_slot(3, now=0.0) is not None  # without politeness every host is free
-
-
-def test_the_slot_of_a_host_that_becomes_known_moves_to_the_frontier(tmp_path: Path) -> None:
-    with live_of(None, tmp_path, politeness={"delay_s": 1.0}) as live:
-        slots = AssetSlots(live.ledger, live.slots)
-        taken = slots.take("cdn.test", now=0.0)
-        assert taken is not None
-        assert taken.host is None
-        assert slots.free_at("cdn.test", 0.0) == math.inf
-        live.ledger.discover(["http://cdn.test/page"])
-        live.slots.register_hosts()
-        slots.adopt(0.0)
-        host = live.ledger.host_named("cdn.test")
-        assert taken.host == host
-        assert host is not None
-        assert live.crawl.frontier.slot_free_at(host) == math.inf
-        slots.end(taken, now=5.0)
-        assert live.crawl.frontier.slot_free_at(host) == 6.0
-        assert slots.take("cdn.test", 5.5) is None
-        assert slots.take("cdn.test", 6.0) is not None
+@pytest.mark.parametrize("is_over", [True, False])
+@pytest.mark.parametrize("connections", [1, 2])
+def test_robots_txt_that_an_asset_needs_first_serves_the_pages(tmp_path: Path, connections: int, is_over: bool) -> None:
+    """Its sitemaps are read, too. `is_over`: the asset has been received before the first page is selected."""
+    sitemap = "<urlset><url><loc>http://a.test/hidden</loc></url></urlset>"
+    pages: dict[str, Any] = {HOME: "home", "http://a.test/hidden": "found", "http://a.test/x.png": png("x")}
+    pages["http://a.test/map.xml"] = FakeResponse(sitemap, content_type="application/xml")
+    robots = {"a.test": "Sitemap: http://a.test/map.xml"}
+    tables = {"politeness": {"delay_s": 0.0, "connections": connections}}
+    with FakeWeb(MadeSite(pages, robots)) as web, live_of(web, tmp_path, **tables) as live:
+        received: list[Response | str] = []
+        live.assets.fetch_for_browser(AssetKey("http://a.test/x.png"), "image", received.append)
+        if is_over:
+            requested(live)
+        live.run()
+        assert [got if isinstance(got, str) else got.status for got in received] == [200]
+        assert {url: web.count(url) for url in pages} == dict.fromkeys(pages, 1)
+        assert web.count("http://a.test/robots.txt") == 1
 
 
 @pytest.mark.parametrize("kind", ["image", "document"])

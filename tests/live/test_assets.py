@@ -19,12 +19,14 @@ from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite, RequestHeaders, host_and_target
 from orienteer.imports.import_crawl import import_crawl
-from orienteer.inspect.folder_status import folder_status
+from orienteer.inspect.crawl_status import crawl_status
+from orienteer.inspect.figures import CrawlFigures
+from orienteer.inspect.run_report import Report
 from orienteer.inspect.status_text import describe_assets
-from orienteer.ledger.plan import CrawlPlan, CrawlSettings
+from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.revisiting import DAY_S
-from orienteer.live.figures import CrawlFigures
-from orienteer.live.session import Report, open_crawl, refresh
+from orienteer.ledger.settings import CrawlSettings
+from orienteer.live.session import open_crawl, refresh
 from orienteer.pages.stop_reason import StopReason
 from orienteer.pages.unknown import UNKNOWN_COUNT
 from orienteer.repair.repair import repair
@@ -109,7 +111,7 @@ def test_the_same_bytes_are_archived_once(asset_crawl: AssetCrawl) -> None:
 
 
 def test_report_and_status_count_assets(asset_crawl: AssetCrawl) -> None:
-    figures = folder_status(asset_crawl.folder).assets
+    figures = crawl_status(asset_crawl.folder).assets
     assert figures == asset_crawl.report.assets
     assert (figures.n_archived, figures.n_pending) == (len(ARCHIVED) - len(REDIRECTS) - 1, 0)  # one answered 404
     assert figures.failures == {"http 404": 1, "robots.txt": 1, "too large": 1}
@@ -236,7 +238,7 @@ def test_a_refresh_requests_assets_again_and_archives_changes(tmp_path: Path) ->
     rows = assets_of(folder)
     assert [(row.epoch, row.status) for row in rows if "tagged" in row.url] == [(0, 200), (1, 304), (2, 304)]
     assert len(rows) == 12
-    figures = folder_status(folder).assets
+    figures = crawl_status(folder).assets
     assert (figures.n_assets, figures.n_archived, figures.n_failed, figures.n_pending) == (4, 4, 0, 0)
     with FolderView.open(folder) as view:
         is_revisit = {
@@ -270,7 +272,7 @@ def test_an_import_of_the_archive_has_only_pages(asset_crawl: AssetCrawl, tmp_pa
     pages = StoredCrawl(asset_crawl.folder).fetched_urls() - {"http://a.test/quiet"}
     assert {url for url, row in stored.rows.items() if row is not None and row.outcome == "ok"} == pages
     with FolderView.open(tmp_path / "imported") as folder:  # a page links to it, and its links are unknown
-        assert folder.database.unknown(stored.urls.index(frame)).n == UNKNOWN_COUNT
+        assert folder.database.details.unknown(stored.urls.index(frame)).n == UNKNOWN_COUNT
     assert report.n_unlinked == 0
     graph = ori.LinkGraph.load(sorted(archive.glob("*.warc.gz"))[0])
     assert "http://f.test/frame2" not in list(graph.urls or [])

@@ -18,7 +18,7 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.kernel_folder import folder
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.live import compiling
+from orienteer.live import warm_up
 from orienteer.live.session import live_crawl, open_crawl
 from orienteer.pages.stop_reason import StopReason
 from orienteer.processes import child
@@ -71,20 +71,20 @@ def test_the_child_ends_with_the_crawl(number: signal.Signals, tmp_path: Path) -
 def test_the_crawl_loads_kernels_that_the_child_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once the child has finished, nothing is left to compile, and no child is started."""
     plan = CrawlPlan.of_tables({"crawl": {"seeds": [SEED]}}, "here")
-    process = compiling._started(plan)
+    process = warm_up._started(plan)
     assert process is not None
     assert process.wait() == 0
     process.close()
     assert folder() is not None
-    assert compiling._are_loaded(plan)
-    monkeypatch.setattr(compiling, "_started", None)
+    assert warm_up._are_loaded(plan)
+    monkeypatch.setattr(warm_up, "_started", None)
     with FakeWeb(MadeSite(PAGES)) as web:
         settings = {"fetch": {"connect_to": web.address}, "politeness": {"delay_s": 0.0}}
         assert live_crawl(SEED, tmp_path / "c", settings=settings).figures.n_fetched == 13
 
 
 def test_without_a_child_process_kernels_are_compiled_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiling, "_are_loaded", lambda plan: False)
+    monkeypatch.setattr(warm_up, "_are_loaded", lambda plan: False)
     monkeypatch.setattr(child.sys, "executable", "/nonexistent/python")
     with FakeWeb(MadeSite(PAGES)) as web:
         settings = {"fetch": {"connect_to": web.address}, "politeness": {"delay_s": 0.0}}
@@ -92,7 +92,7 @@ def test_without_a_child_process_kernels_are_compiled_first(tmp_path: Path, monk
 
 
 def test_a_crawl_continues_after_the_child_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiling, "_are_loaded", lambda plan: False)
+    monkeypatch.setattr(warm_up, "_are_loaded", lambda plan: False)
     monkeypatch.setattr(child.sys, "executable", "/bin/false")
     with FakeWeb(MadeSite(PAGES)) as web:
         settings = {"fetch": {"connect_to": web.address}, "politeness": {"delay_s": 0.0}}
@@ -113,7 +113,7 @@ def compile_when_released(channel: Connection, policy: str, damping: float) -> N
     assert folder is not None
     while not (folder / "go").exists():
         time.sleep(0.01)
-    compiling._compile(channel, policy, damping)
+    warm_up._compile(channel, policy, damping)
 
 
 @contextmanager
@@ -124,7 +124,7 @@ def compiler_held_up(cold: Path) -> Iterator[None]:
         patch.setattr(kernel_folder, "_given", cold)
         kernel_folder.folder.cache_clear()
         patch.setattr(
-            compiling, "_started", lambda plan: Child(compile_when_released, plan.crawl.policy, plan.crawl.damping)
+            warm_up, "_started", lambda plan: Child(compile_when_released, plan.crawl.policy, plan.crawl.damping)
         )
         yield
     kernel_folder.folder.cache_clear()
@@ -160,8 +160,8 @@ def test_after_the_child_fails_nothing_is_in_flight_while_the_crawl_compiles(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The child fails with requests in flight: these finish first, and no others start."""
-    monkeypatch.setattr(compiling, "_are_loaded", lambda plan: False)
-    monkeypatch.setattr(compiling, "_started", lambda plan: Child(wait_for_the_end))
+    monkeypatch.setattr(warm_up, "_are_loaded", lambda plan: False)
+    monkeypatch.setattr(warm_up, "_started", lambda plan: Child(wait_for_the_end))
     in_flight: list[int] = []
     pages = REAL | {f"{SEED}5": FakeResponse(PAGES[f"{SEED}5"], delay_s=0.5)}
     with FakeWeb(MadeSite(pages)) as web:

@@ -14,8 +14,8 @@ import pytest
 
 from orienteer.errors import CrawlFolderError, InputError, LibraryError
 from orienteer.fake_web.server import FakeWeb
-from orienteer.inspect.folder_status import folder_status
-from orienteer.library.single_crawl import ResumedCrawl
+from orienteer.inspect.crawl_status import crawl_status
+from orienteer.library.single_crawl import CrawlStarter
 from orienteer.live.control import ask_to_stop, resume_refusal
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.lock import FolderLock, holder_of
@@ -43,15 +43,16 @@ def test_a_crawl_is_stopped_as_by_ctrl_c_and_resumed(web: FakeWeb, tmp_path: Pat
         assert ask_to_stop(crawl.folder) == process.pid
         code, output = process.ended()
     assert (code, output) == (130, "")
-    before = folder_status(crawl.folder)
-    assert (before.report or {})["stopped_because"] == "interrupted"
+    before = crawl_status(crawl.folder)
+    assert before.report is not None
+    assert before.report.stopped_because == "interrupted"
     assert refused(crawl.folder) == f"{crawl.folder}: no crawl is running there"
     assert resume_refusal(before) is None
-    started = ResumedCrawl(crawl.folder)
+    started = CrawlStarter.of_folder(crawl.folder).start()
     wait_until(lambda: holder_of(crawl.folder) == started.process)
     assert started.problem() is None
     assert os.getsid(started.process) not in (os.getsid(0), 0), "it survives this process"
-    wait_until(lambda: folder_status(crawl.folder).position > before.position)
+    wait_until(lambda: crawl_status(crawl.folder).position > before.position)
     assert ask_to_stop(crawl.folder) == started.process
     wait_until(lambda: started.has_ended)
     assert started.problem() is None
@@ -102,18 +103,18 @@ def test_a_crawl_that_cannot_start_reports_one_line(web: FakeWeb, tmp_path: Path
     crawled(web, web.site.seeds, folder, budget=3)
     with CrawlFolder.open(folder):
         with pytest.raises(LibraryError) as caught:
-            ResumedCrawl(folder, budget=10)
+            CrawlStarter.of_folder(folder).start(budget=10)
         assert str(caught.value) == f"crawl: a crawl is running already (process {os.getpid()})"
     (folder / "checkpoints").mkdir(exist_ok=True)
     (folder / "crawl.db").write_bytes(b"no database")
     with pytest.raises(CrawlFolderError, match="crawl.db: the file is damaged"):
-        ResumedCrawl(folder, budget=10)
+        CrawlStarter.of_folder(folder).start(budget=10)
 
 
 def test_a_killed_crawl_is_reported_as_killed(web: FakeWeb, tmp_path: Path) -> None:
     folder = tmp_path / "crawl"
     crawled(web, web.site.seeds, folder, budget=3)
-    started = ResumedCrawl(folder, budget=1000)
+    started = CrawlStarter.of_folder(folder).start(budget=1000)
     os.kill(started.process, signal.SIGKILL)
     wait_until(lambda: started.has_ended)
     assert started.problem() == "killed by SIGKILL; what was fetched is not lost"
@@ -124,29 +125,29 @@ def test_an_invalid_goal_starts_nothing(web: FakeWeb, tmp_path: Path, until: flo
     folder = tmp_path / "crawl"
     crawled(web, web.site.seeds, folder, budget=3)
     with pytest.raises(InputError):
-        ResumedCrawl(folder, until, budget)
+        CrawlStarter.of_folder(folder).start(until, budget)
     assert not (folder / "jobs").exists()
 
 
 def test_a_reached_goal_must_be_raised(web: FakeWeb, tmp_path: Path) -> None:
     folder = tmp_path / "crawl"
     crawled(web, web.site.seeds, folder, budget=10)
-    status = folder_status(folder)
+    status = crawl_status(folder)
     assert resume_refusal(status) == "the limit of 10 pages is reached; allow more to resume"
     assert resume_refusal(status, budget=10) is not None
     assert resume_refusal(status, budget=11) is None
     assert resume_refusal(status, until=1.0) is None, "everything, whatever the budget was"
     assert resume_refusal(status, until=1.0, budget=10) is not None
     crawled(web, web.site.seeds, folder, until=0.3)
-    status = folder_status(folder)
+    status = crawl_status(folder)
     assert "30 % is proved already" in (resume_refusal(status) or "")
     assert resume_refusal(status, until=0.4) is None
     assert resume_refusal(status, until=1.0) is None
     with CrawlFolder.open(folder):
-        assert resume_refusal(folder_status(folder)) == "the crawl is running"
+        assert resume_refusal(crawl_status(folder)) == "the crawl is running"
 
 
 def test_a_complete_crawl_is_not_resumed(tmp_path: Path) -> None:
     with slow_web(20, (0.0, 0.001)) as web:
         crawled(web, web.site.seeds, tmp_path / "crawl")
-    assert "nothing is left to fetch" in (resume_refusal(folder_status(tmp_path / "crawl"), budget=10_000) or "")
+    assert "nothing is left to fetch" in (resume_refusal(crawl_status(tmp_path / "crawl"), budget=10_000) or "")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from orienteer.fake_web.server import FakeWeb
+from orienteer.inspect.crawl_status import FolderWatcher, crawl_status
 from orienteer.inspect.explain import page_facts
-from orienteer.inspect.folder_status import FolderWatcher, folder_status
 from orienteer.inspect.frontier_top import FrontierTop, replayed_top, written_top
 from orienteer.live.session import refresh
 from orienteer.store.folder import CrawlFolder
@@ -52,7 +52,7 @@ def top_of_folder(folder: Path) -> FrontierTop:
 
 def test_a_history_covers_the_crawl_from_the_beginning_to_the_report(web: FakeWeb, begun: Path) -> None:
     points = history_of(begun)
-    status = folder_status(begun)
+    status = crawl_status(begun)
     proved = status.certificate
     assert proved is not None
     assert (points[0].position, points[0].n_done, points[0].lower) == (0, 0, 0.0)
@@ -94,7 +94,7 @@ def test_the_history_is_consistent_after_kills(web: FakeWeb, tmp_path: Path) -> 
             history_of(command.folder)
     command.run()
     points = history_of(command.folder)
-    status = folder_status(command.folder)
+    status = crawl_status(command.folder)
     assert points[-1].position == status.position
     assert points[-1].lower >= 0.5
     top = written_top(command.folder)
@@ -104,7 +104,7 @@ def test_the_history_is_consistent_after_kills(web: FakeWeb, tmp_path: Path) -> 
 
 def test_the_top_of_the_frontier_agrees_with_explain(begun: Path) -> None:
     top = top_of_folder(begun)
-    assert top.position == folder_status(begun).position
+    assert top.position == crawl_status(begun).position
     assert len(top.pages) == 25
     for k, page in enumerate(top.pages[:5]):
         facts = page_facts(begun, page.url)
@@ -136,9 +136,9 @@ def test_a_watcher_sees_changes(web: FakeWeb, tmp_path: Path) -> None:
     onlooker = FolderWatcher(folder)
     for budget in (10, 40, 80):
         crawled(web, web.site.seeds, folder, budget=budget)
-        assert onlooker.status() == folder_status(folder)
+        assert onlooker.status() == crawl_status(folder)
     refresh(folder, budget=60)
-    assert onlooker.status() == folder_status(folder)
+    assert onlooker.status() == crawl_status(folder)
 
 
 def test_a_watcher_notices_another_crawl_in_the_same_folder(web: FakeWeb, tmp_path: Path) -> None:
@@ -148,4 +148,4 @@ def test_a_watcher_notices_another_crawl_in_the_same_folder(web: FakeWeb, tmp_pa
     onlooker.status()
     folder.rename(tmp_path / "old")
     crawled(web, web.site.seeds, folder, budget=20)
-    assert onlooker.status() == folder_status(folder)
+    assert onlooker.status() == crawl_status(folder)

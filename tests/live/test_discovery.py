@@ -10,11 +10,11 @@ import pytest
 from orienteer.fake_web.fake_response import FakeResponse, redirect_to
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from orienteer.inspect.folder_status import folder_status
+from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.replay import replay
+from orienteer.inspect.run_report import Report
 from orienteer.inspect.status_text import describe_suspect, describe_unarchived
 from orienteer.inspect.verify import verify
-from orienteer.live.session import Report
 from orienteer.pages.states import PageState
 from tests.live.live_crawls import StoredCrawl, Tables, crawled
 
@@ -135,7 +135,7 @@ def test_a_page_may_ask_not_to_be_archived(tmp_path: Path) -> None:
     archives = b"".join(gzip.decompress(file.read_bytes()) for file in (tmp_path / "c" / "archive").glob("*.warc.gz"))
     assert b"archived" in archives
     assert b"secret" not in archives
-    status = folder_status(tmp_path / "c")
+    status = crawl_status(tmp_path / "c")
     assert (report.n_unarchived, status.n_unarchived) == (2, 2)
     assert "2 pages not in the archive" in describe_unarchived(status.n_unarchived)
 
@@ -161,7 +161,7 @@ def test_an_application_is_never_proved_complete(tmp_path: Path) -> None:
     assert bounds.lower == pytest.approx(0.15)
     assert bounds.unknown == pytest.approx(0.85)
     assert report.figures.goal_is_impossible
-    status = folder_status(tmp_path / "c")
+    status = crawl_status(tmp_path / "c")
     assert status.n_suspect == 1
     assert describe_suspect(1).startswith("1 page perhaps made by scripts")
     assert verify(tmp_path / "c").holds
@@ -172,5 +172,5 @@ def test_links_of_a_suspect_page_are_followed(tmp_path: Path) -> None:
     crawl(MadeSite({f"{HOST}/": SHELL + "<a href=/a>a</a>", f"{HOST}/a": "leaf"}), tmp_path / "c")
     stored = StoredCrawl(tmp_path / "c")
     assert stored.fetched_urls() == {f"{HOST}/", f"{HOST}/a"}
-    assert folder_status(tmp_path / "c").n_suspect == 1
-    assert folder_status(tmp_path / "c").n_pages(PageState.FETCHED) == 2
+    assert crawl_status(tmp_path / "c").n_suspect == 1
+    assert crawl_status(tmp_path / "c").n_pages(PageState.FETCHED) == 2

@@ -12,8 +12,8 @@ from orienteer.exports.export import export
 from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
+from orienteer.inspect.run_report import Report
 from orienteer.inspect.verify import verify
-from orienteer.live.session import Report
 from orienteer.pages.states import PageState
 from orienteer.search.indexing import update_index
 from orienteer.search.search_index import Hit, SearchIndex
@@ -95,9 +95,9 @@ def test_the_state_of_each_document(
 def test_links_that_may_be_hidden_are_not_covered(crawl: Documented) -> None:
     with Database.open(crawl.folder / "crawl.db", read_only=True) as database:
         unknown = {
-            url.removeprefix(HOME): database.unknown(page).why
+            url.removeprefix(HOME): database.details.unknown(page).why
             for page, url in enumerate(crawl.stored.urls)
-            if database.unknown(page).n
+            if database.details.unknown(page).n
         }
     assert unknown == {"cut.pdf": "unreadable", "data.xml": "links in application/xml", "quiet.pdf": "nofollow"}
     certificate = crawl.report.figures.certificate

@@ -14,10 +14,9 @@ import pytest
 import orienteer as ori
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
-from orienteer.inspect.workers_text import Fetching
+from orienteer.inspect.figures import CrawlFigures, Fetching
 from orienteer.live import figures as module
-from orienteer.live.figures import CrawlFigures, ProgressWatch, dead_mass
-from orienteer.live.in_flight import InFlight
+from orienteer.live.figures import ProgressWatch, dead_mass
 from orienteer.pages.stop_reason import StopReason
 from orienteer.policies import make_policy
 from orienteer.policies.policy import TrustedPages
@@ -48,8 +47,6 @@ class Running(SimpleNamespace):
     def __init__(self, goal: Goal | None = None, n_pages: float = math.inf) -> None:
         trusted = TrustedPages(np.array([0], np.uint32), np.ones(1))
         crawl = Crawl(make_policy("breadth-first"), trusted, goal, hosts=[0])
-        in_flight = InFlight()
-        in_flight.started(0, "http://a.test/", 998.5)
         super().__init__(
             crawl=crawl,
             ledger=SimpleNamespace(
@@ -64,12 +61,12 @@ class Running(SimpleNamespace):
                 page_store=SimpleNamespace(counts=Counter()),
                 folder=SimpleNamespace(progress_path=Path("nowhere") / "course.jsonl"),
             ),
-            health=SimpleNamespace(n_failing=2, n_abandoned=1),
+            hosts=SimpleNamespace(health=SimpleNamespace(n_failing=2, n_abandoned=1)),
             pool=SimpleNamespace(figures=list, n_crashed=0),
             assets=SimpleNamespace(n_done=4, n_failed=1, n_waiting=2, n_in_flight=1, n_bytes=50),
             outcomes=Counter({"ok": 5, "http 404": 7}),
             n_in_flight=3,
-            in_flight=in_flight,
+            fetching=lambda now: (Fetching("http://a.test/", now - 998.5),),
             n_bytes=12_345,
             n_pages=n_pages,
         )

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from orienteer.fetch.libcurl import LibcurlFetcher
-from orienteer.live.session import Report, live_crawl, refresh
+from orienteer.inspect.run_report import Report
+from orienteer.live.session import live_crawl, refresh
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.responses.response import Response
@@ -115,7 +116,7 @@ def httpbin(addresses: tuple[str, str]) -> str:
 def crawled(seeds: list[str], folder: Path, settings: dict[str, dict[str, Any]] | None = None, **named: Any) -> Report:
     """Run a crawl without delays or browser that tries each page once, unless `settings` differ."""
     tables: dict[str, dict[str, Any]] = {
-        "crawl": {"workers": 16, "proof": True, "processes": 1, "guess_sitemap": False},
+        "crawl": {"workers": 16, "stop_when": "proved", "processes": 1, "guess_sitemap": False},
         "politeness": {"delay_s": 0.0, "connections": 16},
         "fetch": {"allow_private": True, "timeout_s": 60.0},
         "render": {"mode": "never"},

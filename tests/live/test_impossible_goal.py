@@ -18,12 +18,13 @@ from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from orienteer.inspect.folder_status import folder_status
+from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.replay import replay
+from orienteer.inspect.run_report import Report
 from orienteer.inspect.status_text import describe_impossible_goal, describe_stopped
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.live.control import resume_refusal
-from orienteer.live.session import Report, open_crawl, refresh, run
+from orienteer.live.session import open_crawl, refresh, run
 from orienteer.policies import make_policy
 from orienteer.policies.policy import TrustedPages
 from tests.conftest import random_web
@@ -31,7 +32,7 @@ from tests.live.live_crawls import StoredCrawl, Tables, crawled, hub, renumbered
 from tests.live.test_live_log import log_of
 
 UNTIL = 0.9
-ONE_WORKER: Tables = {"crawl": {"robots": True, "workers": 1, "until": UNTIL, "proof": True}}
+ONE_WORKER: Tables = {"crawl": {"robots": True, "workers": 1, "until": UNTIL, "stop_when": "proved"}}
 
 
 def closed_site(rng: np.random.Generator, n_pages: int = 150) -> GraphSite:
@@ -108,7 +109,9 @@ def test_live_crawl_simulation_and_replay_agree(tmp_path: Path, rng: np.random.G
         site = closed_site(rng)
         for of_reachable in (False, True):
             folder = tmp_path / f"{k}-{of_reachable}"
-            tables = {"crawl": {**ONE_WORKER["crawl"], "of_reachable": of_reachable, "sitemaps": False}}
+            tables = {
+                "crawl": {**ONE_WORKER["crawl"], "stop_when": "proved" + ",reachable" * of_reachable, "sitemaps": False}
+            }
             with FakeWeb(site) as web:
                 report = crawled(web, hub(site), folder, settings=tables)
             stored = StoredCrawl(folder)
@@ -158,7 +161,7 @@ def test_a_finished_crawl_resumes_with_a_higher_goal(tmp_path: Path, rng: np.ran
 
     with FakeWeb(site) as web:
         first = more(web)
-        status = folder_status(tmp_path / "c")
+        status = crawl_status(tmp_path / "c")
         assert describe_stopped(status) == (
             "goal not reached: a coverage of 90 % of what is reachable is proved, "
             "but 90 % of everything cannot be proved"
@@ -169,11 +172,11 @@ def test_a_finished_crawl_resumes_with_a_higher_goal(tmp_path: Path, rng: np.ran
         assert "a coverage of 90 % of what is reachable is proved already" in str(resume_refusal(status))
         assert resume_refusal(status, until=0.99) is None
         assert resume_refusal(status, until=0.85) is None, "it may be possible, and not proved yet"
-        of_reachable = more(web, of_reachable=True)
+        of_reachable = more(web, stop_when="proved,reachable")
         assert of_reachable.goal_reached
         assert of_reachable.figures.n_done == first.figures.n_done
         assert "a coverage of 90 % of what is reachable is proved already" in str(
-            resume_refusal(folder_status(tmp_path / "c"))
+            resume_refusal(crawl_status(tmp_path / "c"))
         )
         higher = more(web, until=0.99)
         assert higher.stopped_because == "reachable"
@@ -215,7 +218,7 @@ def killed_after(n: int, web: FakeWeb, seed: str, folder: Path) -> None:
     """A run that is interrupted after n responses: only committed results are stored."""
     responses = []
 
-    def on_response(response: Any) -> None:
+    def on_response(_: int, response: Any) -> None:
         responses.append(response)
         if len(responses) == n:
             signal.raise_signal(signal.SIGINT)
@@ -257,7 +260,7 @@ def test_a_site_without_blocked_pages_is_unaffected(tmp_path: Path, rng: np.rand
     with FakeWeb(site) as web:
         report, notices = run_with_notices(web, hub(site), tmp_path / "c", ONE_WORKER)
         alike, _ = run_with_notices(
-            web, hub(site), tmp_path / "r", {"crawl": {**ONE_WORKER["crawl"], "of_reachable": True}}
+            web, hub(site), tmp_path / "r", {"crawl": {**ONE_WORKER["crawl"], "stop_when": "proved,reachable"}}
         )
     assert notices == []
     assert report.stopped_because == alike.stopped_because == "coverage"

@@ -14,7 +14,7 @@ from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.snapshot import CrawlWeb, web_at
-from orienteer.live.page_values import paper_value_of_crawl, paper_values
+from orienteer.live.start_pages import paper_value_of_crawl, paper_values
 from orienteer.url import host_of, site_of
 from tests.conftest import random_web
 from tests.live.live_crawls import StoredCrawl, crawled, hub

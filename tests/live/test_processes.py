@@ -18,8 +18,8 @@ from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import RequestHeaders, Site
 from orienteer.graph.synthetic import synthetic_web
-from orienteer.live.figures import CrawlFigures
-from orienteer.live.session import Report
+from orienteer.inspect.figures import CrawlFigures
+from orienteer.inspect.run_report import Report
 from orienteer.store.database import Database
 from orienteer.workers import worker_pool
 from tests.faults.crawl_process import check_archive
@@ -95,8 +95,8 @@ def test_hooks_and_topics_receive_all_pages(site: GraphSite, tmp_path: Path) -> 
     assert len(set(relevance[0].values())) > 1
     with Database.open(tmp_path / "1" / "crawl.db") as one, Database.open(tmp_path / "2" / "crawl.db") as other:
         for page in stored[0].order:
-            assert one.added(page) == other.added(page)
-            assert one.words(page) == other.words(page)
+            assert one.details.added(page) == other.details.added(page)
+            assert one.details.words(page) == other.details.words(page)
 
 
 class Killer(Site):

@@ -12,7 +12,7 @@ from orienteer.fake_web.page_site import PageSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import RequestHeaders, host_and_target
 from orienteer.graph.reach import UNREACHED, distances
-from orienteer.live.session import Report
+from orienteer.inspect.run_report import Report
 from orienteer.pages.states import PageState
 from orienteer.store.folder_view import FolderView
 from orienteer.url import host_of

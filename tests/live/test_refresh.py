@@ -17,7 +17,7 @@ from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.changes import changes, epoch_changes
-from orienteer.inspect.folder_status import folder_status
+from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.verify import verify
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.revisiting import DAY_S
@@ -423,28 +423,29 @@ def test_a_resume_without_refresh_continues_the_epoch(make: Make) -> None:
 
 
 def test_the_first_crawl_is_listed_with_its_epochs(make: Make) -> None:
-    from orienteer.inspect.folder_status import folder_status
+    from orienteer.inspect.crawl_status import crawl_status
 
     web = make()
-    assert folder_status(web.folder).epochs == ()
+    assert crawl_status(web.folder).epochs == ()
     web.site.delete("http://b.test/2")
     web.refresh()
     web.refresh(3)
-    first, second, third = folder_status(web.folder).epochs
+    first, second, third = crawl_status(web.folder).epochs
     assert (first.number, first.n_requested, first.visits) == (0, 7, {"new": 7, "nothing": 0})
     assert (second.number, second.n_requested, second.n_due) == (1, 7, 7)
     assert second.visits == {"not modified": 6, "missing": 1}
     assert second.unsent_bytes == sum(len(body) for url, body in PAGES.items() if url != "http://b.test/2")
     assert second.ended is not None
     assert third.visits["missing"] == 1
-    assert folder_status(web.folder).library is not None
-    assert folder_status(web.folder).report_is_current
+    assert crawl_status(web.folder).library is not None
+    assert crawl_status(web.folder).report_is_current
 
 
 def test_there_must_be_something_to_refresh(tmp_path: Path) -> None:
     with pytest.raises(CrawlFolderError, match="no crawl in this folder"):
         refresh(tmp_path / "none")
-    from orienteer.ledger.plan import CrawlPlan, CrawlSettings
+    from orienteer.ledger.plan import CrawlPlan
+    from orienteer.ledger.settings import CrawlSettings
 
     CrawlFolder.create(tmp_path / "crawl", CrawlPlan(CrawlSettings(seeds=(HOME,))).to_toml()).close()
     with pytest.raises(InputError, match="nothing to refresh"):
@@ -526,9 +527,9 @@ def edit_both(web: Refreshed, index: str, number: int) -> None:
 def begin_at(web: Refreshed, first: str, days: int) -> None:
     """Begin a refresh some days later, with this page first."""
     with CrawlFolder.open(web.folder) as folder:
-        start = np.array([folder.database.find_url(first)], np.uint32)
+        start = np.array([folder.database.urls.find(first)], np.uint32)
         epoch = new_epoch(folder.database, plan_of_folder(web.folder), web.today + days * DAY_S)
-        folder.database.add_epoch(epoch._replace(seeds=start, trust=np.ones(1)))
+        folder.database.epochs.add(epoch._replace(seeds=start, trust=np.ones(1)))
         folder.acknowledge()
 
 
@@ -543,11 +544,11 @@ def test_the_same_response_for_all_pages_is_an_error(make: Make) -> None:
 
 def test_a_refresh_killed_before_its_first_page_does_not_change_the_bounds(make: Make) -> None:
     web = make()
-    before = folder_status(web.folder).proved
+    before = crawl_status(web.folder).proved
     assert before is not None
     with CrawlFolder.open(web.folder) as folder:
         begin_epoch(folder, plan_of_folder(web.folder))
-    status, found = folder_status(web.folder), verify(web.folder)
+    status, found = crawl_status(web.folder), verify(web.folder)
     assert found.holds
     assert not status.report_is_current
     assert status.proved is not None

@@ -11,10 +11,11 @@ import pytest
 from orienteer.browser import executable
 from orienteer.errors import InputError
 from orienteer.fake_web.server import FakeWeb
-from orienteer.inspect.folder_status import folder_status
+from orienteer.inspect.crawl_status import crawl_status
+from orienteer.inspect.run_report import Report
 from orienteer.inspect.verify import verify
 from orienteer.ledger.revisiting import DAY_S
-from orienteer.live.session import Report, refresh
+from orienteer.live.session import refresh
 from orienteer.store.database import Database
 from orienteer.store.visits import VisitKind
 from tests.laws.refreshed_site import HOME, INDEX, SCRIPTED, RefreshedSite, url_of
@@ -107,7 +108,7 @@ def test_the_rendered_form_of_a_page_is_not_lost_without_a_browser(
     _, visits = refreshed(folder, "auto")
     assert set(visits.values()) <= {VisitKind.UNCHANGED, VisitKind.NOT_MODIFIED}
     with Database.open(folder / "crawl.db", read_only=True) as database:
-        assert {database.url(row.page) for row in database.rendered()} >= {url_of(path) for path in SCRIPTED}
+        assert {database.urls.of(row.page) for row in database.rendered.all()} >= {url_of(path) for path in SCRIPTED}
     assert bounds(folder)[0] > 0.99
 
 
@@ -128,7 +129,7 @@ def test_a_change_by_a_script_is_reported_once(crawls: Crawls, tmp_path: Path) -
 def test_a_folder_of_version_0_2_is_compared_by_its_archive(web: FakeWeb, crawls: Crawls, tmp_path: Path) -> None:
     folder = crawls.of("auto", web, tmp_path / "crawl")
     as_in_format_7(folder)
-    assert folder_status(folder).rendered.n_pages > 0
+    assert crawl_status(folder).rendered.n_pages > 0
     for _ in range(2):
         _, visits = refreshed(folder, "never")
         assert set(visits.values()) <= {VisitKind.UNCHANGED, VisitKind.NOT_MODIFIED}

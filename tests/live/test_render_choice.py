@@ -6,9 +6,9 @@ import random
 
 import pytest
 
+from orienteer.browser.render_settings import RenderSettings
 from orienteer.errors import InputError
-from orienteer.ledger.render_settings import RenderSettings
-from orienteer.live.render_choice import RenderChoice, is_gain, template_of
+from orienteer.live.rendering import RenderChoice, is_gain, template_of
 from orienteer.pages.render_reason import RenderReason
 
 NOTHING, MUCH = (100, 100, 10, 10), (5, 400, 0, 12)

@@ -11,7 +11,8 @@ import pytest
 
 from orienteer.extract.links import COMES_WITH_SCROLLING, NEEDS_CLICK, SCRIPTED
 from orienteer.fake_web.server import FakeWeb
-from orienteer.live.session import Report, live_crawl
+from orienteer.inspect.run_report import Report
+from orienteer.live.session import live_crawl
 from orienteer.search.indexing import update_index
 from orienteer.search.search_index import SearchIndex
 from orienteer.settings import merged
@@ -45,14 +46,14 @@ def paths(folder: Path) -> set[str]:
 
 def rendered(folder: Path) -> dict[str, RenderedRow]:
     with Database.open(folder / "crawl.db", read_only=True) as database:
-        return {database.url(row.page): row for row in database.rendered()}
+        return {database.urls.of(row.page): row for row in database.rendered.all()}
 
 
 def unknown(folder: Path, url: str) -> str:
     with Database.open(folder / "crawl.db", read_only=True) as database:
-        page = database.find_url(url)
+        page = database.urls.find(url)
         assert page is not None
-        return database.unknown(page).why
+        return database.details.unknown(page).why
 
 
 def results(folder: Path, name: str = "") -> dict[str, tuple[Any, ...]]:

@@ -17,10 +17,11 @@ from orienteer.certificates.checking import check_certificate
 from orienteer.certificates.gathering import facts_of_folder
 from orienteer.certificates.page import certificate_page
 from orienteer.fake_web.server import FakeWeb
-from orienteer.inspect.folder_status import folder_status
+from orienteer.inspect.crawl_status import crawl_status
+from orienteer.inspect.run_report import Report
 from orienteer.inspect.verify import verify
 from orienteer.ledger.revisiting import DAY_S
-from orienteer.live.session import Report, live_crawl, refresh
+from orienteer.live.session import live_crawl, refresh
 from tests.live.apps import SmallSite, needs_browser
 from tests.live.hash_apps import anchored_application, catalogue, documentation, named_application, table_of_contents
 from tests.live.live_crawls import StoredCrawl
@@ -74,7 +75,7 @@ def test_anchors_are_not_pages(tmp_path: Path, mark: str) -> None:
     assert links == {url: routes("one", "two", "three") - {"", url.removeprefix(HOME)} for url in stored.urls}
     assert crawl.report.figures.certificate.lower > 0.999
     assert crawl.report.rendered.anchors == (f"app.test: {mark.removesuffix('=')}",)
-    assert crawl.report.rendered == folder_status(crawl.folder).rendered
+    assert crawl.report.rendered == crawl_status(crawl.folder).rendered
     verified = verify(crawl.folder)
     assert verified.holds
     assumption = f"routes that differ only in these fields are one page: {crawl.report.rendered.anchors[0]}"

@@ -12,7 +12,7 @@ from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.live.seed_check import SeedCheck, describe_failure
 from orienteer.pages.outcome import Outcome
-from orienteer.responses.response import Request, Response
+from orienteer.responses.response import HostRequest, HostRequestKind, PageRequest, Response
 from orienteer.store.folder import CrawlFolder
 
 SEEDS = ["http://a.test/", "http://b.test/x"]
@@ -28,18 +28,18 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
 def failed(seed: int, outcome: Outcome = Outcome.NO_ADDRESS, detail: str = "", status: int = 0) -> Response:
     """A failed response for the robots.txt of a seed's host."""
     host = SEEDS[seed].split("/")[2]
-    return Response(Request(f"http://{host}/robots.txt", seed, any_type=True), outcome, status, detail=detail)
+    return Response(HostRequest(f"http://{host}/robots.txt", HostRequestKind.ROBOTS), outcome, status, detail=detail)
 
 
 def page(seed: int) -> Response:
-    return Response(Request(SEEDS[seed], seed), Outcome.OK, 200)
+    return Response(PageRequest(SEEDS[seed], seed), Outcome.OK, 200)
 
 
 def test_a_crawl_ends_some_seconds_after_all_seeds_failed(ledger: Ledger) -> None:
     check = SeedCheck(ledger)
-    check.on_response(failed(0), 10.0)
+    check.on_response(0, failed(0), 10.0)
     check.check_reachable(100.0)  # the other seed has no response yet
-    check.on_response(failed(1, Outcome.NO_CONNECTION, "Connection refused"), 11.0)
+    check.on_response(1, failed(1, Outcome.NO_CONNECTION, "Connection refused"), 11.0)
     check.check_reachable(11.5)
     with pytest.raises(SeedError) as caught:
         check.check_reachable(13.0)
@@ -51,17 +51,17 @@ def test_a_crawl_ends_some_seconds_after_all_seeds_failed(ledger: Ledger) -> Non
 
 def test_a_host_that_responds_after_failures_is_reachable(ledger: Ledger) -> None:
     check = SeedCheck(ledger)
-    check.on_response(failed(0), 10.0)
-    check.on_response(failed(1), 10.0)
-    check.on_response(failed(0, Outcome.CLIENT_ERROR, status=404), 12.0)  # it has no robots.txt
+    check.on_response(0, failed(0), 10.0)
+    check.on_response(1, failed(1), 10.0)
+    check.on_response(0, failed(0, Outcome.CLIENT_ERROR, status=404), 12.0)  # it has no robots.txt
     check.check_reachable(100.0)
     assert list(check.failed()) == [SEEDS[1]]
 
 
 def test_a_server_with_an_error_gets_more_time(ledger: Ledger) -> None:
     check = SeedCheck(ledger)
-    check.on_response(failed(0), 10.0)
-    check.on_response(failed(1, Outcome.SERVER_ERROR, status=500), 10.0)
+    check.on_response(0, failed(0), 10.0)
+    check.on_response(1, failed(1, Outcome.SERVER_ERROR, status=500), 10.0)
     check.check_reachable(20.0)
     with pytest.raises(SeedError, match=r"robots.txt of b.test cannot be read: the server answered 500"):
         check.check_reachable(31.0)
@@ -69,10 +69,10 @@ def test_a_server_with_an_error_gets_more_time(ledger: Ledger) -> None:
 
 def test_a_crawl_with_one_page_goes_on_and_reports_failed_seeds_once(ledger: Ledger) -> None:
     check = SeedCheck(ledger)
-    check.on_response(failed(1), 10.0)
+    check.on_response(1, failed(1), 10.0)
     assert check.newly_failed(10.0) == {}
     assert check.newly_failed(100.0) == {}, "nothing works yet"
-    check.on_response(page(0), 110.0)
+    check.on_response(0, page(0), 110.0)
     check.check_reachable(1000.0)
     assert check.newly_failed(111.0) == {SEEDS[1]: "no address found for b.test: is the name right?"}
     assert check.newly_failed(200.0) == {}
@@ -83,8 +83,8 @@ def test_a_crawl_with_pages_does_not_end(ledger: Ledger) -> None:
     ledger.crawl.take(0)
     ledger.crawl.fetched(0, [])
     check = SeedCheck(ledger)
-    check.on_response(failed(0), 10.0)
-    check.on_response(failed(1), 10.0)
+    check.on_response(0, failed(0), 10.0)
+    check.on_response(1, failed(1), 10.0)
     check.check_reachable(1000.0)
 
 

@@ -46,9 +46,9 @@ def a_site() -> GraphSite:
 
 def walks_of(folder: Path) -> tuple[SurveyRow, list[WalksRow]]:
     with Database.open(folder / "crawl.db", read_only=True) as database:
-        found = database.last_survey(0)
+        found = database.surveys.last(0)
         assert found is not None
-        return found[1], database.walks(found[0])
+        return found[1], database.surveys.walks(found[0])
 
 
 def simulated(graph: ori.LinkGraph, row: SurveyRow, policy: str = "certified") -> Crawl:
@@ -75,7 +75,7 @@ def rounds_of_survey(survey: CrawlSurvey) -> list[WalksRow]:
 @pytest.mark.parametrize("policy", ["certified", "breadth-first"])
 def test_live_is_simulated(policy: str, tmp_path: Path) -> None:
     site = a_site()
-    settings = {"crawl": {"proof": False, "workers": 1}, "politeness": {"connections": 1}}
+    settings = {"crawl": {"stop_when": "measured", "workers": 1}, "politeness": {"connections": 1}}
     with FakeWeb(site) as web:
         report = crawled(web, hub(site), tmp_path / "c", until=UNTIL, policy=policy, settings=settings)
     assert report.stopped_because == StopReason.MEASURED
@@ -134,7 +134,7 @@ class ExactLives:
 def test_slow_hosts_do_not_bias_it(tmp_path: Path) -> None:
     """With 16 workers, and hosts of very different speeds with different pages."""
     site = a_site()
-    settings = {"crawl": {"proof": False, "workers": 16}}
+    settings = {"crawl": {"stop_when": "measured", "workers": 16}}
     with FakeWeb(SlowHosts(site)) as web:
         report = crawled(web, hub(site), tmp_path / "c", until=UNTIL, settings=settings)
     assert report.stopped_because in (StopReason.MEASURED, StopReason.COVERAGE)  # a slow machine may prove it first
@@ -162,19 +162,19 @@ def test_slow_hosts_do_not_bias_it(tmp_path: Path) -> None:
 def surveys_of(folder: Path) -> list[tuple[int, float]]:
     """Return the epoch and the target of every survey."""
     with Database.open(folder / "crawl.db", read_only=True) as database:
-        return list(database._rows("SELECT epoch, until FROM survey ORDER BY id"))
+        return list(database.connection.rows("SELECT epoch, until FROM survey ORDER BY id"))
 
 
 def test_a_finished_crawl_stays_finished_and_resumes_with_another_goal(tmp_path: Path) -> None:
     site, folder = a_site(), tmp_path / "c"
-    settings = {"crawl": {"proof": False, "workers": 1}}  # several workers would make the order random
+    settings = {"crawl": {"stop_when": "measured", "workers": 1}}  # several workers would make the order random
     with FakeWeb(site) as web:
         first = crawled(web, hub(site), folder, until=UNTIL, settings=settings)
         n_requests = len(web.requests)
         again = crawled(web, hub(site), folder, until=UNTIL, settings=settings)
         assert len(web.requests) == n_requests
         more = crawled(web, hub(site), folder, until=0.95, settings=settings)
-        proved = crawled(web, hub(site), folder, until=0.95, settings={"crawl": {"proof": True}})
+        proved = crawled(web, hub(site), folder, until=0.95, settings={"crawl": {"stop_when": "proved"}})
     assert first.stopped_because == again.stopped_because == more.stopped_because == StopReason.MEASURED
     assert first.figures.measured == again.figures.measured
     assert proved.stopped_because == StopReason.COVERAGE
@@ -186,7 +186,7 @@ def test_a_finished_crawl_stays_finished_and_resumes_with_another_goal(tmp_path:
 def test_a_refresh_is_measured_too(tmp_path: Path) -> None:
     site, folder = a_site(), tmp_path / "c"
     with FakeWeb(site) as web:
-        crawled(web, hub(site), folder, until=UNTIL, settings={"crawl": {"proof": False}})
+        crawled(web, hub(site), folder, until=UNTIL, settings={"crawl": {"stop_when": "measured"}})
         report = refresh(folder)
     assert report.figures.epoch == 1
     assert surveys_of(folder) == [(0, UNTIL), (1, UNTIL)]
@@ -204,7 +204,9 @@ def test_blocked_pages_make_it_a_survey_of_what_is_reachable(tmp_path: Path) -> 
     worthy = [site.hosts[host] for host in np.argsort(-rank).tolist() if site.hosts[host] != home]
     site.robots = dict.fromkeys(worthy[:2], "User-agent: *\nDisallow: /")
     with FakeWeb(site) as web:
-        report = crawled(web, hub(site), folder, until=0.95, settings={"crawl": {"proof": False, "robots": True}})
+        report = crawled(
+            web, hub(site), folder, until=0.95, settings={"crawl": {"stop_when": "measured", "robots": True}}
+        )
     assert report.stopped_because == StopReason.REACHABLE
     assert not report.goal_reached
     row, _ = walks_of(folder)
@@ -227,7 +229,7 @@ def test_a_survey_stopped_by_a_budget_resumes_from_its_checkpoint(
     with FakeWeb(site) as web:
         for budget in (90, 180, 195, 196, None):
             goal = {} if budget is None else {"budget": budget}
-            settings = {"crawl": {"proof": False, "workers": 1, **goal}, "politeness": {"connections": 1}}
+            settings = {"crawl": {"stop_when": "measured", "workers": 1, **goal}, "politeness": {"connections": 1}}
             monkeypatch.setattr(CrawlSurvey, "record_page", counted)
             recorded_pages.clear()
             n_before = len(web.requests)
@@ -267,7 +269,7 @@ def test_walks_do_not_wait_for_pages_that_never_respond(tmp_path: Path) -> None:
                  if crc32(site.url_of(page).removeprefix("http://").encode()) % 30)  # fmt: skip
     with FakeWeb(Refusing(site)) as web:
         settings = {
-            "crawl": {"proof": False, "workers": 1},
+            "crawl": {"stop_when": "measured", "workers": 1},
             "retry": {"back_off_s": 0.0, "max_back_off_s": 0.0},
         }
         report = crawled(web, start, tmp_path / "c", until=0.8, settings=settings)

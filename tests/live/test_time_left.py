@@ -12,8 +12,7 @@ from benchmarks.time_left import WatchedCrawl, estimated
 from orienteer.crawl.goal import Goal
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.synthetic import synthetic_web
-from orienteer.live.host_pace import HostPace
-from orienteer.live.time_left import Point, TimeForecast
+from orienteer.live.time_left import HostPace, Point, TimeForecast
 
 
 def watched(
@@ -106,12 +105,19 @@ def test_the_rate_of_sparse_points() -> None:
 
 def test_a_measured_goal_is_reached_before_the_proof() -> None:
     measured, proved = Goal(until=0.98, confidence=0.999), Goal(until=0.98)
-    forecast = watched(200, shrinking)
-    sooner, later = forecast.eta_s(measured), forecast.eta_s(proved)
-    assert sooner is not None
-    assert later is not None
-    assert sooner == pytest.approx(100 * math.log2(1 / 0.055) - 200), "a fifth of what is not proved is missing"
-    assert sooner < later
+    for n_walks in (9, 10):
+        forecast = TimeForecast()
+        for second in range(201):
+            lower = shrinking(10 * second)
+            point = Point(float(second), 10 * second, lower, 10**9)
+            forecast.add(point._replace(n_walks=n_walks, measured=1 - 0.2 * (1 - lower)))
+        sooner, later = forecast.eta_s(measured), forecast.eta_s(proved)
+        assert later is not None
+        if n_walks == 9:
+            assert sooner is None, "not before the walks outweigh the prior"
+            continue
+        assert sooner == pytest.approx(100 * math.log2(1 / 0.062) - 200), "a fifth of what is not proved is missing"
+        assert sooner < later
 
 
 def test_walks_and_evidence_replace_the_prior() -> None:

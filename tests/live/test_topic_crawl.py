@@ -14,12 +14,12 @@ import pytest
 from orienteer.errors import InputError
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from orienteer.inspect.folder_status import folder_status
+from orienteer.inspect.crawl_status import crawl_status
 from orienteer.ledger.ledger import Ledger
 from orienteer.live.session import open_crawl, plan_of_folder, refresh
 from orienteer.pages.states import PageState
+from orienteer.store.detail_tables import PageWords, packed, unpacked
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.page_words import PageWords, packed, unpacked
 from tests.fake_web.changing import ChangingSite
 from tests.live.live_crawls import crawled
 from tests.live.refreshes import rows_of
@@ -72,7 +72,7 @@ def test_the_relevance_of_pages_is_stored(web: FakeWeb, topic: Path, tmp_path: P
     assert not ON_TOPIC - on_topic(tmp_path / "crawl")
     n_on_topic = len(on_topic(tmp_path / "crawl"))
     assert report.figures.n_on_topic == n_on_topic
-    assert folder_status(tmp_path / "crawl").n_on_topic == n_on_topic
+    assert crawl_status(tmp_path / "crawl").n_on_topic == n_on_topic
     assert report.topical is not None
     assert report.topical.lower == pytest.approx(1, abs=1e-6)
     assert report.as_dict()["topical"]["text"]
@@ -82,7 +82,7 @@ def test_a_crawl_without_a_topic_has_none(web: FakeWeb, tmp_path: Path) -> None:
     report = crawled(web, HOME, tmp_path / "crawl")
     assert report.figures.n_on_topic is None
     assert report.topical is None
-    assert folder_status(tmp_path / "crawl").n_on_topic is None
+    assert crawl_status(tmp_path / "crawl").n_on_topic is None
     assert all(row.relevance is None for row in rows_of(tmp_path / "crawl").values())
 
 

@@ -12,8 +12,9 @@ import trustme
 
 from orienteer.errors import SeedError
 from orienteer.fetch.settings import FetchSettings
-from orienteer.ledger.plan import CrawlPlan, CrawlSettings, canonical_seeds
-from orienteer.live.typed_seeds import resolve_schemes
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.settings import CrawlSettings, canonical_seeds
+from orienteer.live.seed_check import resolve_schemes
 from orienteer.store.folder import CrawlFolder
 from tests.fetch.servers import ScriptedServer, response
 

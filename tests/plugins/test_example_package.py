@@ -14,7 +14,7 @@ import pytest
 import orienteer as ori
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from orienteer.store.database_view import DatabaseView
+from orienteer.store.database import DatabaseView
 from tests.conftest import random_web
 from tests.exports.crawls import plain_crawl
 from tests.plugins.commands import contract_tests, orienteer
@@ -85,7 +85,9 @@ def test_the_policy_crawls(example: dict[str, str], folder: Path) -> None:
         command += ["--connect-to", web.address, "--delay", "0", "--connections", "1", "--ignore-robots"]
         orienteer(example, *command, folder=folder)
     with DatabaseView(folder / "live" / "crawl.db") as database:
-        assert database.urls([row.id for row in database.fetched_rows()]) == [f"http://a.test/{k}" for k in (1, 3, 7)]
+        assert database.urls.of_all([row.id for row in database.pages.fetched()]) == [
+            f"http://a.test/{k}" for k in (1, 3, 7)
+        ]
 
 
 def test_the_policy_is_simulated_and_compared(example: dict[str, str], folder: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from tests.exports.crawls import plain_crawl
 from tests.plugins.commands import orienteer
 from tests.topics.small_topics import EXAMPLES, topic_file, write_examples
@@ -64,7 +64,7 @@ def test_all_problems_are_reported(faulty: dict[str, str], folder: Path) -> None
         ["simulate", "web.npz", "--policy", "last-found"],
         ["compare", "web.npz", "--levels", "0.5"],
         ["seeds", "web.npz", "-k", "2", "--method", "fine-all-the-same"],
-        ["seeds", "web.npz", "-k", "2", "--hops", "2", "--compare"],
+        ["compare-seeds", "web.npz", "-k", "2", "--hops", "2"],
         ["topic", "test", "good.toml", "--folds", "3"],
         ["export", "crawl", "--format", "url-list"],
         ["graph", "convert", "web.npz", "web.adj"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -64,6 +65,34 @@ def rankmass(web: LinkGraph, trust: np.ndarray, d: float, until: float) -> tuple
         else:
             rm += d * mass * trust
     return order, [*proved, crm]
+
+
+def certified(
+    web: LinkGraph, trust: np.ndarray, d: float, eagerness: float, floor: float
+) -> Iterator[tuple[int, np.ndarray, set[int]]]:
+    """Each page to fetch, with the mass on all pages before it is fetched, and the pages fetched so far."""
+    p, fetched = trust.copy(), set()
+    known = set(np.flatnonzero(trust).tolist())
+    while known - fetched:
+        page = best_of(known - fetched, p)
+        if fetched:
+            other = best_of(fetched, p)
+            before_page = (-p[other], other) < (-eagerness * p[page], page)
+            if before_page and p[other] * len(known) > floor:
+                _push(web, p, other, d)
+                known |= set(web.links(other).tolist())
+                continue
+        yield page, p.copy(), set(fetched)
+        fetched.add(page)
+        _push(web, p, page, d)
+        known |= set(web.links(page).tolist())
+
+
+def _push(web: LinkGraph, p: np.ndarray, page: int, d: float) -> None:
+    mass, p[page] = p[page], 0.0
+    links = web.links(page)
+    if len(links):
+        p[links] += d * mass / len(links)
 
 
 def windowed(web: LinkGraph, trust: np.ndarray, d: float, window: float) -> tuple[list[int], dict[int, float]]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.graph import shapes, spread
+from orienteer.graph import spread
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.synthetic import synthetic_web
+from orienteer.policies.pushing import Certified
 from tests.conftest import random_web
 from tests.graph.reference import dense_pagerank
 from tests.policies import reference
@@ -160,27 +164,15 @@ def test_pagerank_takes_the_best_of_the_known_graph(rng: np.random.Generator, mo
 
 
 @pytest.mark.parametrize("eagerness", [1.0, 0.3, 0.01])
-def test_certified_pushes_before_it_chooses(rng: np.random.Generator, eagerness: float) -> None:
-    """At every fetch no fetched page holds more than c times the mass of the page chosen, the best of the known."""
+@pytest.mark.parametrize("floor", [0.0, Certified.floor, 0.3])
+def test_certified_equals_its_reference(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, eagerness: float, floor: float
+) -> None:
+    monkeypatch.setattr(Certified, "floor", floor)
     for web, trust in cases(rng):
-        p, fetched = trust.copy(), set()
-        for page in ori.simulate(web, "certified", trust, eagerness=eagerness, budget=40).order.tolist():
-            while fetched:
-                other = reference.best_of(fetched, p)
-                best = reference.best_of(set(range(web.n_pages)) - fetched, p)
-                if not (p[other] > eagerness * p[best] or (p[other] == eagerness * p[best] and other < best)):
-                    break
-                push(web, p, other)
-            assert page == reference.best_of(set(range(web.n_pages)) - fetched, p)
-            fetched.add(page)
-            push(web, p, page)
-
-
-def push(web: ori.LinkGraph, p: np.ndarray, page: int) -> None:
-    mass, p[page] = p[page], 0.0
-    links = web.links(page)
-    if len(links):
-        p[links] += 0.85 * mass / len(links)
+        order = ori.simulate(web, "certified", trust, eagerness=eagerness, budget=40).order.tolist()
+        steps = islice(reference.certified(web, trust, 0.85, eagerness, floor), 40)
+        assert order == [page for page, _, _ in steps]
 
 
 def test_rankmass_is_its_identity_at_every_step(rng: np.random.Generator) -> None:

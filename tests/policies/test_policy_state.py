@@ -21,7 +21,7 @@ import orienteer as ori
 from orienteer.errors import InputError
 from orienteer.evaluate.compare import compare
 from orienteer.files.signing import signed_content
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.policies import policy_state
 from orienteer.policies.policy import NO_CHANGE, POLICIES, Policy, Priorities, TrustedPages

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from orienteer.errors import InputError, OrienteerError
-from orienteer.processes import parallelism
-from orienteer.processes.ordered import in_order
-from orienteer.processes.pool import Failed, Opening, opened_pool
+from orienteer.processes import pool as parallelism
+from orienteer.processes.pool import Failed, Opening, in_order, opened_pool
 from tests.processes import jobs
 
 # `test_child` starts them from scratch.

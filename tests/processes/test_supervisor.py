@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from orienteer.errors import ProcessError
-from orienteer.processes.limits import TaskLimits
+from orienteer.processes.child import TaskLimits
 from orienteer.processes.supervisor import MAX_START_FAILURES, Crash, CrashRecord, ProcessTask, StartLimit, Supervisor
 from tests.processes.jobs import is_alive
 

@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import sqlite3
+from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +17,14 @@ import orienteer as ori
 from orienteer.errors import CrawlFolderError
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
+from orienteer.inspect.verify import verify
 from orienteer.live.session import plan_of_folder, refresh
 from orienteer.repair.repair import RepairReport, repair
 from orienteer.search.indexing import update_index
+from orienteer.store.column_ranges import RANGES
 from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
-from tests.conftest import random_web
+from tests.conftest import golden_folder, random_web
 from tests.live.live_crawls import StoredCrawl, crawled, hub
 
 WARC = "archive/orienteer-00000.warc.gz"
@@ -193,6 +196,49 @@ def test_a_garbled_database(site: GraphSite, folder: Path, all_of_it: dict[str, 
     check(site, folder, all_of_it)
 
 
+INVALID = (1e300, -1e300, -(2**40), 2**62, None, "x", b"\x01")
+
+
+def make_invalid(folder: Path, rng: random.Random) -> list[str]:
+    """Change a row of each table: a column gets a value that no crawl writes. Return what was changed."""
+    changed = []
+    with closing(sqlite3.connect(folder / "crawl.db", isolation_level=None)) as database:
+        for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            columns = database.execute(f"PRAGMA table_info({table})").fetchall()
+            key = next((name for _, name, *_, in_key in columns if in_key), "")
+            ranges = {name: RANGES[name] for _, name, *_ in columns if name in RANGES}
+            if table == "event":
+                ranges["kind"] = RANGES["event_kind"]
+            if not key or not ranges or database.execute(f"SELECT 1 FROM {table}").fetchone() is None:
+                continue
+            column = rng.choice(list(ranges))
+            is_text = str in ranges[column].types  # SQLite stores numbers as texts there
+            value = rng.choice([b"\x01"] if is_text else [one for one in INVALID if not ranges[column].holds(one)])
+            where = f"{key} = (SELECT {key} FROM {table} ORDER BY random() LIMIT 1)"
+            with suppress(sqlite3.IntegrityError):  # SQLite itself refuses it
+                database.execute(f"UPDATE {table} SET {column} = ? WHERE {where}", (value,))
+                changed.append(f"{table}.{column} = {value!r}")
+    return changed
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_rows_with_invalid_values_are_left_out(
+    number: int, changed: Path, tmp_path: Path, fresh_rng: random.Random
+) -> None:
+    if number % 2:
+        folder = tmp_path / "crawl"
+        shutil.copytree(changed, folder)
+    else:
+        folder = golden_folder("crawl-0.2.0-rendered", tmp_path)
+    done = make_invalid(folder, fresh_rng)
+    assert repair(folder).was_damaged, done
+    assert not repair(folder).was_damaged, done
+    try:
+        verify(folder)  # reads all that is left
+    except CrawlFolderError as error:
+        pytest.fail(f"{error}: {done}")
+
+
 def test_pages_with_lost_urls_are_read_again(
     site: GraphSite, folder: Path, all_of_it: dict[str, tuple[str, ...]]
 ) -> None:
@@ -269,7 +315,7 @@ def test_a_killed_repair_is_continued(
         assert again.n_pages == straight.n_pages
         assert StoredCrawl(folder).rows.keys() == StoredCrawl(tmp_path / "straight").rows.keys()
         with Database.open(folder / "crawl.db", read_only=True) as database:
-            assert database.counts().n_pages == straight.n_pages
+            assert database.pages.counts().n_pages == straight.n_pages
         CrawlFolder.open(folder).close()
         shutil.rmtree(folder)
         stop_after += 1

@@ -43,7 +43,7 @@ def handmade_crawl(path: Path) -> Path:
     CrawlFolder.create(path, SETTINGS).close()
     ids = {url: page for page, url in enumerate(URLS)}
     with CrawlFolder.open(path) as folder:
-        folder.database.add_urls(0, URLS)
+        folder.database.urls.add(0, URLS)
         for position, url in enumerate(URLS):
             state, outcome, status = PageState.FETCHED, Outcome.OK.value, 200
             if url == GONE:
@@ -61,7 +61,7 @@ def handmade_crawl(path: Path) -> Path:
                 response = ArchivedResponse(url, row.time, HEAD, PAGES[url].encode(), duration_s=duration_s)
                 place = folder.archive.append(response)
                 row = row._replace(archive_file=place.file, archive_offset=place.offset, archive_bytes=place.size_bytes)
-            folder.database.add_page(row)
-        folder.database.add_event(1.7e9, Outcome.HOST_ABANDONED, 1, detail="no answer, 5 times")
+            folder.database.pages.add(row)
+        folder.database.meta.add_event(1.7e9, Outcome.HOST_ABANDONED, 1, detail="no answer, 5 times")
         folder.acknowledge()
     return path

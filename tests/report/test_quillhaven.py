@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from orienteer.extract.documents.kinds import HTML_TYPES
 from orienteer.fake_web.community import events
 from orienteer.fake_web.community.addresses import COURIER, HALL, HOME, LIBRARY, SCHOOL, at
 from orienteer.fake_web.community.page import CommunityPage, Moved
@@ -19,7 +20,6 @@ from orienteer.fake_web.community.site import CommunitySite, is_of_town
 from orienteer.fake_web.server import FakeWeb
 from orienteer.report.finding import KINDS, SiteReport
 from orienteer.report.site_report import site_report
-from orienteer.responses.reading import HTML_TYPES
 from orienteer.url import host_of
 from tests.live.live_crawls import crawled
 from tests.report.naive_checker import check

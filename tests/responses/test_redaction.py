@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.headers import Headers
 from orienteer.responses.redaction import without_secrets
-from orienteer.responses.response import Request, Response
+from orienteer.responses.rendered import RenderedPage
+from orienteer.responses.response import PageRequest, Response
 from orienteer.responses.secrets import Secrets
 
 SECRET = "hush-hush-1234"
@@ -17,7 +19,7 @@ SECRETS = Secrets("http://a.test", redacted=(SECRET,))
 def response(content: bytes, *lines: str, body: bytes | None = None) -> Response:
     raw = "\r\n".join(["HTTP/1.1 200 OK", *lines, "", ""]).encode()
     headers = Headers.from_lines(line.encode() for line in lines)
-    request = Request("http://a.test/", 0, secrets=SECRETS)
+    request = PageRequest("http://a.test/", 0, secrets=SECRETS)
     return Response(
         request,
         Outcome.OK,
@@ -60,6 +62,17 @@ def test_compressed_bodies_are_masked() -> None:
     assert redacted.content == redacted.body == b"<p>xxxxxxxxxxxxxx"
     assert redacted.headers.items() == (("X", "y"),)
     assert b"X-Crawler-Content-Encoding: gzip\r\nX-Crawler-Content-Length: 50\r\n" in redacted.raw_headers
+
+
+def test_a_screenshot_of_a_page_with_a_secret_is_dropped() -> None:
+    page = RenderedPage("http://a.test/", b"<p>token 9f8e7d6c5b4a", links=("http://a.test/x",), screenshot=b"image")
+    shown = replace(response(b""), rendered=page)
+    found, _ = without_secrets(shown, Secrets("http://a.test", redacted=("9f8e7d6c5b4a",)))
+    assert found.rendered is not None
+    assert (found.rendered.screenshot, found.rendered.links) == (b"", page.links)
+    assert b"9f8e" not in found.rendered.document
+    found, _ = without_secrets(shown, Secrets("http://a.test", redacted=("another-secret-1",)))
+    assert found.rendered == page
 
 
 def test_responses_without_secrets_are_unchanged() -> None:

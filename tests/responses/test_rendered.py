@@ -13,13 +13,13 @@ from orienteer.extract.page import Page, extract_page
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.headers import Headers
 from orienteer.responses.rendered import (
-    RenderedDocument,
+    RenderedPage,
     archived_document,
     page_as_rendered,
     redirect_of,
     rendered_document_of,
 )
-from orienteer.responses.response import Request, Response
+from orienteer.responses.response import PageRequest, Response
 from orienteer.responses.verdict import Verdict, VerdictKind, verdict_of
 
 URL = "http://a.test/app/"
@@ -29,7 +29,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
 @given(
     rendered=st.builds(
-        RenderedDocument,
+        RenderedPage,
         url=TEXTS.filter(bool),
         document=st.binary(max_size=50),
         links=st.lists(TEXTS.filter(bool), max_size=3).map(tuple),
@@ -43,23 +43,24 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
         anchors=st.lists(TEXTS.filter(bool), max_size=3).map(tuple),
     )
 )
-def test_the_archived_document_round_trips(rendered: RenderedDocument) -> None:
+def test_the_archived_document_round_trips(rendered: RenderedPage) -> None:
     document = archived_document(rendered)
-    assert rendered_document_of(document, "http://other.test/") == rendered
+    stored = rendered._replace(screenshot=b"", n_requests=0, cpu_s=0.0)
+    assert rendered_document_of(document, "http://other.test/") == stored
     comment, end, rest = document.partition(b"-->\n")
     assert (b"--" in comment.removeprefix(b"<!--"), end, rest) == (False, b"-->\n", rendered.document)
 
 
 @pytest.mark.parametrize("front", [b"<!--orienteer {-->\n", b"<!--orienteer [1]-->\n", b"<!-- orienteer {}-->\n", b""])
 def test_a_document_without_our_comment_is_unchanged(front: bytes) -> None:
-    assert rendered_document_of(front + b"<p>x", URL) == RenderedDocument(URL, front + b"<p>x")
+    assert rendered_document_of(front + b"<p>x", URL) == RenderedPage(URL, front + b"<p>x")
 
 
 def test_facts_in_the_comment_are_validated() -> None:
     found = rendered_document_of(
         b'<!--orienteer {"url": 1, "links": [2, "http://b.test/"], "n_clickable": -5}-->\n<p>x', URL
     )
-    assert found == RenderedDocument(URL, b"<p>x", ("http://b.test/",))
+    assert found == RenderedPage(URL, b"<p>x", ("http://b.test/",))
 
 
 def sent(html: bytes = EMPTY) -> Page:
@@ -67,7 +68,7 @@ def sent(html: bytes = EMPTY) -> Page:
 
 
 def as_rendered(document: bytes, html: bytes = EMPTY, **facts) -> Page:
-    return page_as_rendered(sent(html), RenderedDocument(URL, document, **facts), URL)
+    return page_as_rendered(sent(html), RenderedPage(URL, document, **facts), URL)
 
 
 LINKS = b"<a href=1>one</a> <a href=2>two</a> <a href=3>three</a>"
@@ -96,7 +97,7 @@ def test_route_fields_that_are_anchors_are_dropped() -> None:
     pages = [URL + fragment for fragment in ("#/guide", "#/guide#x", "#/guide?v=2")]
     assert page.links == [*pages, "http://b.test/#/guide?id=one"]
     own = page_as_rendered(
-        sent(), RenderedDocument(URL + "#/guide", b"<p>x", links=links[:2], anchors=("?id", "#")), URL + "#/guide"
+        sent(), RenderedPage(URL + "#/guide", b"<p>x", links=links[:2], anchors=("?id", "#")), URL + "#/guide"
     )
     assert own.links == []
 
@@ -104,10 +105,10 @@ def test_route_fields_that_are_anchors_are_dropped() -> None:
 def test_a_route_is_not_a_link_to_the_application_itself() -> None:
     routes = (URL + "#/one", URL + "#/two")
     markup = b"<a href='#/one'>one</a> <a href='#/two'>two</a>"
-    page = page_as_rendered(sent(EMPTY + markup), RenderedDocument(URL, markup, routes, only_routes=True), routes[0])
+    page = page_as_rendered(sent(EMPTY + markup), RenderedPage(URL, markup, routes, only_routes=True), routes[0])
     assert page.links == [routes[1]]
     markup += b"<a href=./>home</a>"
-    assert page_as_rendered(sent(), RenderedDocument(URL, markup, (*routes, URL)), routes[0]).links == [URL, routes[1]]
+    assert page_as_rendered(sent(), RenderedPage(URL, markup, (*routes, URL)), routes[0]).links == [URL, routes[1]]
 
 
 def test_named_fragments_are_routes_if_the_browser_found_so() -> None:
@@ -168,10 +169,10 @@ def test_without_a_rendered_document_the_page_is_as_sent() -> None:
     ],
 )
 def test_a_redirect_by_script_is_a_redirect(redirect: str, target: str | None) -> None:
-    rendered = RenderedDocument(URL, b"<p>x", redirect=redirect)
+    rendered = RenderedPage(URL, b"<p>x", redirect=redirect)
     assert redirect_of(rendered, URL) == target
     response = Response(
-        Request(URL, 0),
+        PageRequest(URL, 0),
         Outcome.OK,
         200,
         headers=Headers([("Content-Type", "text/html")]),
@@ -184,9 +185,9 @@ def test_a_redirect_by_script_is_a_redirect(redirect: str, target: str | None) -
 
 def test_the_verdict_has_both_pages() -> None:
     response = Response(
-        Request(URL, 0), Outcome.OK, 200, headers=Headers([("Content-Type", "text/html")]), content=EMPTY
+        PageRequest(URL, 0), Outcome.OK, 200, headers=Headers([("Content-Type", "text/html")]), content=EMPTY
     )
-    found: Verdict = verdict_of(replace(response, rendered=RenderedDocument(URL, LINKS)))
+    found: Verdict = verdict_of(replace(response, rendered=RenderedPage(URL, LINKS)))
     assert found.sent == verdict_of(response).page
     assert found.links == [URL + name for name in "123"]
     assert (verdict_of(response).unknown, found.unknown) == (SCRIPTED, "")

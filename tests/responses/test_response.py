@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.headers import Headers
-from orienteer.responses.response import Request, Response, outcome_of, retry_after_s
+from orienteer.responses.response import PageRequest, Response, outcome_of, retry_after_s
 
 URL = "http://example.org/dir/page"
 
 
 def result(status: int = 200, **headers: str) -> Response:
     lines = Headers([(name.replace("_", "-"), value) for name, value in headers.items()])
-    return Response(Request(URL, 0), outcome_of(status, lines, URL), status, headers=lines)
+    return Response(PageRequest(URL, 0), outcome_of(status, lines, URL), status, headers=lines)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from orienteer.pages.outcome import Outcome
-from orienteer.responses.response import Request, Response
+from orienteer.responses.response import HostRequest, HostRequestKind, Response
 from orienteer.responses.robots import MAX_READ_BYTES, MAX_SITEMAPS, MAX_WILDCARD_CHARS, Robots, robots_of
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "robots"
@@ -289,7 +289,7 @@ def test_all_or_nothing():
 
 
 def fetched(outcome: Outcome, status: int, content: bytes = b"") -> Response:
-    return Response(Request(f"{ROOT}/robots.txt", -1, any_type=True), outcome, status, content=content)
+    return Response(HostRequest(f"{ROOT}/robots.txt", HostRequestKind.ROBOTS), outcome, status, content=content)
 
 
 CLOSED = b"User-agent: *\nDisallow: /\nSitemap: s.xml"

@@ -7,7 +7,7 @@ import pytest
 from orienteer.extract.documents.document import Document, UnreadableDocumentError
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.headers import Headers
-from orienteer.responses.response import Request, Response, outcome_of
+from orienteer.responses.response import PageRequest, Response, outcome_of
 from orienteer.responses.verdict import VERDICTS, VerdictKind, verdict_kind_of, verdict_of
 
 URL = "http://example.org/a"
@@ -16,7 +16,7 @@ PLAIN = ("Content-Type", "text/plain; charset=latin1")
 
 def response(status: int, content: bytes = b"", *headers: tuple[str, str]) -> Response:
     lines = Headers(headers)
-    return Response(Request(URL, 0), outcome_of(status, lines, URL), status, headers=lines, content=content)
+    return Response(PageRequest(URL, 0), outcome_of(status, lines, URL), status, headers=lines, content=content)
 
 
 def test_every_outcome_has_a_verdict():
@@ -70,7 +70,7 @@ def test_verdicts_by_status(status: int, kind: VerdictKind, reason: str):
     ],
 )
 def test_outcomes_without_a_response_have_no_page(outcome: Outcome, kind: VerdictKind):
-    verdict = verdict_of(Response(Request(URL, 0), outcome))
+    verdict = verdict_of(Response(PageRequest(URL, 0), outcome))
     assert (verdict.kind, verdict.reason) == (kind, str(outcome))
     assert verdict.page is None
 
@@ -144,7 +144,7 @@ def test_links_of_a_nofollow_document_are_left_out():
 
 def test_a_skipped_document_has_unknown_links():
     headers = Headers([("Content-Type", "application/pdf")])
-    verdict = verdict_of(Response(Request(URL, 0), Outcome.UNWANTED_TYPE, 200, headers=headers))
+    verdict = verdict_of(Response(PageRequest(URL, 0), Outcome.UNWANTED_TYPE, 200, headers=headers))
     assert (verdict.kind, verdict.unknown) == (VerdictKind.SKIPPED, "links in application/pdf")
 
 

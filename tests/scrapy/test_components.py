@@ -29,12 +29,11 @@ from scrapy.exceptions import NotConfigured
 from scrapy.settings import Settings
 
 from orienteer.scrapy import Addon, Scheduler
-from orienteer.scrapy.boosted import Boosts
 from orienteer.scrapy.links import LinkNotes
 from orienteer.scrapy.plugin_settings import PluginSettings
 from orienteer.scrapy.request_ledger import RequestLedger
 from orienteer.scrapy.slots import Slots
-from orienteer.scrapy.spider_crawl import SpiderCrawl
+from orienteer.scrapy.spider_crawl import Boosts, SpiderCrawl
 
 IN_MEMORY = PluginSettings()
 

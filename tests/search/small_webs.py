@@ -35,16 +35,16 @@ class HandmadeCrawl:
     def remove(self, url: str) -> None:
         """Mark the page as failed with status 404."""
         with CrawlFolder.open(self.path) as folder:
-            old = folder.database.page(self.ids[url])
+            old = folder.database.pages.row(self.ids[url])
             assert old is not None
-            folder.database.change_page(PageRow(old.id, old.position, FAILED, "http 404", 404))
+            folder.database.pages.change(PageRow(old.id, old.position, FAILED, "http 404", 404))
             folder.acknowledge()
 
     def redirect(self, url: str, target: str) -> None:
         with CrawlFolder.open(self.path) as folder:
             ids = [self._id(folder, name) for name in (url, target)]
             links = np.array(ids[1:], np.uint32)
-            folder.database.add_page(
+            folder.database.pages.add(
                 PageRow(ids[0], self._next(), FETCHED, "redirect", 301, redirect_to=ids[1], links=links)
             )
             folder.acknowledge()
@@ -54,7 +54,7 @@ class HandmadeCrawl:
         body = html + "".join(f'<a href="{target}">{text}</a>' for target, text in links.items())
         head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
         place = folder.archive.append(ArchivedResponse(url, 1.7e9, head, body.encode(errors="surrogatepass")))
-        old = folder.database.page(page)
+        old = folder.database.pages.row(page)
         values = {"language": "en", "content_type": "text/html", "links": np.array(targets, np.uint32), **row}
         for name in ("duplicate_of", "near_duplicate_of"):
             if isinstance(values.get(name), str):
@@ -62,14 +62,14 @@ class HandmadeCrawl:
         position = self._next() if old is None else old.position
         found = PageRow(page, position, FETCHED, "ok", 200, 1.7e9, *place, **values)
         if old is None:
-            folder.database.add_page(found)
+            folder.database.pages.add(found)
         else:
-            folder.database.change_page(found)
+            folder.database.pages.change(found)
 
     def _id(self, folder: CrawlFolder, url: str) -> int:
         if url not in self.ids:
             self.ids[url] = len(self.ids)
-            folder.database.add_urls(self.ids[url], [url])
+            folder.database.urls.add(self.ids[url], [url])
         return self.ids[url]
 
     def _next(self) -> int:

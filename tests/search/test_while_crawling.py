@@ -106,7 +106,7 @@ def test_fifty_people_search_while_a_crawl_goes_on(tmp_path: Path) -> None:
 def _n_done(folder: Path) -> int:
     try:
         with FolderView.open(folder) as crawl:
-            return crawl.database.next_position()
+            return crawl.database.history.next_position()
     except CrawlFolderError:  # it is not there yet
         return 0
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.seeds.cover import Cover, choose_seeds
 from orienteer.seeds.greedy import Greedy

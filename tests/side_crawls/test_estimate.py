@@ -21,9 +21,9 @@ from orienteer.graph.estimate import estimate_global_rank
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.side_crawls.estimate import EstimateReport, live_estimate, open_estimate
 from orienteer.side_crawls.estimate_rounds import EstimateSettings
-from orienteer.store.database_view import DatabaseView
+from orienteer.store.database import DatabaseView
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.folder_files import estimate_of_folder
+from orienteer.store.folder_view import estimate_of_folder
 from tests.conftest import random_web
 from tests.live.live_crawls import StoredCrawl, Tables, crawled
 
@@ -174,9 +174,9 @@ def test_what_came_of_it_stays_in_the_folder(domain: Domain) -> None:
     report = live_estimate(domain.folder, EstimateSettings(budget=10, rounds=2))
     stored = estimate_of_folder(domain.folder)
     with DatabaseView(domain.folder / "crawl.db") as database:
-        assert stored["position"] == database.next_position()
+        assert stored["position"] == database.history.next_position()
     output = json.loads(json.dumps(report.as_dict(100)))
-    assert stored["outlook"] == output["outlook"]
+    assert stored["forecast"] == output["forecast"]
     assert stored["top"] == output["top"]
     assert [(page["url"], page["n_into"]) for page in stored["outside"]] == [
         (report.urls[page.page], len(page.links)) for page in report.view.referrers
@@ -278,7 +278,7 @@ def test_nonsense_is_refused_in_one_line(bad: dict[str, Any]) -> None:
 
 
 def test_an_empty_crawl_has_no_domain(tmp_path: Path) -> None:
-    from orienteer.ledger.plan import CrawlSettings
+    from orienteer.ledger.settings import CrawlSettings
 
     CrawlFolder.create(tmp_path / "crawl", CrawlPlan(CrawlSettings(seeds=("http://a.test/",))).to_toml()).close()
     with pytest.raises(InputError, match="nothing to estimate"):

@@ -20,7 +20,8 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.graph.survey.fixed_walks import SurveyGoal
 from orienteer.graph.synthetic import synthetic_web
-from orienteer.ledger.plan import CrawlPlan, CrawlSettings
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.settings import CrawlSettings
 from orienteer.live.session import refresh
 from orienteer.side_crawls.survey import live_survey, made_for, open_live_survey
 from orienteer.side_crawls.survey_report import SurveyReport
@@ -255,12 +256,12 @@ def test_an_untrusted_survey_is_refused(audited: Audited) -> None:
     """The author of a folder could have chosen the walks."""
     live_survey(audited.folder, GOAL)
     with Database.open(audited.folder / "survey" / "crawl.db") as database:
-        row = database.get("survey")
-        database.set("survey", row | {"seed": "00" * 16})
+        row = database.meta.get("survey")
+        database.meta.set("survey", row | {"seed": "00" * 16})
         database.commit()
         with pytest.raises(InputError, match="not known to be yours; use --restart"):
             made_for(database)
-        database.set("survey", {"seed": 1})  # not committed
+        database.meta.set("survey", {"seed": 1})  # not committed
         with pytest.raises(CrawlFolderError, match="lacks the description of its survey"):
             made_for(database)
     with pytest.raises(InputError, match="not known to be yours"):

@@ -19,7 +19,7 @@ def main() -> None:
     print("started", flush=True)
     with CrawlFolder.open_or_create(Path(sys.argv[1]), "") as folder:
         folder.archive = Archive(folder.path / "archive", folder.archive.end, max_file_bytes=20_000)
-        page = folder.database.next_position()
+        page = folder.database.history.next_position()
         while True:
             for _ in range(rng.randrange(1, 30)):
                 add_page(folder, page, body=rng.randbytes(rng.randrange(2000)))

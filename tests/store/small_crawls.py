@@ -32,11 +32,11 @@ def response(page: int, body: bytes | None = None) -> ArchivedResponse:
 
 def add_page(folder: CrawlFolder, page: int, body: bytes | None = None) -> None:
     """Add a fetched page whose position is its number, with its URL and those of its links."""
-    n_urls = folder.database.n_urls()
-    folder.database.add_urls(n_urls, [url(k) for k in range(n_urls, page + N_LINKS + 1)])
+    n_urls = folder.database.urls.count()
+    folder.database.urls.add(n_urls, [url(k) for k in range(n_urls, page + N_LINKS + 1)])
     at = folder.archive.append(response(page, body))
     links = np.arange(page + 1, page + N_LINKS + 1, dtype=np.uint32)
-    folder.database.add_page(PageRow(page, page, FETCHED, "ok", 200, 1.7e9, *at, title=f"Page {page}", links=links))
+    folder.database.pages.add(PageRow(page, page, FETCHED, "ok", 200, 1.7e9, *at, title=f"Page {page}", links=links))
 
 
 def add_pages(folder: CrawlFolder, start: int, end: int) -> None:
@@ -67,13 +67,13 @@ def warcio_responses(path: Path) -> Iterator[tuple[str, bytes]]:
 
 def check_pages(folder: CrawlFolder, n_pages: int) -> None:
     """Check that the folder holds exactly the pages 0 .. n_pages - 1, each once, as it was added."""
-    pages = [page for done in folder.database.pages_after() for page in done.pages.tolist()]
+    pages = [page for done in folder.database.history.pages_after() for page in done.pages.tolist()]
     assert pages == list(range(n_pages))
     assert archived_urls(folder.path) == [url(page) for page in range(n_pages)]
     for page in range(n_pages):
-        row = folder.database.page(page)
+        row = folder.database.pages.row(page)
         assert row is not None
         assert row.archived is not None
         assert row.title == f"Page {page}"
-        assert folder.database.urls(row.links) == [url(page + k) for k in range(1, N_LINKS + 1)]
+        assert folder.database.urls.of_all(row.links) == [url(page + k) for k in range(1, N_LINKS + 1)]
         assert folder.archive.read(row.archived).url == url(page)

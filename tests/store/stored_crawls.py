@@ -8,7 +8,7 @@ from typing import Any
 
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from orienteer.live.session import Report
+from orienteer.inspect.run_report import Report
 from orienteer.store.archive import Archive, Position
 from orienteer.store.folder_view import FolderView
 from orienteer.store.uploads import Uploads
@@ -44,10 +44,10 @@ def records(folder: Path) -> dict[str, tuple[Position, bytes]]:
     """Return every archived page with its record."""
     with FolderView.open(folder) as crawl:
         found = {}
-        for number in range(crawl.database.n_urls()):
-            row = crawl.database.page(number)
+        for number in range(crawl.database.urls.count()):
+            row = crawl.database.pages.row(number)
             if row is not None and row.archived is not None:
-                found[crawl.database.url(number)] = row.archived, crawl.archive.read_record(row.archived)[0]
+                found[crawl.database.urls.of(number)] = row.archived, crawl.archive.read_record(row.archived)[0]
         return found
 
 

@@ -8,6 +8,7 @@ import os
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 from warcio.cli import main as warcio
@@ -26,6 +27,7 @@ def filled(folder: Path, n_pages: int, **settings) -> Archive:
     archive = Archive(folder, **settings)
     for page in range(n_pages):
         archive.append(response(page))
+    archive.sync()
     return archive
 
 
@@ -34,6 +36,7 @@ def names(folder: Path) -> list[str]:
 
 
 def urls(archive: Archive) -> list[str]:
+    archive.sync()
     return [url for path in sorted(archive.folder.iterdir()) for url, _ in warcio_responses(path)]
 
 
@@ -84,9 +87,9 @@ def test_data_after_the_end_is_truncated(tmp_path: Path, n_acknowledged: int, ma
     end = archive.sync()
     for page in range(n_acknowledged, 7):
         archive.append(response(page))
+    archive.close()
     if n_acknowledged < 7:  # the last record was not written to its end
         os.truncate(archive.path(archive.end.file), archive.end.size_bytes - 5)
-    archive.close()
 
     again = Archive(tmp_path, end, max_file_bytes)
     assert again.end == end
@@ -126,6 +129,7 @@ def test_a_missing_file_is_named(tmp_path: Path, gone: int) -> None:
 def test_damage_is_a_one_line_error(tmp_path: Path) -> None:
     archive = Archive(tmp_path)
     position = archive.append(response(0))
+    archive.sync()
     content = bytearray(archive.path(0).read_bytes())
     content[position.offset + 100] ^= 0xFF
     archive.path(0).write_bytes(content)
@@ -140,6 +144,7 @@ def test_damage_is_a_one_line_error(tmp_path: Path) -> None:
 def test_a_read_only_archive_is_not_changed(tmp_path: Path) -> None:
     archive = Archive(tmp_path)
     position = archive.append(response(0))
+    archive.sync()
     reader = Archive(tmp_path, ArchiveEnd(0, 0), read_only=True)
     assert reader.read(position).url == url(0)
     with pytest.raises(CrawlFolderError, match="reading only"):
@@ -147,6 +152,56 @@ def test_a_read_only_archive_is_not_changed(tmp_path: Path) -> None:
     reader.close()
     archive.close()
     assert urls(archive) == [url(0)]
+
+
+def test_records_are_written_together_and_all_before_a_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, synced = tmp_path / "orienteer-00000.warc.gz", []
+    archive = Archive(tmp_path)
+    for n in range(20):
+        archive.append(response(n))
+    assert path.stat().st_size == 0
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(os.fstat(descriptor).st_size))
+    end = archive.sync()
+    assert path.stat().st_size == end.size_bytes == synced[-1]
+    body = np.random.default_rng(1).bytes(1 << 20)
+    archive.append(response(20)._replace(body=body))
+    assert path.stat().st_size == archive.end.size_bytes > end.size_bytes + (1 << 20)
+    archive.close()
+
+
+def test_a_record_is_read_before_it_is_synced(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    positions = [archive.append(response(n)) for n in range(3)]
+    assert archive.read(positions[2]).body == response(2).body
+    positions.append(archive.append(response(3)))
+    with archive.local_copy(0) as whole:
+        assert whole.stat().st_size == archive.end.size_bytes
+    archive.close()
+
+
+def test_nothing_is_acknowledged_after_a_failed_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some of the records may be in the file: none of them is acknowledged, and the file has none of them."""
+    archive = Archive(tmp_path)
+    archive.append(response(0))
+    end = archive.sync()
+    archive.append(response(1))
+    archive.append(response(2))
+    own = os.write
+
+    def fill(descriptor: int, content: memoryview) -> int:
+        if len(content) < 10:
+            raise OSError(28, "No space left on device")
+        return own(descriptor, content[:-9])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", fill)
+        with pytest.raises(CrawlFolderError, match="the disk is full"):
+            archive.sync()
+    for attempt in (archive.sync, lambda: archive.append(response(3))):
+        with pytest.raises(CrawlFolderError, match="the disk is full"):
+            attempt()
+    archive.close()
+    assert (tmp_path / "orienteer-00000.warc.gz").stat().st_size == end.size_bytes
 
 
 def test_nothing_is_acknowledged_after_a_failed_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

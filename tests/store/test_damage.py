@@ -22,9 +22,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("whole") / "crawl"
     with CrawlFolder.create(path, "settings") as folder:
         add_pages(folder, 0, N_PAGES)
-        folder.database.add_known(N_PAGES, [1, 2])
-        folder.database.add_event(1.0, "kind", why="because")
-        folder.database.add_signature(1, b"signature")
+        folder.database.history.add_known(N_PAGES, [1, 2])
+        folder.database.meta.add_event(1.0, "kind", why="because")
+        folder.database.signatures.add(1, b"signature")
         folder.acknowledge()
     return path
 
@@ -33,21 +33,21 @@ def read_everything(path: Path, read_only: bool) -> None:
     """Read the whole database and archive in every way."""
     with (FolderView if read_only else CrawlFolder).open(path) as folder:
         database = folder.database
-        for block in database.url_blocks():
+        for block in database.urls.blocks():
             assert isinstance(block, bytes)
-        for part in database.pages_after():
+        for part in database.history.pages_after():
             assert part.pages.dtype == "uint32"
         for page in range(N_PAGES):
-            row = database.page(page)
+            row = database.pages.row(page)
             if row is not None and row.archived is not None:
                 folder.archive.read(row.archived)
-        database.pages_linking_to(5)
-        database.find_url(url(N_PAGES))
-        database.urls(range(N_PAGES))
-        list(database.signatures())
-        database.signature(1)
-        database.events()
-        database.counts()
+        database.pages.linking_to(5)
+        database.urls.find(url(N_PAGES))
+        database.urls.of_all(range(N_PAGES))
+        list(database.signatures.all())
+        database.signatures.of(1)
+        database.meta.events()
+        database.pages.counts()
 
 
 def one_line_at_most(path: Path, read_only: bool) -> str:
@@ -115,7 +115,7 @@ def test_a_log_that_was_cut_short_ends_the_crawl_earlier(tmp_path: Path) -> None
             file.truncate(n_bytes)
         (path / "crawl.db-shm").unlink()
         with Database.open(path / "crawl.db", read_only=True) as database:
-            n_pages = database.next_position()
+            n_pages = database.history.next_position()
         assert n_pages % 3 == 0
         seen.add(n_pages)
         before = (path / "archive" / "orienteer-00000.warc.gz").read_bytes()

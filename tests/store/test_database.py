@@ -13,11 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orienteer.errors import CrawlFolderError
-from orienteer.store import database as database_module
+from orienteer.store import detail_tables, history, url_tables
 from orienteer.store.archive import Position
-from orienteer.store.database import CrawlEvent, Database, DonePageCounts
+from orienteer.store.database import Database
 from orienteer.store.history import DonePages, KnownPages
+from orienteer.store.meta_tables import CrawlEvent
 from orienteer.store.page_row import PageRow
+from orienteer.store.page_tables import DonePageCounts
 from orienteer.store.rendering_tables import AssetRow, RenderedRow
 from orienteer.store.schema import VERSION
 
@@ -33,7 +35,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 @pytest.fixture
 def numbered(database: Database) -> Database:
     """A database with URLs, against which the history is checked."""
-    database.add_urls(0, [f"http://a.test/{k}" for k in range(100)])
+    database.urls.add(0, [f"http://a.test/{k}" for k in range(100)])
     return database
 
 
@@ -51,31 +53,31 @@ def same(a: PageRow, b: PageRow) -> bool:
 
 def test_other_connections_see_only_commits(database: Database) -> None:
     with Database.open(database.path, read_only=True) as reader:
-        database.add_urls(0, ["http://a.org/"])
-        assert database.n_urls() == 1
-        assert reader.n_urls() == 0
+        database.urls.add(0, ["http://a.org/"])
+        assert database.urls.count() == 1
+        assert reader.urls.count() == 0
         database.commit()
-        assert reader.n_urls() == 1
+        assert reader.urls.count() == 1
 
 
 def test_rollback_goes_back_to_the_last_commit(database: Database) -> None:
-    database.add_urls(0, ["http://a.org/"])
+    database.urls.add(0, ["http://a.org/"])
     database.commit()
-    database.add_urls(1, ["http://b.org/"])
+    database.urls.add(1, ["http://b.org/"])
     database.rollback()
-    assert database.n_urls() == 1
+    assert database.urls.count() == 1
     database.rollback()
     database.commit()
-    assert database.n_urls() == 1
+    assert database.urls.count() == 1
 
 
 def test_closing_discards_uncommitted_changes(tmp_path: Path) -> None:
     with Database.create(tmp_path / "crawl.db") as database:
-        database.set("a", 1)
+        database.meta.set("a", 1)
         database.commit()
-        database.set("a", 2)
+        database.meta.set("a", 2)
     with Database.open(tmp_path / "crawl.db") as database:
-        assert database.get("a") == 1
+        assert database.meta.get("a") == 1
 
 
 def test_commits_are_durable(database: Database) -> None:
@@ -84,33 +86,33 @@ def test_commits_are_durable(database: Database) -> None:
 
 
 def pragma_of(database: Database, name: str) -> object:
-    return database._first(f"PRAGMA {name}")
+    return database.connection.first(f"PRAGMA {name}")
 
 
 def test_a_failed_write_fails_the_commit(database: Database) -> None:
-    database._first("PRAGMA max_page_count = 30")
-    database.add_urls(0, ["http://a.org/"])
+    database.connection.first("PRAGMA max_page_count = 30")
+    database.urls.add(0, ["http://a.org/"])
     database.commit()
-    database.add_urls(1, ["http://b.org/"])
+    database.urls.add(1, ["http://b.org/"])
     with pytest.raises(CrawlFolderError, match="the disk is full"):
-        database.add_urls(2, ["x" * 10_000] * 100)
+        database.urls.add(2, ["x" * 10_000] * 100)
     with pytest.raises(CrawlFolderError, match="the disk is full"):
-        database.set("a", 1)
+        database.meta.set("a", 1)
     with pytest.raises(CrawlFolderError, match="the disk is full"):
         database.commit()
     database.rollback()
-    database.add_urls(1, ["http://c.org/"])
+    database.urls.add(1, ["http://c.org/"])
     database.commit()
-    assert database.urls([0, 1]) == ["http://a.org/", "http://c.org/"]
+    assert database.urls.of_all([0, 1]) == ["http://a.org/", "http://c.org/"]
 
 
 def test_a_page_is_done_once(database: Database) -> None:
-    database.add_page(page_row(7, 0))
+    database.pages.add(page_row(7, 0))
     for again in (page_row(7, 1), page_row(8, 0)):
         with pytest.raises(CrawlFolderError, match=r"damaged \(UNIQUE constraint failed"):
-            database.add_page(again)
+            database.pages.add(again)
         database.rollback()
-        database.add_page(page_row(7, 0))
+        database.pages.add(page_row(7, 0))
 
 
 # URLs
@@ -118,38 +120,40 @@ def test_a_page_is_done_once(database: Database) -> None:
 
 @pytest.mark.parametrize("n_urls", [0, 1, 6, 7, 8, 50])
 def test_blocks_hold_all_urls_in_order(database: Database, monkeypatch: pytest.MonkeyPatch, n_urls: int) -> None:
-    monkeypatch.setattr(database_module, "_URLS_PER_BLOCK", 7)
+    monkeypatch.setattr(url_tables, "_URLS_PER_BLOCK", 7)
     urls = [f"http://{'x' * (k * 7919 % 13)}.org/{k}" for k in range(n_urls)]
     for start in range(0, n_urls, 3):
-        database.add_urls(start, urls[start : start + 3])
-    blocks = list(database.url_blocks())
+        database.urls.add(start, urls[start : start + 3])
+    blocks = list(database.urls.blocks())
     assert [url.decode() for block in blocks for url in block.split(b"\n")] == urls
     assert all(block.count(b"\n") == 6 for block in blocks[:-1])
-    assert [url.decode() for block in database.url_blocks(5) for url in block.split(b"\n")] == urls[5:]
+    assert [url.decode() for block in database.urls.blocks(5) for url in block.split(b"\n")] == urls[5:]
 
 
 def test_group_concat_keeps_the_order_of_the_subquery(database: Database) -> None:
     """SQLite may ignore the order of a subquery in general, but guarantees it for group_concat."""
-    database.add_urls(0, [f"http://a.org/{k * 7919 % 1000}" for k in range(1000)])
-    (joined,) = (row[0] for row in database._rows("SELECT group_concat(url) FROM (SELECT url FROM url ORDER BY url)"))
+    database.urls.add(0, [f"http://a.org/{k * 7919 % 1000}" for k in range(1000)])
+    (joined,) = (
+        row[0] for row in database.connection.rows("SELECT group_concat(url) FROM (SELECT url FROM url ORDER BY url)")
+    )
     assert joined.split(",") == sorted(joined.split(","))
 
 
 def test_a_url_is_found_by_id_and_the_id_by_url(database: Database) -> None:
-    database.add_urls(0, ["http://a.org/", "http://b.org/", "http://B.org/%"])
-    assert database.url(1) == "http://b.org/"
-    assert database.urls(np.array([2, 0])) == ["http://B.org/%", "http://a.org/"]
-    assert database.find_url("http://B.org/%") == 2
-    assert database.find_url("http://b.org/x") is None
+    database.urls.add(0, ["http://a.org/", "http://b.org/", "http://B.org/%"])
+    assert database.urls.of(1) == "http://b.org/"
+    assert database.urls.of_all(np.array([2, 0])) == ["http://B.org/%", "http://a.org/"]
+    assert database.urls.find("http://B.org/%") == 2
+    assert database.urls.find("http://b.org/x") is None
 
 
 def test_missing_urls_are_damage(database: Database) -> None:
-    database.add_urls(0, ["http://a.org/"])
-    database.add_urls(2, ["http://c.org/"])
+    database.urls.add(0, ["http://a.org/"])
+    database.urls.add(2, ["http://c.org/"])
     with pytest.raises(CrawlFolderError, match="some of the URLs 0 to 2 are missing"):
-        list(database.url_blocks())
+        list(database.urls.blocks())
     with pytest.raises(CrawlFolderError, match="no URL with id 1"):
-        database.url(1)
+        database.urls.of(1)
 
 
 # Pages
@@ -189,17 +193,17 @@ ROWS = st.builds(
 @given(row=ROWS)
 def test_a_page_comes_back_as_it_was(database: Database, row: PageRow) -> None:
     database.rollback()
-    database.add_page(row)
-    found = database.page(row.id)
+    database.pages.add(row)
+    found = database.pages.row(row.id)
     assert found is not None
     assert same(found, row)
     assert found.noindex in (False, True)
-    assert database.page((row.id + 1) % 2**32) is None
+    assert database.pages.row((row.id + 1) % 2**32) is None
 
 
 def test_lone_surrogates_are_replaced(database: Database) -> None:
-    database.add_page(page_row(0, 0, title="a \ud83d b", content_type="text/\udcff", outcome="ok"))
-    found = database.page(0)
+    database.pages.add(page_row(0, 0, title="a \ud83d b", content_type="text/\udcff", outcome="ok"))
+    found = database.pages.row(0)
     assert found is not None
     assert (found.title, found.content_type) == ("a ? b", "text/?")
 
@@ -211,36 +215,36 @@ def test_where_a_page_is_in_the_archive() -> None:
 
 
 def test_arrays_of_links_are_writable(numbered: Database) -> None:
-    numbered.add_page(page_row(0, 0, [1, 2]))
-    found = numbered.page(0)
+    numbered.pages.add(page_row(0, 0, [1, 2]))
+    found = numbered.pages.row(0)
     assert found is not None
     found.links[0] = 5
-    (done,) = numbered.pages_after()
+    (done,) = numbered.history.pages_after()
     assert isinstance(done, DonePages)
     done.links[0] = 5
 
 
 def test_pages_linking_to_a_page(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database_module, "PAGES_PER_BATCH", 2)
-    database.add_page(page_row(4, 0, [1, 2, 1]))
-    database.add_page(page_row(0, 1))
-    database.add_page(page_row(2, 2, [], outside=np.array([9, 1], np.uint32)))
-    database.add_page(page_row(1, 3, [3]))
-    database.add_page(page_row(3, 4, [0, 1]))
-    assert database.pages_linking_to(1) == [4, 2, 3]
-    assert database.pages_linking_to(9) == [2]
-    assert database.pages_linking_to(7) == []
+    monkeypatch.setattr(history, "PAGES_PER_BATCH", 2)
+    database.pages.add(page_row(4, 0, [1, 2, 1]))
+    database.pages.add(page_row(0, 1))
+    database.pages.add(page_row(2, 2, [], outside=np.array([9, 1], np.uint32)))
+    database.pages.add(page_row(1, 3, [3]))
+    database.pages.add(page_row(3, 4, [0, 1]))
+    assert database.pages.linking_to(1) == [4, 2, 3]
+    assert database.pages.linking_to(9) == [2]
+    assert database.pages.linking_to(7) == []
 
 
 def test_counts(database: Database) -> None:
-    assert database.counts() == DonePageCounts(0, 0, {}, {}, 0, 0)
-    database.add_urls(0, ["a", "b", "c", "d", "e"])
-    database.add_page(page_row(0, 0, outcome="ok", size_bytes=10, archive_bytes=3))
-    database.add_page(page_row(1, 1, outcome="redirect", size_bytes=2, archive_bytes=2))
-    database.add_page(page_row(2, 2, outcome="ok", size_bytes=5, archive_bytes=4))
-    database.add_page(page_row(3, 3, outcome="timed out", state=3))
+    assert database.pages.counts() == DonePageCounts(0, 0, {}, {}, 0, 0)
+    database.urls.add(0, ["a", "b", "c", "d", "e"])
+    database.pages.add(page_row(0, 0, outcome="ok", size_bytes=10, archive_bytes=3))
+    database.pages.add(page_row(1, 1, outcome="redirect", size_bytes=2, archive_bytes=2))
+    database.pages.add(page_row(2, 2, outcome="ok", size_bytes=5, archive_bytes=4))
+    database.pages.add(page_row(3, 3, outcome="timed out", state=3))
     expected = DonePageCounts(5, 4, {2: 3, 3: 1}, {"ok": 2, "redirect": 1, "timed out": 1}, 17, 9)
-    assert database.counts() == expected
+    assert database.pages.counts() == expected
 
 
 # Events
@@ -251,15 +255,15 @@ def test_counts(database: Database) -> None:
 def test_events_are_read_in_order(
     numbered: Database, monkeypatch: pytest.MonkeyPatch, per_batch: int, after: int
 ) -> None:
-    monkeypatch.setattr(database_module, "PAGES_PER_BATCH", per_batch)
+    monkeypatch.setattr(history, "PAGES_PER_BATCH", per_batch)
     known = {0: [5, 6], 3: [], 4: [7], 8: [1]}
     for position in range(9):
         if position in known:
-            numbered.add_known(position, known[position])
+            numbered.history.add_known(position, known[position])
         else:
-            numbered.add_page(page_row(20 - position, position, range(position)))
+            numbered.pages.add(page_row(20 - position, position, range(position)))
     events = []
-    for batch in numbered.pages_after(after):
+    for batch in numbered.history.pages_after(after):
         if isinstance(batch, KnownPages):
             events.append((batch.position, batch.pages.tolist()))
         else:
@@ -270,14 +274,14 @@ def test_events_are_read_in_order(
     assert events == [
         (position, known.get(position, list(range(position)))) for position in range(max(after + 1, 0), 9)
     ]
-    assert numbered.next_position() == 9
+    assert numbered.history.next_position() == 9
 
 
 def test_done_pages_as_arrays(numbered: Database) -> None:
-    numbered.add_page(page_row(3, 0, [1, 2], outside=np.array([8], np.uint32)))
-    numbered.add_page(page_row(1, 1, [], state=3, redirect_to=0))
-    numbered.add_page(page_row(2, 2, [99]))
-    (done,) = numbered.pages_after()
+    numbered.pages.add(page_row(3, 0, [1, 2], outside=np.array([8], np.uint32)))
+    numbered.pages.add(page_row(1, 1, [], state=3, redirect_to=0))
+    numbered.pages.add(page_row(2, 2, [99]))
+    (done,) = numbered.history.pages_after()
     assert isinstance(done, DonePages)
     assert done.positions.tolist() == [0, 1, 2]
     assert done.pages.tolist() == [3, 1, 2]
@@ -290,64 +294,64 @@ def test_done_pages_as_arrays(numbered: Database) -> None:
 @pytest.mark.parametrize("row", [page_row(100, 0), page_row(1, 0, [100]), page_row(1, 0, [1], redirect_to=100)])
 def test_a_history_with_unknown_urls_is_damage(numbered: Database, row: PageRow) -> None:
     """Kernels use these ids as indexes without a check."""
-    numbered.add_page(row)
+    numbered.pages.add(row)
     with pytest.raises(CrawlFolderError, match="damaged"):
-        list(numbered.pages_after())
+        list(numbered.history.pages_after())
 
 
 def test_an_implausible_number_of_urls_is_damage(numbered: Database) -> None:
-    numbered.add_urls(2**40, ["http://a.test/far"])
+    numbered.urls.add(2**40, ["http://a.test/far"])
     with pytest.raises(CrawlFolderError, match="damaged"):
-        numbered.n_urls()
+        numbered.urls.count()
 
 
 def test_the_next_position_is_behind_pages_and_known_pages(database: Database) -> None:
-    assert database.next_position() == 0
-    database.add_known(0, [1])
-    assert database.next_position() == 1
-    database.add_page(page_row(0, 1))
-    assert database.next_position() == 2
+    assert database.history.next_position() == 0
+    database.history.add_known(0, [1])
+    assert database.history.next_position() == 1
+    database.pages.add(page_row(0, 1))
+    assert database.history.next_position() == 2
 
 
 # Duplicates
 
 
 def test_the_first_page_with_a_digest(database: Database) -> None:
-    database.add_page(page_row(9, 0, digest=b"a" * 20))
-    database.add_page(page_row(1, 1, digest=b"a" * 20))
-    database.add_page(page_row(2, 2))
-    assert database.page_with_digest(b"a" * 20, other_than=2) == 9
-    assert database.page_with_digest(b"a" * 20, other_than=9) == 1
-    assert database.page_with_digest(b"b" * 20, other_than=2) is None
+    database.pages.add(page_row(9, 0, digest=b"a" * 20))
+    database.pages.add(page_row(1, 1, digest=b"a" * 20))
+    database.pages.add(page_row(2, 2))
+    assert database.pages.with_digest(b"a" * 20, other_than=2) == 9
+    assert database.pages.with_digest(b"a" * 20, other_than=9) == 1
+    assert database.pages.with_digest(b"b" * 20, other_than=2) is None
 
 
 def test_signatures(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database_module, "PAGES_PER_BATCH", 2)
+    monkeypatch.setattr(detail_tables, "PAGES_PER_BATCH", 2)
     for page, signature in ((5, b"five"), (3, b"three"), (9, b"nine")):
-        database.add_signature(page, signature)
-    assert database.signature(3) == b"three"
-    assert database.signature(4) is None
-    assert database.n_signatures() == 3
-    found = [(pages.tolist(), signatures) for pages, signatures in database.signatures()]
+        database.signatures.add(page, signature)
+    assert database.signatures.of(3) == b"three"
+    assert database.signatures.of(4) is None
+    assert database.signatures.count() == 3
+    found = [(pages.tolist(), signatures) for pages, signatures in database.signatures.all()]
     assert found == [([3, 5], [b"three", b"five"]), ([9], [b"nine"])]
-    database.add_signature(4, b"four")
+    database.signatures.add(4, b"four")
     for page in (3, 4):  # one that is written, and one that is buffered
-        database.remove_signature(page)
-        assert database.signature(page) is None
-    assert database.n_signatures() == 2
+        database.signatures.remove(page)
+        assert database.signatures.of(page) is None
+    assert database.signatures.count() == 2
     database.commit()
-    database.add_signature(3, b"three again")
-    database.remove_signature(9)
+    database.signatures.add(3, b"three again")
+    database.signatures.remove(9)
     database.rollback()
-    assert [database.signature(page) for page in (3, 5, 9)] == [None, b"five", b"nine"]
+    assert [database.signatures.of(page) for page in (3, 5, 9)] == [None, b"five", b"nine"]
 
 
 def test_many_signatures_are_written(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database_module, "_SIGNATURES_AT_ONCE", 3)
+    monkeypatch.setattr(detail_tables, "_SIGNATURES_AT_ONCE", 3)
     for page in (8, 2, 6, 4):
-        database.add_signature(page, b"%d" % page)
-    assert list(database._buffered_signatures) == [4]
-    assert [database.signature(page) for page in (2, 4, 6, 8)] == [b"2", b"4", b"6", b"8"]
+        database.signatures.add(page, b"%d" % page)
+    assert list(database.signatures._buffered) == [4]
+    assert [database.signatures.of(page) for page in (2, 4, 6, 8)] == [b"2", b"4", b"6", b"8"]
 
 
 # Buffered URLs
@@ -359,35 +363,35 @@ def test_buffered_urls_are_visible(database: Database) -> None:
     end = 0
     while end < len(urls):
         n_new = rng.choice([1, 2, 40, 99, 100, 101, 250])
-        database.add_urls(end, urls[end : end + n_new])
+        database.urls.add(end, urls[end : end + n_new])
         end = min(end + n_new, len(urls))
         for page in (0, end - 1, rng.randrange(end), rng.randrange(end)):
-            assert database.url(page) == urls[page]
+            assert database.urls.of(page) == urls[page]
         with pytest.raises(CrawlFolderError, match="no URL with id"):
-            database.url(end)
+            database.urls.of(end)
         if rng.random() < 0.3:
-            assert database.n_urls() == end
+            assert database.urls.count() == end
         if rng.random() < 0.3:
-            assert database.urls_between(max(end - 120, 0), end) == urls[max(end - 120, 0) : end]
+            assert database.urls.between(max(end - 120, 0), end) == urls[max(end - 120, 0) : end]
         if rng.random() < 0.2:
             database.commit()
-    assert database.urls(range(len(urls))) == urls
-    assert b"\n".join(database.url_blocks()).decode().split("\n") == urls
+    assert database.urls.of_all(range(len(urls))) == urls
+    assert b"\n".join(database.urls.blocks()).decode().split("\n") == urls
 
 
 def test_buffered_urls_are_committed_and_rolled_back(database: Database) -> None:
     with Database.open(database.path, read_only=True) as reader:
-        database.add_urls(0, ["http://a.test/0"])
+        database.urls.add(0, ["http://a.test/0"])
         database.commit()
-        assert reader.n_urls() == 1
-        database.add_urls(1, ["http://a.test/1"])
+        assert reader.urls.count() == 1
+        database.urls.add(1, ["http://a.test/1"])
         database.rollback()
         with pytest.raises(CrawlFolderError, match="no URL with id 1"):
-            database.url(1)
-        database.add_urls(1, ["http://a.test/other"])
-        assert database.url(1) == "http://a.test/other"
+            database.urls.of(1)
+        database.urls.add(1, ["http://a.test/other"])
+        assert database.urls.of(1) == "http://a.test/other"
         database.commit()
-        assert reader.urls_between(0, 2) == ["http://a.test/0", "http://a.test/other"]
+        assert reader.urls.between(0, 2) == ["http://a.test/0", "http://a.test/other"]
 
 
 # Events and values
@@ -395,17 +399,17 @@ def test_buffered_urls_are_committed_and_rolled_back(database: Database) -> None
 
 def test_the_latest_events_oldest_first(database: Database) -> None:
     for k in range(5):
-        database.add_event(float(k), "host abandoned", host=k or None, why=f"x\ud800{k}", n=k)
-    assert [event.time for event in database.events(3)] == [2.0, 3.0, 4.0]
-    assert database.events()[0] == CrawlEvent(0.0, "host abandoned", None, {"why": "x\ud8000", "n": 0})
+        database.meta.add_event(float(k), "host abandoned", host=k or None, why=f"x\ud800{k}", n=k)
+    assert [event.time for event in database.meta.events(3)] == [2.0, 3.0, 4.0]
+    assert database.meta.events()[0] == CrawlEvent(0.0, "host abandoned", None, {"why": "x\ud8000", "n": 0})
 
 
 @one_database_for_all
 @given(value=st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda v: st.lists(v, max_size=3)))
 def test_a_value_comes_back_as_it_was(database: Database, value: object) -> None:
-    database.set("key", value)
-    assert database.get("key", "default") == value
-    assert database.get("other", "default") == "default"
+    database.meta.set("key", value)
+    assert database.meta.get("key", "default") == value
+    assert database.meta.get("other", "default") == "default"
 
 
 # Opening
@@ -414,7 +418,7 @@ def test_a_value_comes_back_as_it_was(database: Database, value: object) -> None
 def test_another_format_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "crawl.db"
     with Database.create(path) as database:
-        database._first(f"PRAGMA user_version = {VERSION + 1}")
+        database.connection.first(f"PRAGMA user_version = {VERSION + 1}")
     said = f"written in format {VERSION + 1}; this version of Orienteer reads format {VERSION}"
     with pytest.raises(CrawlFolderError, match=said):
         Database.open(path)
@@ -449,57 +453,57 @@ def test_special_characters_in_folder_names(tmp_path: Path) -> None:
     folder = tmp_path / "100 % #1? ü & more"
     folder.mkdir()
     with Database.create(folder / "crawl.db") as database:
-        database.set("a", 1)
+        database.meta.set("a", 1)
         database.commit()
     with Database.open(folder / "crawl.db", read_only=True) as database:
-        assert database.get("a") == 1
+        assert database.meta.get("a") == 1
 
 
 def test_a_read_only_database_rejects_writes(database: Database) -> None:
     reader = Database.open(database.path, read_only=True)
     with pytest.raises(CrawlFolderError, match="may not be written"):
-        reader.set("a", 1)
+        reader.meta.set("a", 1)
     reader.close()
 
 
 def test_a_second_writer_is_refused(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("orienteer.store.connection._BUSY_TIMEOUT_S", 0.01)
     with Database.open(database.path) as other:
-        database.set("a", 1)
+        database.meta.set("a", 1)
         with pytest.raises(CrawlFolderError, match="another program is writing to it"):
-            other.set("a", 2)
+            other.meta.set("a", 2)
         database.commit()
         other.rollback()
-        other.set("a", 2)
+        other.meta.set("a", 2)
         other.commit()
-    assert database.get("a") == 2
+    assert database.meta.get("a") == 2
 
 
 # Assets and renderings
 
 
 def test_an_asset_is_added_and_finished(database: Database) -> None:
-    first, second = (database.add_asset(url, 0) for url in ("http://a.example/x.css", "http://a.example/y.png"))
-    assert [row.url for row in database.assets_requested()] == ["http://a.example/x.css", "http://a.example/y.png"]
+    first, second = (database.assets.add(url, 0) for url in ("http://a.example/x.css", "http://a.example/y.png"))
+    assert [row.url for row in database.assets.requested()] == ["http://a.example/x.css", "http://a.example/y.png"]
     done = AssetRow(
         first, "http://a.example/x.css", 0, "ok", 200, 5.0, "text/css", b"20 bytes of a digest", Position(0, 10, 20)
     )
-    database.finish_asset(done)
-    assert [row.id for row in database.assets_requested()] == [second]
-    assert database.asset("http://a.example/x.css") == done
-    assert database.asset("http://a.example/none") is None
-    again = database.add_asset("http://a.example/x.css", 3)
-    assert database.asset("http://a.example/x.css") == AssetRow(again, "http://a.example/x.css", 3)
-    assert [row.id for row in database.assets()] == [first, second, again]
+    database.assets.finish(done)
+    assert [row.id for row in database.assets.requested()] == [second]
+    assert database.assets.latest("http://a.example/x.css") == done
+    assert database.assets.latest("http://a.example/none") is None
+    again = database.assets.add("http://a.example/x.css", 3)
+    assert database.assets.latest("http://a.example/x.css") == AssetRow(again, "http://a.example/x.css", 3)
+    assert [row.id for row in database.assets.all()] == [first, second, again]
 
 
 def test_renderings_are_read_back(database: Database) -> None:
     row = RenderedRow(
         7, "suspect", 5.0, "http://a.example/#/b", Position(0, 1, 2), None, 3, 40, 0, 12, 5, 0.25, "out of time"
     )
-    database.set_rendered(RenderedRow(7, "sample", 1.0, "http://a.example/"))
-    database.set_rendered(row)
-    assert database.rendered_page(7) == row
-    assert list(database.rendered()) == [row]
-    database.delete_rendered(7)
-    assert database.rendered_page(7) is None
+    database.rendered.set(RenderedRow(7, "sample", 1.0, "http://a.example/"))
+    database.rendered.set(row)
+    assert database.rendered.row(7) == row
+    assert list(database.rendered.all()) == [row]
+    database.rendered.delete(7)
+    assert database.rendered.row(7) is None

@@ -15,8 +15,7 @@ import pytest
 from orienteer.errors import CrawlFolderError
 from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.folder_files import settings_of_folder
-from orienteer.store.folder_view import FolderView
+from orienteer.store.folder_view import FolderView, settings_of_folder
 from orienteer.store.record import ArchivedResponse
 from tests.store.small_crawls import add_page, add_pages, check_pages
 
@@ -201,7 +200,7 @@ def test_a_reader_sees_one_moment(tmp_path: Path) -> None:
             check_pages(reader, 3)
             add_page(writer, 3)
             writer.acknowledge()
-            assert reader.database.next_position() == 3
+            assert reader.database.history.next_position() == 3
             with pytest.raises(CrawlFolderError, match="may not be written"):
                 add_page(reader, 4)
         with FolderView.open(tmp_path) as reader:
@@ -224,7 +223,7 @@ def test_a_read_only_folder_cannot_be_written(tmp_path: Path) -> None:
         check_pages(reader, 3)
         assert (reader.read_checkpoint(), reader.read_ranks(), reader.read_frontier()) == (None, None, None)
         with pytest.raises(CrawlFolderError):
-            reader.database.set("a", 1)
+            reader.database.meta.set("a", 1)
         with pytest.raises(CrawlFolderError):
             reader.archive.append(ArchivedResponse("http://a.org/", 0.0, b"HTTP/1.1 200 OK\r\n\r\n", b""))
     after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}

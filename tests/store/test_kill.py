@@ -41,9 +41,9 @@ def test_kill_at_any_moment(tmp_path: Path, fresh_rng: random.Random) -> None:
             continue
         with CrawlFolder.open(path) as folder:
             # A commit may have been made, and the writer killed before it could say so.
-            n_acknowledged = folder.database.next_position()
+            n_acknowledged = folder.database.history.next_position()
             assert n_acknowledged >= max(promised, n_pages)
             n_pages = n_acknowledged
             check_pages(folder, n_pages)
-            assert folder.database.counts().n_pages == n_pages
+            assert folder.database.pages.counts().n_pages == n_pages
     assert n_pages > 0

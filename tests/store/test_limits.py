@@ -33,7 +33,7 @@ def fill(path: Path, rng: np.random.Generator, body_bytes: int) -> tuple[int, st
     acknowledged = 0
     try:
         with CrawlFolder.open_or_create(path, "settings") as folder:
-            acknowledged = folder.database.next_position()
+            acknowledged = folder.database.history.next_position()
             for page in range(acknowledged, 10_000):
                 add_page(folder, page, rng.bytes(body_bytes))
                 if page % 5 == 4:

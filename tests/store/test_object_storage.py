@@ -11,8 +11,8 @@ import pytest
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.exports.export import export
 from orienteer.fake_web.server import FakeWeb
+from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.explain import page_facts
-from orienteer.inspect.folder_status import folder_status
 from orienteer.inspect.replay import replay
 from orienteer.inspect.verify import verify
 from orienteer.live.session import refresh
@@ -40,7 +40,7 @@ def test_a_crawl_uploads_every_file(stored_web: FakeWeb, store: S3Server, there:
     assert len(files) > 3
     prefix = there.removeprefix(f"s3://{BUCKET}/")
     assert {f"{prefix}/{name}": content for name, content in files.items()} == store.contents(prefix)
-    found = folder_status(tmp_path / "crawl").stored
+    found = crawl_status(tmp_path / "crawl").stored
     assert found is not None
     assert (found.n_files, found.n_stored, found.n_dropped, found.n_waiting) == (len(files), len(files), 0, 0)
     assert found.describe() == f"{len(files)} files, {len(files)} in {there}"
@@ -130,7 +130,7 @@ def test_dropped_files_are_read_from_the_store(
     with SearchIndex.open(folder) as index:
         assert index.search("granite").total > 3
     assert page_facts(folder, f"{A}7").archive_file == f"{there}/orienteer-{before[f'{A}7'][0].file:05}.warc.gz"
-    found = folder_status(folder).stored
+    found = crawl_status(folder).stored
     assert found is not None
     assert "no longer here" in found.describe()
 

@@ -11,14 +11,13 @@ import pytest
 from orienteer.errors import CrawlFolderError, InputError, MissingExtraError
 from orienteer.exports.export import export
 from orienteer.fake_web.server import FakeWeb
-from orienteer.inspect.folder_status import folder_status
+from orienteer.inspect.crawl_status import crawl_status
 from orienteer.live.session import refresh
 from orienteer.live.upload import upload
 from orienteer.repair.repair import repair
 from orienteer.store.archive import Archive, ArchiveEnd
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.object_store import ObjectStore, parse_location
-from orienteer.store.store_settings import StoreSettings
+from orienteer.store.object_store import ObjectStore, StoreSettings, parse_location
 from orienteer.store.uploads import Uploads
 from tests.store.object_stores import CREDENTIALS, SECRET, S3Server, needs_store
 from tests.store.stored_crawls import N_PAGES, records, sent, stored_crawl, waiting_archive, warcs
@@ -34,7 +33,7 @@ def test_an_outage_costs_no_page(stored_web: FakeWeb, store: S3Server, there: st
     store.is_open = False
     report = stored_crawl(stored_web, folder, there, drop_local=True)
     assert report.goal_reached
-    found = folder_status(folder).stored
+    found = crawl_status(folder).stored
     assert found is not None
     assert (found.n_stored, found.n_waiting) == (0, found.n_files)
     assert found.problem.startswith(f"{there}/orienteer-00000.warc.gz: ")
@@ -111,7 +110,7 @@ def test_other_objects_are_not_overwritten(stored_web: FakeWeb, store: S3Server,
     before = store.contents()
     assert stored_crawl(stored_web, tmp_path / "two", there, drop_local=True).goal_reached
     assert store.contents() == before
-    found = folder_status(tmp_path / "two").stored
+    found = crawl_status(tmp_path / "two").stored
     assert found is not None
     assert "another file has this name; choose another prefix for this crawl" in found.problem
     assert len(warcs(tmp_path / "two")) == found.n_files
@@ -119,7 +118,7 @@ def test_other_objects_are_not_overwritten(stored_web: FakeWeb, store: S3Server,
 
 def test_a_wrong_bucket_is_a_one_line_error(stored_web: FakeWeb, store: S3Server, tmp_path: Path) -> None:
     assert stored_crawl(stored_web, tmp_path / "crawl", "s3://no-such-bucket/x", drop_local=True).goal_reached
-    found = folder_status(tmp_path / "crawl").stored
+    found = crawl_status(tmp_path / "crawl").stored
     assert found is not None
     place = "s3://no-such-bucket/x/orienteer-00000.warc.gz"
     assert found.problem == f"{place}: NoSuchBucket: The specified bucket does not exist"
@@ -135,7 +134,7 @@ def test_wrong_credentials_are_not_written_anywhere(
         monkeypatch.delenv("AWS_PROFILE", raising=False)
         report = stored_crawl(stored_web, tmp_path / "crawl", there, drop_local=True, endpoint=strict.endpoint)
     assert report.goal_reached
-    found = folder_status(tmp_path / "crawl").stored
+    found = crawl_status(tmp_path / "crawl").stored
     assert found is not None
     assert found.problem.startswith(f"{there}/orienteer-00000.warc.gz: ")
     assert "403" in found.problem or "InvalidAccessKeyId" in found.problem
@@ -208,7 +207,7 @@ def test_an_untrusted_folder_connects_to_nothing(
         refresh(folder)
     with pytest.raises(InputError, match=r"its crawl\.toml has .*archive_to = "):
         upload(folder)
-    assert folder_status(folder).stored is not None
+    assert crawl_status(folder).stored is not None
     assert store.requests == []
 
     web_settings = {"fetch": {"connect_to": stored_web.address}}

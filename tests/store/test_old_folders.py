@@ -54,8 +54,8 @@ def digest(folder: Path) -> str:
 def test_it_is_read_without_an_upgrade(old: Path) -> None:
     before = digest(old)
     with FolderView.open(old) as folder:
-        assert folder.database.upgraded_from is None
-        assert folder.database.missing_tables == {
+        assert folder.database.connection.upgraded_from is None
+        assert folder.database.connection.missing_tables == {
             "added",
             "unknown",
             "session",
@@ -65,7 +65,7 @@ def test_it_is_read_without_an_upgrade(old: Path) -> None:
             "part",
             "rendered",
         }
-        assert folder.database.added(0) is None
+        assert folder.database.details.added(0) is None
     assert json.loads(orienteer("status", old, "--json").stdout)["figures"]["n_fetched"] == N_FETCHED
     assert orienteer("explain", old, SEED).stdout.startswith(SEED)
     assert len(StoredCrawl(old).fetched_urls()) == N_FETCHED
@@ -81,8 +81,8 @@ def test_it_is_resumed_to_the_end_and_upgraded_on_the_way(old: Path, web: FakeWe
     assert (report.figures.n_fetched, report.figures.n_failed) == (fresh.figures.n_fetched, fresh.figures.n_failed)
     assert StoredCrawl(old).order[:N_FETCHED] == done.order, "what was done before stays, in its order"
     with Database.open(old / "crawl.db", read_only=True) as database:
-        assert database.missing_tables == frozenset()
-        events = [event.detail for event in database.events() if event.kind == "upgraded"]
+        assert database.connection.missing_tables == frozenset()
+        events = [event.detail for event in database.meta.events() if event.kind == "upgraded"]
     line = f"upgraded crawl.db from format 2 to {VERSION}"
     assert events == [{"detail": line}]
     assert line in (old / "log.jsonl").read_text()
@@ -101,7 +101,7 @@ def test_it_is_refreshed(old: Path, web: FakeWeb) -> None:
     assert report.figures.epoch == 1
     assert StoredCrawl(old).fetched_urls() > before
     with Database.open(old / "crawl.db", read_only=True) as database:
-        assert len(database.epochs()) == 1
+        assert len(database.epochs.all()) == 1
 
 
 def test_its_index_is_rebuilt(old: Path) -> None:
@@ -134,7 +134,7 @@ def test_old_failures_become_blocked_pages(old: Path) -> None:
             connection.execute("UPDATE page SET state = 3, outcome = ? WHERE id = ?", (outcome, page))
     connection.close()
     with CrawlFolder.open(old) as folder:
-        rows = [folder.database.page(page) for page in pages]
+        rows = [folder.database.pages.row(page) for page in pages]
     states = [PageState(row.state).name for row in rows if row is not None]
     assert states == ["FAILED", "FAILED", "BLOCKED", "BLOCKED", "BLOCKED", "SKIPPED"]
 

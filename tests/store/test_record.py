@@ -62,6 +62,15 @@ def test_how_long_an_answer_took() -> None:
     assert page_of(response_record(response._replace(duration_s=0.0), {"Orienteer-Duration": "1e9"})).duration_s is None
 
 
+@pytest.mark.parametrize("value", ["b\r\nWARC-Truncated: time", "b\nc", "b\rc", "b\r\n\r\nHTTP/1.1 200 OK"])
+def test_a_header_is_one_line(value: str) -> None:
+    record = response_record(ArchivedResponse("http://a.org/", 0.0, OK, b"body"), {"X-A": value})
+    lines = gzip.decompress(record).partition(b"\r\n\r\n")[0].split(b"\r\n")
+    assert [line for line in lines if line.startswith(b"X-A: b ")]
+    assert not any(line.startswith(b"WARC-Truncated") for line in lines)
+    assert page_of(record).body == b"body"
+
+
 def test_unknown_values_are_left_out() -> None:
     names = {line.partition(":")[0] for line in lines_of(ArchivedResponse("http://a.org/", 0.0, OK, b""))}
     assert not names & {"WARC-IP-Address", "WARC-Protocol", "WARC-Truncated"}

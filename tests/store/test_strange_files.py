@@ -12,7 +12,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import CrawlFolderError
-from orienteer.library.single_crawl import ResumedCrawl
+from orienteer.library.single_crawl import CrawlStarter
 from orienteer.repair.repair import repair
 from orienteer.search.indexing import update_index
 from orienteer.search.search_index import search
@@ -54,7 +54,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "open": CrawlFolder.open,
     "index": update_index,
     "repair": repair,
-    "resume": ResumedCrawl,
+    "resume": lambda folder: CrawlStarter.of_folder(folder).start(),
 }
 
 
@@ -124,6 +124,18 @@ def test_a_folder_of_requests(place: Path) -> None:
     with pytest.raises(CrawlFolderError, match=r"requests.db: a symbolic link"):
         RequestFolder(place / "requests", "spider")
     assert (place / "home" / "start").read_text() == "of the user\n"
+
+
+def test_arrays_are_compressed_where_that_is_worth_it(place: Path, rng: np.random.Generator) -> None:
+    path = place / "arrays.npz"
+    empty, full, transposed = np.zeros(1 << 20), rng.random(1 << 18), np.arange(6).reshape(2, 3).T
+    write_signed_arrays(path, {"empty": empty, "full": full, "number": np.array(5), "transposed": transposed})
+    assert full.nbytes < path.stat().st_size < full.nbytes + 100_000
+    found = read_signed_arrays(path)
+    assert found is not None
+    assert found["number"].shape == ()
+    for name, array in (("empty", empty), ("full", full), ("transposed", transposed)):
+        assert np.array_equal(found[name], array), name
 
 
 def test_only_arrays_signed_by_this_user_are_read(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

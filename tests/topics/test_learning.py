@@ -7,8 +7,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.topics import make_topic
-from orienteer.topics.bayes import Bayes
-from orienteer.topics.linear import Linear
+from orienteer.topics.learning import Bayes, Linear
 from orienteer.topics.topic import PageContent
 from orienteer.topics.words import word_counts
 from tests.topics.small_topics import IS_ON_TOPIC, OFF_TOPIC, ON_TOPIC, PAGES

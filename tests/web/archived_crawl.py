@@ -62,8 +62,8 @@ def _rows(crawl: CapturedCrawl) -> None:
         except ValueError:
             continue
     for number, url in enumerate((HOME, NEXT, APP)):
-        crawl.folder.database.add_urls(number, [url])
-        crawl.folder.database.add_page(
+        crawl.folder.database.urls.add(number, [url])
+        crawl.folder.database.pages.add(
             PageRow(
                 number, number, FETCHED, "ok", 200, FIRST, *places[url], title=url, language="en",
                 content_type="text/html", links=np.array([], np.uint32),

@@ -15,8 +15,8 @@ import pytest
 from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from orienteer.inspect.folder_status import folder_status
-from orienteer.live.session import Report
+from orienteer.inspect.crawl_status import crawl_status
+from orienteer.inspect.run_report import Report
 from orienteer.store.folder import CrawlFolder
 from orienteer.web.app import create_app
 from tests.live.live_crawls import crawled
@@ -70,9 +70,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPages]:
     with FakeWeb(MadeSite(PAGES, {"b.test": "User-agent: *\nDisallow: /"})) as web:
         report = crawled(web, HOME, folder, settings=settings(), scope="host")
     with CrawlFolder.open(folder) as crawl:  # a real timeout is slow, and others might time out on a busy machine
-        row = crawl.database.last_finished_asset(f"{A}/slow.png")
+        row = crawl.database.assets.last_finished(f"{A}/slow.png")
         assert row is not None
-        crawl.database.finish_asset(row._replace(outcome="timed out"))
+        crawl.database.assets.finish(row._replace(outcome="timed out"))
         crawl.acknowledge()
     with served(Path(), app=create_app(folder)) as address, client_of(address) as client:
         yield ServedPages(folder, report, client)
@@ -141,7 +141,7 @@ def test_an_unrequested_asset(site: ServedPages) -> None:
 
 
 def test_figures_count_responses_of_2xx(site: ServedPages) -> None:
-    assets = folder_status(site.folder).assets
+    assets = crawl_status(site.folder).assets
     assert assets.n_archived == site.report.assets.n_archived == 3
     failures = {
         "http 404": 4, "broken answer": 1, "http 503": 1, "not modified": 1, "robots.txt": 2, "timed out": 1,

@@ -16,11 +16,12 @@ import pytest
 
 from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.proved import percent
-from orienteer.inspect.folder_status import FolderWatcher
+from orienteer.inspect.crawl_status import FolderWatcher
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.lock import holder_of
 from orienteer.web import crawl_watch
 from orienteer.web.app import create_app
+from orienteer.wording import JSON_VERSION
 from tests.cli.live_process import TEST_TIMEOUT_S, wait_until
 from tests.live.live_crawls import crawled
 from tests.web.live_server import client_of, served
@@ -44,37 +45,52 @@ def crawl(web: FakeWeb, tmp_path: Path) -> Iterator[SlowCrawl]:
 
 
 def events(stream: httpx.Response) -> Iterator[dict[str, Any]]:
-    """Yield the events of a stream."""
+    """Yield the status in each event of a stream."""
     kind = ""
     for line in stream.iter_lines():
         if line.startswith("event: "):
             kind = line.removeprefix("event: ")
         elif line.startswith("data: "):
             assert kind == "crawl"
-            yield json.loads(line.removeprefix("data: "))
+            yield json.loads(line.removeprefix("data: "))["status"]
+
+
+def status_of(client: httpx.Client) -> dict[str, Any]:
+    status: dict[str, Any] = client.get("/api/crawl").json()["status"]
+    return status
+
+
+def n_done(status: dict[str, Any]) -> int:
+    return (status["figures"] or {"n_done": 0})["n_done"]
 
 
 def test_a_finished_crawl(client: httpx.Client, small_crawl: Path) -> None:
     data = client.get("/api/crawl").json()
-    now, progress = data["now"], data["progress"]
-    assert (now["phase"], now["process"], now["goal_reached"]) == ("stopped", None, False)
+    status, texts, progress = data["status"], data["status"]["texts"], data["progress"]
+    assert (status["version"], status["phase"], status["process"]) == (JSON_VERSION, "stopped", None)
     reached = "a coverage of 99.999 % of what is reachable is proved"
-    assert now["stopped"] == f"goal not reached: {reached}, but 99.999 % of everything cannot be proved"
-    assert now["impossible"].startswith("99.999 % cannot be proved: up to ")
-    assert now["lower"] <= now["upper"]
-    assert now["result"].startswith(f"{percent(now['lower'])} proved; no known page left out; what is blocked or not")
-    assert now["result"].endswith(f"can cost {percent(1 - now['lower'], up=True)} at most")
-    assert now["fetching"] == []
-    assert {error["kind"]: error["n_blocked"] for error in now["errors"]}["robots.txt"] == 1
-    assert {error["kind"]: error["n_failed"] for error in now["errors"]}["http 404"] == 1
-    assert {host["host"] for host in now["hosts"]} == {
+    assert texts["stopped"] == f"goal not reached: {reached}, but 99.999 % of everything cannot be proved"
+    assert texts["impossible"].startswith("99.999 % cannot be proved: up to ")
+    lower = status["proved"]["lower"]
+    assert lower <= status["proved"]["upper"]
+    assert texts["result"].startswith(f"{percent(lower)} proved; no known page left out; what is blocked or not")
+    assert texts["result"].endswith(f"can cost {percent(1 - lower, up=True)} at most")
+    assert status["figures"]["fetching"] == []
+    assert (status["outcomes"]["blocked"]["robots.txt"], status["outcomes"]["failed"]["http 404"]) == (1, 1)
+    assert {host["host"] for host in status["hosts"]} == {
         f"{name}.harbour.test" for name in ("www", "museum", "library", "club")
     }
     assert all(point["lower"] <= point["upper"] for point in progress)
-    assert (progress[0]["n_done"], progress[-1]["n_done"]) == (0, now["n_done"])
+    assert (progress[0]["n_done"], progress[-1]["n_done"]) == (0, status["figures"]["n_done"])
     frontier = client.get("/api/crawl/frontier").json()
     assert frontier == {
-        "top": {"epoch": 0, "position": now["position"], "policy": "certified", "n_frontier": 0, "pages": []},
+        "top": {
+            "epoch": 0,
+            "position": status["figures"]["position"],
+            "policy": "certified",
+            "n_frontier": 0,
+            "pages": [],
+        },
         "n_events_ago": 0,
         "is_being_read": False,
     }
@@ -85,11 +101,11 @@ def test_it_is_streamed_stopped_and_resumed(crawl: SlowCrawl) -> None:
         with client.stream("GET", "/api/crawl/events") as stream:
             assert stream.headers["content-type"].startswith("text/event-stream")
             data = events(stream)
-            first = next(now for now in data if now["n_done"] > 0)
-            later = next(now for now in data if now["n_done"] > first["n_done"] + 20)
+            first = next(status for status in data if n_done(status) > 0)
+            later = next(status for status in data if n_done(status) > n_done(first) + 20)
         assert (later["phase"], later["process"]) == ("running", process.pid)
-        assert later["position"] > first["position"]
-        assert later["pages_per_s"] > 0
+        assert later["figures"]["position"] > first["figures"]["position"]
+        assert later["figures"]["pages_per_s"] > 0
         # The crawl writes it rarely: the first time it knows the seeds alone.
         wait_until(lambda: len(client.get("/api/crawl/frontier").json()["top"]["pages"]) == 25)
         top = client.get("/api/crawl/frontier").json()["top"]
@@ -101,16 +117,17 @@ def test_it_is_streamed_stopped_and_resumed(crawl: SlowCrawl) -> None:
         assert client.post("/api/crawl/resume").status_code == 409
         assert client.post("/api/crawl/stop").json() == {"process": process.pid, "problem": None}
         process.ended()
-        wait_until(lambda: client.get("/api/crawl").json()["now"]["phase"] == "stopped")
+        wait_until(lambda: status_of(client)["phase"] == "stopped")
         stopped = client.get("/api/crawl").json()
-        assert stopped["now"]["stopped"] == "stopped by you. Resume any time"
+        assert stopped["status"]["texts"]["stopped"] == "stopped by you. Resume any time"
         assert client.post("/api/crawl/stop").status_code == 409
 
         again = client.post("/api/crawl/resume", json={"budget": 1100}).json()
         assert again["problem"] is None
         with client.stream("GET", "/api/crawl/events") as stream:
-            now = next(now for now in events(stream) if now["n_done"] > stopped["now"]["n_done"])
-        assert (now["phase"], now["process"], now["budget"]) == ("running", again["process"], 1100)
+            now = next(now for now in events(stream) if n_done(now) > n_done(stopped["status"]))
+        budget = now["settings"]["crawl"]["budget"]
+        assert (now["phase"], now["process"], budget) == ("running", again["process"], 1100)
         progress = client.get("/api/crawl").json()["progress"]
         assert progress[: len(stopped["progress"])] == stopped["progress"], "the progress continues"
         client.post("/api/crawl/stop")
@@ -119,23 +136,24 @@ def test_it_is_streamed_stopped_and_resumed(crawl: SlowCrawl) -> None:
 
 def test_a_killed_crawl_is_replayed_for_its_frontier(crawl: SlowCrawl) -> None:
     with crawl.running() as process, served(crawl.folder) as address, client_of(address) as client:
-        wait_until(lambda: client.get("/api/crawl").json()["now"]["n_done"] > 30)
+        wait_until(lambda: n_done(status_of(client)) > 30)
         process.kill()
-        wait_until(lambda: not client.get("/api/crawl").json()["now"]["process"])
-        now = client.get("/api/crawl").json()["now"]
-        wait_until(lambda: (client.get("/api/crawl/frontier").json()["top"] or {}).get("position") == now["position"])
+        wait_until(lambda: not status_of(client)["process"])
+        status = status_of(client)
+        position = status["figures"]["position"]
+        wait_until(lambda: (client.get("/api/crawl/frontier").json()["top"] or {}).get("position") == position)
         data = client.get("/api/crawl/frontier").json()
     assert (len(data["top"]["pages"]), data["n_events_ago"]) == (25, 0)
-    assert now["stopped"].startswith("the last run ended without a report")
+    assert status["texts"]["stopped"].startswith("the last run ended without a report")
 
 
 def test_a_frontier_of_lost_pages_is_replayed(crawl: SlowCrawl) -> None:
     """A killed crawl may have written pages to the file that were not yet committed."""
     with crawl.running() as process, served(crawl.folder) as address, client_of(address) as client:
-        wait_until(lambda: client.get("/api/crawl").json()["now"]["n_done"] > 30)
+        wait_until(lambda: n_done(status_of(client)) > 30)
         process.kill()
-        wait_until(lambda: not client.get("/api/crawl").json()["now"]["process"])
-        position = client.get("/api/crawl").json()["now"]["position"]
+        wait_until(lambda: not status_of(client)["process"])
+        position = status_of(client)["figures"]["position"]
         data = json.loads((crawl.folder / "frontier.json").read_text())
         (crawl.folder / "frontier.json").write_text(json.dumps(data | {"position": position + 7}))
         wait_until(lambda: (client.get("/api/crawl/frontier").json()["top"] or {}).get("position") == position)
@@ -159,7 +177,7 @@ def test_an_error_of_the_crawl_is_displayed(web: FakeWeb, tmp_path: Path) -> Non
     (folder / "archive").write_text("")
     with served(folder) as address, client_of(address) as client:
         client.post("/api/crawl/resume", json={"budget": 10})
-        wait_until(lambda: client.get("/crawl").status_code == 409 or client.get("/api/crawl").json()["now"]["problem"])
+        wait_until(lambda: client.get("/crawl").status_code == 409 or client.get("/api/crawl").json()["problem"])
 
 
 @pytest.mark.parametrize(
@@ -217,7 +235,7 @@ def test_many_watch_and_the_folder_is_read_once(small_crawl: Path, monkeypatch: 
     monkeypatch.setattr(crawl_watch, "_MIN_INTERVAL_S", 3600.0)
     watch = create_app(small_crawl).state.watch
     with ThreadPoolExecutor(8) as pool:
-        seen = list(pool.map(lambda _: watch.now(), range(40)))
+        seen = list(pool.map(lambda _: watch.status(), range(40)))
     assert len({id(now) for now in seen}) == len(reads) == 1
 
 

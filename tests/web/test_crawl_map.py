@@ -11,7 +11,7 @@ import pytest
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.url_table import UrlTable
 from orienteer.search.search_index import SearchIndex
-from orienteer.store.database_view import DatabaseView
+from orienteer.store.database import DatabaseView
 from orienteer.store.folder import CrawlFolder
 from orienteer.web import crawl_map
 from orienteer.web.crawl_map import CachedMap, CrawlMap

@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from orienteer.ledger.scope import KINDS
-from orienteer.web.new_crawl import SCOPES
+from orienteer.ledger.settings import SCOPE_KINDS
+from orienteer.web.new_crawl import MORE, SCOPES
 from tests.web.small_library import notice, served_library
 
 HIDDEN = re.compile(r'name="previewed" value="(\w+)"')
@@ -63,7 +63,21 @@ def test_what_will_happen(client: httpx.Client, place: Path) -> None:
 
 
 def test_scopes_are_those_of_the_command() -> None:
-    assert {choice.name for choice in SCOPES} == set(KINDS)
+    assert {choice.name for choice in SCOPES} == set(SCOPE_KINDS)
+
+
+def test_further_settings_come_from_the_settings(client: httpx.Client) -> None:
+    page = client.get("/new?url=https://example.org/&max_depth=3&assets=on&stop_when=proved")
+    assert preview_lines(page)["Settings"] == "max depth 3, stop when proved, assets on"
+    assert '<option value="on" selected>' in page.text
+    assert all(setting.about.help in html.unescape(page.text) for setting in MORE.values())
+    assert "Settings" not in preview_lines(client.get("/new?url=https://example.org/"))
+    schema = client.get("/api/openapi.json").json()["components"]["schemas"]["NewJob"]["properties"]["options"]
+    assert set(MORE) < set(schema["properties"])
+    assert schema["properties"]["delay"]["description"] == "Seconds between two requests to a host. (a number)"
+    wrong = {"max_depth": "-1", "stop_when": "never", "render": "sometimes", "assets": "perhaps"}
+    for name, text in wrong.items():
+        assert text in notice(client.get("/new", params={"url": "https://example.org/", name: text}))
 
 
 def test_only_the_preview_is_sent_to_a_page_that_has_the_rest(client: httpx.Client) -> None:
@@ -89,7 +103,7 @@ def test_only_the_preview_is_sent_to_a_page_that_has_the_rest(client: httpx.Clie
         ({"url": "https://"}, "is not a valid URL"),
         ({"url": "https://example.org/", "until": "lots"}, "the coverage is 'lots'"),
         ({"url": "https://example.org/", "until": "nan"}, "the coverage is 'nan'"),
-        ({"url": "https://example.org/", "until": "250"}, "a coverage is above 0 and at most 1"),
+        ({"url": "https://example.org/", "until": "250"}, "a coverage lies between 0 and 1"),
         ({"url": "https://example.org/", "budget": "many"}, "the limit is 'many'"),
         ({"url": "https://example.org/", "budget": ""}, "are all needed"),
         ({"url": "https://example.org/", "delay": "0"}, "choose 0.1 or more seconds"),

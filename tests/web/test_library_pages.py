@@ -60,10 +60,10 @@ def test_the_start_page_shows_all_crawls(client: httpx.Client) -> None:
     assert "http://www.harbour.test/ and 1 more" in text
     assert "not reached: a coverage of 99.999 % of what is reachable is proved" in text
     data = client.get("/api/library").json()["crawls"]
-    assert [(crawl["name"], crawl["state"]) for crawl in data] == [
+    assert [(crawl["name"], crawl["phase"]) for crawl in data] == [
         (DAMAGED, "damaged"), (HARBOUR, "stopped"), (OTHER, "stopped"),
     ]  # fmt: skip
-    assert data[1]["n_fetched"] > 50
+    assert data[1]["status"]["pages"]["fetched"] > 50
     assert data[1]["is_indexed"]
     assert f"/crawls/{LINK}/" not in text
 

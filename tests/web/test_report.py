@@ -76,8 +76,8 @@ def test_it_is_made_in_the_background_and_again_when_the_crawl_has_changed(
     assert [one.url for one in first.findings["broken"]] == [GONE]
     assert cached.current(60).report is first
     with CrawlFolder.open(folder) as crawl:
-        crawl.database.add_urls(crawl.database.n_urls(), ["https://a.test/new"])
-        crawl.database.add_known(crawl.database.next_position(), [crawl.database.n_urls() - 1])
+        crawl.database.urls.add(crawl.database.urls.count(), ["https://a.test/new"])
+        crawl.database.history.add_known(crawl.database.history.next_position(), [crawl.database.urls.count() - 1])
         crawl.acknowledge()
     cached.current(60)
     thread = cached._thread

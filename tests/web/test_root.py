@@ -24,7 +24,6 @@ PAGES = (
     "/map",
     "/neighborhood",
     "/report",
-    "/compare",
     "/nothing",
 )
 _ADDRESS = re.compile(r"""\b(?:href|src|action|hx-get|data-(?:events|now|map|region|bar))="(/[^"]*)""")
@@ -65,7 +64,7 @@ def test_the_page_in_the_navigation_is_marked(mounted: httpx.Client) -> None:
 
 
 def test_the_api_speaks_json_there_too(mounted: httpx.Client) -> None:
-    assert mounted.get(ROOT + "/api/crawl").json()["now"]["phase"] == "stopped"
+    assert mounted.get(ROOT + "/api/crawl").json()["status"]["phase"] == "stopped"
     assert "error" in mounted.get(ROOT + "/api/nothing").json()
     foreign = {"Origin": "http://other.example", "Sec-Fetch-Dest": "empty"}
     assert mounted.get(ROOT + "/api/crawl", headers=foreign).status_code == 403

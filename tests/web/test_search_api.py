@@ -119,9 +119,9 @@ def test_an_index_that_is_not_current_has_a_button(small_crawl: Path, tmp_path: 
     folder = tmp_path / "grown"
     shutil.copytree(small_crawl, folder)
     with CrawlFolder.open(folder) as crawl:
-        id, position = crawl.database.n_urls(), crawl.database.next_position()
-        crawl.database.add_urls(id, ["http://www.harbour.test/new"])
-        crawl.database.add_page(PageRow(id, position, 3, "http 404", 404))
+        id, position = crawl.database.urls.count(), crawl.database.history.next_position()
+        crawl.database.urls.add(id, ["http://www.harbour.test/new"])
+        crawl.database.pages.add(PageRow(id, position, 3, "http 404", 404))
         crawl.acknowledge()
     with served(folder) as address, client_of(address) as client:
         for place in ("/", "/?q=sea"):

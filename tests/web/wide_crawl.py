@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.ledger.plan import CrawlPlan, CrawlSettings
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.settings import CrawlSettings
 from orienteer.pages.states import PageState
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_row import PageRow
@@ -50,8 +51,8 @@ def written_crawl(folder: Path, graph: LinkGraph) -> Path:
     assert graph.urls is not None
     plan = CrawlPlan(CrawlSettings(seeds=(graph.urls[0],)))
     with CrawlFolder.create(folder, plan.to_toml()) as crawl:
-        crawl.database.add_urls(0, graph.urls[:])
+        crawl.database.urls.add(0, graph.urls[:])
         for page in range(graph.n_pages):
-            crawl.database.add_page(PageRow(page, page, PageState.FETCHED, "ok", 200, links=graph.links(page)))
+            crawl.database.pages.add(PageRow(page, page, PageState.FETCHED, "ok", 200, links=graph.links(page)))
         crawl.acknowledge()
     return folder

@@ -20,8 +20,8 @@ from orienteer.fetch import loop_clock
 from orienteer.fetch.fetcher import make_fetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
-from orienteer.responses.response import Request
-from orienteer.store.archive_tail import ACKNOWLEDGED
+from orienteer.responses.response import HostRequest, HostRequestKind, PageRequest, Request
+from orienteer.store.archive_members import ACKNOWLEDGED
 from orienteer.store.record import ArchivedPage, page_of
 from orienteer.workers.fetch_result import FetchResult, ReadSettings
 from orienteer.workers.messages import WorkerResults, packed, unpack_orders
@@ -73,7 +73,10 @@ def urls(n: int) -> list[str]:
 
 
 def requests(names: list[str]) -> list[Request]:
-    return [Request(url, k, any_type="robots" in url) for k, url in enumerate(names)]
+    return [
+        HostRequest(url, HostRequestKind.ROBOTS) if "robots" in url else PageRequest(url, k)
+        for k, url in enumerate(names)
+    ]
 
 
 def finished(workers: Workers, asked: list[Request]) -> dict[str, FetchResult]:
@@ -132,7 +135,7 @@ def test_records_say_what_the_archive_wants_of_them(settings: FetchSettings) -> 
     with closing(RemoteWorkers(ProcessBackend(settings, ReadSettings()), 1, 60.0, uses_network=True)) as pool:
         for k in range(3):
             pool.record_headers = {ACKNOWLEDGED: f"0 {k}"}
-            (response,) = finished(pool, [Request(f"http://a.example/page-{k}", k)]).values()
+            (response,) = finished(pool, [PageRequest(f"http://a.example/page-{k}", k)]).values()
             assert response.record is not None
             assert f"{ACKNOWLEDGED}: 0 {k}\r\n".encode() in gzip.decompress(response.record)
 
@@ -172,7 +175,7 @@ def test_a_page_that_crashes_workers_is_unreadable_and_others_are_not(settings: 
 
 
 def test_a_robots_txt_that_crashes_workers_is_unreadable(settings: FetchSettings) -> None:
-    request = Request("http://a.example/deadly/robots.txt", 0, any_type=True)
+    request = HostRequest("http://a.example/deadly/robots.txt", HostRequestKind.ROBOTS)
     with closing(RemoteWorkers(CrashingBackend(settings, ReadSettings()), 2, 60.0, uses_network=True)) as pool:
         outcome = Outcome.LOST
         while outcome is Outcome.LOST:
@@ -287,7 +290,7 @@ def test_a_blocked_loop_times_out_no_worker(monkeypatch: pytest.MonkeyPatch) -> 
     pool = RemoteWorkers(worker, 1, timeout_s=0.1, uses_network=True, grace_s=0.1)
     assert pool.poll(0.0) == []
     for page in range(3):
-        pool.start(Request(f"http://a.test/{page}", page))
+        pool.start(PageRequest(f"http://a.test/{page}", page))
     found = pool.poll(0.0)
     time.sleep(0.5)
     while pool.n_in_flight:

@@ -25,8 +25,8 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import RequestHeaders, Site
 from orienteer.fetch.settings import FetchSettings
 from orienteer.graph.synthetic import synthetic_web
-from orienteer.live.figures import CrawlFigures
-from orienteer.live.session import Report
+from orienteer.inspect.figures import CrawlFigures
+from orienteer.inspect.run_report import Report
 from orienteer.workers.fetch_result import ReadSettings
 from orienteer.workers.ray_backend import RayCluster
 from orienteer.workers.remote_workers import RemoteWorkers

@@ -16,8 +16,8 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import RequestHeaders, Site
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
-from orienteer.responses.response import Request
-from orienteer.store.archive_tail import ACKNOWLEDGED
+from orienteer.responses.response import PageRequest
+from orienteer.store.archive_members import ACKNOWLEDGED
 from orienteer.store.record import page_of
 from orienteer.workers.fetch_result import FetchResult, ReadSettings
 from orienteer.workers.messages import WorkerOrders, packed, unpack_results
@@ -57,7 +57,7 @@ def worker(web: FakeWeb, clock: Clock) -> RayWorker:
 
 
 def orders(number: int, headers: dict[str, str] | None = None) -> bytes:
-    return packed(WorkerOrders([(number, Request(f"http://a.example/{number}", number))], headers))
+    return packed(WorkerOrders([(number, PageRequest(f"http://a.example/{number}", number))], headers))
 
 
 def received(reply: Reply) -> dict[int, FetchResult]:

@@ -14,7 +14,7 @@ from orienteer.fake_web.site import MadeSite
 from orienteer.fetch.fetcher import make_fetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
-from orienteer.responses.response import Request
+from orienteer.responses.response import PageRequest
 from orienteer.workers import reading_thread
 from orienteer.workers.fetch_result import FetchResult, ReadSettings
 from orienteer.workers.worker import Worker
@@ -62,7 +62,7 @@ def worker(web: FakeWeb, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 def asked(worker: Worker, *names: str) -> None:
     for page, name in enumerate(names):
-        worker.start(Request(f"http://a.test/{name}", page))
+        worker.start(PageRequest(f"http://a.test/{name}", page))
 
 
 def received(worker: Worker, n: int) -> dict[str, FetchResult]:

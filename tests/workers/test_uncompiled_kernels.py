@@ -19,7 +19,7 @@ from orienteer.fetch.settings import FetchSettings
 from orienteer.kernel import never_waiting, runs_plain, substituted
 from orienteer.pages.outcome import Outcome
 from orienteer.processes.child import Child
-from orienteer.responses.response import Request, Response
+from orienteer.responses.response import PageRequest, Response
 from orienteer.store.record import page_of
 from orienteer.workers import worker as worker_module
 from orienteer.workers.fetch_result import FetchResult, ReadSettings
@@ -62,7 +62,7 @@ def test_others_do_not_wait_for_a_large_page(settings: FetchSettings, monkeypatc
         return read_response(response, *arguments)  # type: ignore[arg-type]
 
     with closing(Worker(make_fetcher(settings), ReadSettings())) as worker:
-        worker.start(Request(LARGE, 0))
+        worker.start(PageRequest(LARGE, 0))
         compiled = received(worker, 1)[LARGE]
     monkeypatch.setattr(worker_module, "read_response", slowly)
     with (
@@ -70,10 +70,10 @@ def test_others_do_not_wait_for_a_large_page(settings: FetchSettings, monkeypatc
         substituted(NeverCompiled()),
         never_waiting(),
     ):
-        worker.start(Request(LARGE, 0))
+        worker.start(PageRequest(LARGE, 0))
         while not worker.n_reading:
             assert worker.poll(60.0) == []
-        worker.start(Request(SMALL, 1))
+        worker.start(PageRequest(SMALL, 1))
         assert received(worker, 1)[SMALL].outcome is Outcome.OK
         assert worker.n_in_flight == 1
         go_on.set()
@@ -85,8 +85,11 @@ def test_others_do_not_wait_for_a_large_page(settings: FetchSettings, monkeypatc
     assert page_of(plain.record).body == page_of(compiled.record).body
 
 
+REQUEST = PageRequest(LARGE, 0)
+
+
 def comparable(response: FetchResult) -> FetchResult:
-    return replace(response, started_at=0.0, duration_s=0.0, record=None)
+    return replace(response, request=REQUEST, started_at=0.0, duration_s=0.0, record=None)
 
 
 def test_a_large_page_that_is_read_can_be_cancelled(settings: FetchSettings, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,13 +107,13 @@ def test_a_large_page_that_is_read_can_be_cancelled(settings: FetchSettings, mon
     ):
         with monkeypatch.context() as patch:
             patch.setattr(worker_module, "read_response", slowly)
-            worker.start(Request(LARGE, 0))
+            worker.start(PageRequest(LARGE, 0))
             while not worker.n_reading:
                 assert worker.poll(60.0) == []
             worker.cancel()
             assert [response.outcome for response in worker.poll(60.0)] == [Outcome.CANCELLED]
         go_on.set()
-        worker.start(Request(SMALL, 1))
+        worker.start(PageRequest(SMALL, 1))
         assert received(worker, 1).keys() == {SMALL}
 
 
@@ -124,7 +127,7 @@ def test_errors_in_the_thread_are_raised(settings: FetchSettings, monkeypatch: p
         substituted(NeverCompiled()),
         never_waiting(),
     ):
-        worker.start(Request(LARGE, 0))
+        worker.start(PageRequest(LARGE, 0))
         with pytest.raises(RuntimeError, match="no reading today"):
             received(worker, 1)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from orienteer.errors import InputError, unknown_name
-from orienteer.inspect.folder_status import FolderStatus, FolderWatcher
+from orienteer.inspect.crawl_status import CrawlStatus, FolderWatcher
 from orienteer.store.folder_view import FolderView
 from orienteer.web.served_crawl import ServedCrawl
 
@@ -21,7 +21,7 @@ class AgentCrawl:
         self._watcher = FolderWatcher(path)
         self._lock = threading.Lock()
 
-    def status(self) -> FolderStatus:
+    def status(self) -> CrawlStatus:
         """Return the current status; the watcher counts only what is new since the last call."""
         with self._lock:
             return self._watcher.status()

@@ -1,4 +1,4 @@
-"""Pages of a crawl as Markdown, in excerpts of limited length.
+"""Pages of a crawl by the URL that an agent gives, as Markdown, in excerpts of limited length.
 
 A cursor has the position of the next excerpt and a digest of the text: if the page has changed since, it is invalid.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 from typing import NamedTuple
 
-from orienteer.agents.known_page import found_page
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.exports.markdown import markdown_body
 from orienteer.exports.page_texts import main_blocks
@@ -17,13 +16,29 @@ from orienteer.extract.documents.document import UnreadableDocumentError
 from orienteer.inspect.archived_page import ArchivedPosition, archived_page
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
+from orienteer.store.database import DatabaseView
 from orienteer.store.folder_view import FolderView
 from orienteer.store.page_row import PageRow
-from orienteer.url import host_of
+from orienteer.url import canonical_url, host_of
 from orienteer.wording import plain
 
+_OTHER = {"http": "https", "https": "http"}
 MIN_CHARS, MAX_CHARS = 200, 20_000
 _MAX_HOPS = 20
+
+
+def found_page(database: DatabaseView, text: str) -> int:
+    """Return the page of a URL, which need not be canonical; an InputError if the crawl has not discovered it."""
+    url = canonical_url(text if "://" in text else f"https://{text}")
+    if url is None:
+        raise InputError(f"{plain(text, 100)!r} is not a valid URL; write it like https://example.org/")
+    scheme, _, address = url.partition("://")
+    candidates = [url, f"{_OTHER.get(scheme, scheme)}://{address}"]
+    found = database.urls.find_all(candidates)
+    for candidate in candidates:
+        if candidate in found:
+            return found[candidate]
+    raise InputError(f"{plain(url, 300)}: the crawl has never seen this URL")
 
 
 class PageExcerpt(NamedTuple):
@@ -47,7 +62,7 @@ def page_excerpt(folder: FolderView, url: str, cursor: str | None, max_chars: in
     if not MIN_CHARS <= max_chars <= MAX_CHARS:
         raise InputError(f"max_chars is {max_chars}; it must be from {MIN_CHARS} to {MAX_CHARS:,}")
     requested_url, row = _row(folder, url)
-    name = folder.database.url(row.id)
+    name = folder.database.urls.of(row.id)
     page, text = _markdown(folder, row, name, whole)
     mark = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]
     start = _start(cursor, mark, len(text))
@@ -70,12 +85,12 @@ def _row(folder: FolderView, url: str) -> tuple[str, PageRow]:
     """Return the requested URL and the page that it leads to; an InputError if the page has no text."""
     database = folder.database
     page = found_page(database, url)
-    requested_url = database.url(page)
-    row = database.page(page)
+    requested_url = database.urls.of(page)
+    row = database.pages.row(page)
     for _ in range(_MAX_HOPS):
         if row is None or row.redirect_to is None:
             break
-        row = database.page(row.redirect_to)
+        row = database.pages.row(row.redirect_to)
     if row is None:
         raise InputError(f"{plain(requested_url, 300)}: the crawl has discovered this page, but not fetched it")
     if row.state != PageState.FETCHED or row.outcome != Outcome.OK:
@@ -89,7 +104,7 @@ def _row(folder: FolderView, url: str) -> tuple[str, PageRow]:
 def _markdown(folder: FolderView, row: PageRow, url: str, whole: bool) -> tuple[str, str]:
     """Return the title and the Markdown of a page."""
     assert row.archived is not None
-    rendered = folder.database.rendered_page(row.id)
+    rendered = folder.database.rendered.row(row.id)
     wanted = ArchivedPosition(row.archived, row.content_type, url, None if rendered is None else rendered.dom)
     try:
         page = archived_page(folder.archive, wanted, with_blocks=True, with_scores=not whole)

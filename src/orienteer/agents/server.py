@@ -1,18 +1,23 @@
-"""The tools as a server of the Model Context Protocol: names, parameters and results."""
+"""The tools as a server of the Model Context Protocol: names, parameters and results; over stdio, or over HTTP
+(streamable HTTP, at /mcp) behind the same guard as the web interface.
+"""
 
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Annotated, Any
 
 import anyio
+import uvicorn
 from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     INVALID_REQUEST,
@@ -26,18 +31,23 @@ from mcp_types import (
     ToolAnnotations,
 )
 from pydantic import Field, ValidationError
+from starlette.applications import Starlette
 
 from orienteer import __version__
 from orienteer.agents import tools
 from orienteer.agents.agent_crawls import AgentCrawls
-from orienteer.agents.tool_result import INSTRUCTIONS, ToolResult
+from orienteer.agents.tools import INSTRUCTIONS, ToolResult
 from orienteer.errors import OrienteerError
+from orienteer.web.security import MAX_BODY_BYTES, Guard
+from orienteer.web.server import PageServer
 from orienteer.wording import plain
 
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
 Crawl = Annotated[str | None, Field(description="Name of the crawl (see the tool crawls); not needed if there is one")]
 Url = Annotated[str, Field(description="URL of a page of the crawl", max_length=4_000)]
+PATH = "/mcp"
+_TIMEOUT_S = 2  # for responses in flight at shutdown
 
 
 class AgentServer(MCPServer[Any]):
@@ -188,3 +198,34 @@ def _functions(all_crawls: AgentCrawls) -> list[Callable[..., CallToolResult]]:
 
     functions: list[Callable[..., CallToolResult]] = [crawls, search, read_page, page_links, coverage]
     return [*functions, site_report] if tools.has_reports() else functions
+
+
+def agent_app(server: AgentServer, token: str | None, only_this_machine: bool) -> Starlette:
+    """Return the application; the guard checks Host, Origin, token and length, as for the web interface."""
+    app = server.streamable_http_app(
+        streamable_http_path=PATH,
+        max_request_body_size=MAX_BODY_BYTES,
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+    )
+    app.add_middleware(Guard, token=token, only_this_machine=only_this_machine)
+    return app
+
+
+class AgentHttpServer(uvicorn.Server):
+    """Serves on a listening socket until Ctrl-C."""
+
+    capture_signals = PageServer.capture_signals  # a signal that was handled is not raised again
+
+    def __init__(self, app: Starlette) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=_TIMEOUT_S,
+            )
+        )
+
+    def serve_on(self, listener: socket.socket) -> None:
+        self.run(sockets=[listener])

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from orienteer.browser.connection import BrowserConnection, BrowserGoneError, CommandError, Params
-from orienteer.browser.job import BrowserRequest, BrowserResponse, RenderJob, RenderResult
+from orienteer.browser.job import BrowserRequest, BrowserResponse, RenderJob
 from orienteer.browser.process import BrowserProcess
 from orienteer.browser.requests import PausedRequest
 from orienteer.browser.tab import Tab
+from orienteer.responses.rendered import RenderedPage
 
 _START_S = 120.0  # on a busy machine
 _HANG_TIMEOUT_S = 60.0  # without a reply to a ping for this long, the browser counts as hanging
@@ -63,7 +64,7 @@ class Browser:
             self.kill("does not start")
             raise BrowserGoneError from None
 
-    async def render(self, job: RenderJob) -> RenderResult:
+    async def render(self, job: RenderJob) -> RenderedPage:
         """Render a page; raises BrowserGoneError if the browser dies meanwhile."""
         self.n_pages += 1
         tab = Tab(self._connection, job, job.user_agent == self._user_agent, self._on_request, self._next_number)
@@ -83,8 +84,7 @@ class Browser:
 
     def fulfill(self, response: BrowserResponse) -> None:
         for tab in self._tabs:
-            if tab.job.number == response.job:
-                tab.fulfill(response)
+            tab.fulfill(response)
 
     def stop_all(self, problem: str) -> None:
         for tab in self._tabs:

@@ -1,44 +1,57 @@
-"""Input and output of the browser: plain values that can be sent between processes."""
+"""Input and output of the browser: values that can be sent between processes.
+
+A rendered page is a `RenderedPage` (`responses/rendered`).
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from orienteer.browser.render_settings import RenderSettings
+from orienteer.responses.response import PageRequest, Response
+
 
 class RenderJob(NamedTuple):
-    """One page to render; `content` is its main document, decoded.
+    """A page to render: the response with its main document.
 
-    `scrolls` is how often to scroll to the end to load more. Without `pictures` requests for images, fonts and media
-    are refused without asking the owner. `time_s` is virtual time, which passes as fast as the page can run; `wall_s`
-    is real time, without the time that the owner takes for responses; `cpu_s` is of the page's process.
-    `with_credentials`: the document was fetched with credentials, so requests of its own origin may carry them, too.
+    `number` is unique within a renderer. Without `pictures` requests for images, fonts and media are refused without
+    asking the owner: links do not depend on them. The page has `wall_s` of real time, without the time that the owner
+    takes for responses; `time_s` of the settings is virtual time, which passes as fast as the page can run.
     """
 
     number: int
-    url: str
-    status: int
-    headers: tuple[tuple[str, str], ...]
-    content: bytes
-    user_agent: str
-    scrolls: int = 0
-    screenshot: bool = False
+    response: Response
+    settings: RenderSettings = RenderSettings()
+    user_agent: str = ""
     pictures: bool = False
-    max_requests: int = 200
-    max_bytes: int = 50 << 20
-    time_s: float = 5.0
-    cpu_s: float = 10.0
     wall_s: float = 60.0
-    with_credentials: bool = False
+
+    @property
+    def url(self) -> str:
+        return self.response.request.url
+
+    @property
+    def page(self) -> int:
+        request = self.response.request
+        assert isinstance(request, PageRequest)
+        return request.page
+
+    @property
+    def with_credentials(self) -> bool:
+        """The document was fetched with credentials, so requests of its own origin may carry them, too."""
+        return self.response.request.secrets is not None
 
 
 class BrowserRequest(NamedTuple):
-    """A request of a page. `kind` is script, style, fetch, frame, image, font, media, preflight or other.
+    """A request of a page that is being rendered; `number` is unique within a renderer.
 
-    `method` is GET, or OPTIONS for a preflight. `headers` are the CORS request headers. `with_credentials`: the request
-    certainly comes from the page's own origin and may carry its credentials.
+    The first of each page has an empty URL: it reports that the page was fetched and will be rendered. `kind` is
+    script, style, fetch, frame, image, font, media, preflight or other. `method` is GET, or OPTIONS for a preflight.
+    `headers` are the CORS request headers. `with_credentials`: the request certainly comes from the page's own origin
+    and may carry its credentials.
     """
 
-    job: int
+    page: int
     number: int
     url: str
     kind: str
@@ -48,50 +61,17 @@ class BrowserRequest(NamedTuple):
 
 
 class BrowserResponse(NamedTuple):
-    """The response to a `BrowserRequest`: content decoded, redirects not followed. With `refused` (the reason), or
-    with status 0, the request fails in the page."""
+    """The response to a BrowserRequest, or why there is none: then the request fails in the page. Redirects are not
+    followed."""
 
-    job: int
+    page: int
     number: int
-    status: int
-    headers: tuple[tuple[str, str], ...]
-    content: bytes
+    response: Response | None
     refused: str = ""
 
-
-class RenderResult(NamedTuple):
-    """A rendered page.
-
-    `url` is the final URL (history API). `redirect` is the target of a navigation of the main frame: only the first
-    document is rendered. `dom` is HTML in UTF-8 with the open shadow roots as templates. `links` are the http(s)
-    targets of links, also in shadow roots and frames of the same origin, and of windows that the page tried to open;
-    `routes` are the URLs that it set by the history API. `hash_routes`: the pages of the application differ only by
-    fragments that begin with `#/` or `#!`; `named_routes` are links to other fragments that are pages, too. `anchors`
-    are the route fields that only scroll the page (`browser/routes`). `n_clickable` counts clickable elements that are
-    not links and may open other pages, and links to fragments that may be pages. `can_grow`: more scrolling would have
-    loaded more.
-
-    `n_requests` were passed to the owner. `n_refused` were refused, by the owner or before (methods other than GET,
-    event streams, workers that outlive a page, too many); unwanted pictures do not count. `n_failed` got an error or no
-    response. `problem` is why the rendering is incomplete: time, cpu, memory, crashed, too many requests, too large,
-    not loaded (the browser shows an error page of its own), left (the page emptied itself), cancelled.
-    """
-
-    job: int
-    url: str = ""
-    redirect: str = ""
-    dom: bytes = b""
-    title: str = ""
-    links: tuple[str, ...] = ()
-    routes: tuple[str, ...] = ()
-    hash_routes: bool = False
-    named_routes: tuple[str, ...] = ()
-    anchors: tuple[str, ...] = ()
-    n_clickable: int = 0
-    can_grow: bool = False
-    n_requests: int = 0
-    n_refused: int = 0
-    n_failed: int = 0
-    screenshot: bytes = b""
-    cpu_s: float = 0.0
-    problem: str = ""
+    @property
+    def refusal(self) -> str:
+        """Why the page gets no response; "" if it gets one."""
+        if self.response is None:
+            return self.refused or "no response"
+        return self.refused or ("" if self.response.status else self.response.reason)

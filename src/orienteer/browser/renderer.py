@@ -1,18 +1,18 @@
 """Render pages; the owner fulfills the requests that they make.
 
-    renderer = Renderer(BrowserSettings())
+    renderer = Renderer()
     renderer.start(job)
     while renderer.n_in_flight:
         select([renderer.descriptor], [], [])
         for event in renderer.events():
             if isinstance(event, BrowserRequest): renderer.fulfill(...)
-            else: ...                                           # RenderResult
+            else: job, page = event                             # a RenderedPage
     renderer.close()
 
 A separate thread communicates with the browser, so that no call here blocks. The browser starts with the first page. It
 is restarted after a crash or hang, if it takes too much memory, and after many pages. Pages that were being rendered at
-a crash are retried one at a time; a page that crashes the browser again gets that as its problem. Every job returns
-exactly one RenderResult.
+a crash are retried one at a time; a page that crashes the browser again gets that as its trouble. Every job returns
+exactly one RenderedPage.
 """
 
 from __future__ import annotations
@@ -29,23 +29,38 @@ from collections import deque
 from orienteer.browser.browser import Browser
 from orienteer.browser.connection import BrowserGoneError
 from orienteer.browser.executable import find_browser
-from orienteer.browser.job import BrowserRequest, BrowserResponse, RenderJob, RenderResult
+from orienteer.browser.job import BrowserRequest, BrowserResponse, RenderJob
 from orienteer.browser.process import BrowserProcess
-from orienteer.browser.settings import BrowserSettings
 from orienteer.errors import ProcessError
 from orienteer.processes.supervisor import CrashRecord, StartLimit
+from orienteer.responses.rendered import RenderedPage
+
+BrowserEvent = BrowserRequest | tuple[RenderJob, RenderedPage]
 
 _TICK_S = 0.25
 _MEMORY_CHECK_S = 1.0
 
 
 class Renderer:
-    """All calls come from one thread; only `close` blocks. `isolates_network`: see `process`."""
+    """All calls come from one thread; only `close` blocks.
 
-    def __init__(self, settings: BrowserSettings, *, isolates_network: bool = True) -> None:
-        self._settings, self._is_cut_off = settings, isolates_network
-        self._program = find_browser(settings.path)
-        self._events: deque[BrowserRequest | RenderResult] = deque()
+    `path` is the program, detected if empty. `tabs` pages are rendered in parallel. The browser is restarted if it
+    takes more than `max_memory_mb`, and after `restart_after` pages. `isolates_network`: see `process`.
+    """
+
+    def __init__(
+        self,
+        path: str = "",
+        *,
+        tabs: int = 2,
+        max_memory_mb: int = 2_000,
+        restart_after: int = 500,
+        isolates_network: bool = True,
+    ) -> None:
+        self._program = find_browser(path)
+        self._tabs, self._max_memory_mb, self._restart_after = tabs, max_memory_mb, restart_after
+        self._is_cut_off = isolates_network
+        self._events: deque[BrowserEvent] = deque()
         self.descriptor, self._wake_up_fd = os.pipe()
         os.set_blocking(self.descriptor, False)
         os.set_blocking(self._wake_up_fd, False)
@@ -82,18 +97,18 @@ class Renderer:
     def fulfill(self, response: BrowserResponse) -> None:
         self._call_in_thread(self._fulfill, response)
 
-    def events(self) -> list[BrowserRequest | RenderResult]:
+    def events(self) -> list[BrowserEvent]:
         """Return the events since the last call."""
         with contextlib.suppress(BlockingIOError):
             os.read(self.descriptor, 1 << 16)
         events = []
         while self._events:
             events.append(self._events.popleft())
-        self.n_in_flight -= sum(isinstance(event, RenderResult) for event in events)
+        self.n_in_flight -= sum(not isinstance(event, BrowserRequest) for event in events)
         return events
 
     def cancel(self) -> None:
-        """Stop all jobs; their results have the problem "cancelled"."""
+        """Stop all jobs; their results have the trouble "cancelled"."""
         self._call_in_thread(self._cancel)
 
     @property
@@ -150,10 +165,10 @@ class Renderer:
         while not self._is_closed and (self._waiting or self._suspects):
             n_tabs = len(self._tasks)
             exclusive = bool(self._suspects)
-            if n_tabs >= (1 if exclusive or self._is_exclusive else self._settings.tabs):
+            if n_tabs >= (1 if exclusive or self._is_exclusive else self._tabs):
                 return
             browser = self._browser
-            if browser is not None and (browser.death_cause or browser.n_pages >= self._settings.restart_after):
+            if browser is not None and (browser.death_cause or browser.n_pages >= self._restart_after):
                 if n_tabs:
                     return
                 self._end_browser("worn")
@@ -163,7 +178,7 @@ class Renderer:
             if browser is None:
                 browser = await self._new_browser(job.user_agent)
                 if browser is None:
-                    self._emit(RenderResult(job.number, job.url, problem="crashed"))
+                    self._emit((job, RenderedPage(job.url, trouble="crashed")))
                     continue
             self._is_exclusive = exclusive
             task = asyncio.ensure_future(self._render(browser, job, n_cancelled))
@@ -193,7 +208,7 @@ class Renderer:
 
     async def _render(self, browser: Browser, job: RenderJob, n_cancelled: int) -> None:
         if n_cancelled != self._n_cancelled:  # cancelled before it started
-            return self._emit(RenderResult(job.number, job.url, problem="cancelled"))
+            return self._emit((job, RenderedPage(job.url, trouble="cancelled")))
         try:
             rendered = await browser.render(job)
         except BrowserGoneError:
@@ -203,11 +218,11 @@ class Renderer:
             if not self._crashes.is_refused(job.number):
                 return self._suspects.append(job)
             problem = "memory" if browser.death_cause == "memory" else "crashed"
-            self._emit(RenderResult(job.number, job.url, problem=problem))
+            self._emit((job, RenderedPage(job.url, trouble=problem)))
         except Exception:  # an unexpected reply of another browser version: the job must still return
-            self._emit(RenderResult(job.number, job.url, problem="crashed"))
+            self._emit((job, RenderedPage(job.url, trouble="crashed")))
         else:
-            self._emit(rendered)
+            self._emit((job, rendered))
         self._crashes.drop(job.number)
 
     def _done(self, task: asyncio.Task[None]) -> None:
@@ -226,7 +241,7 @@ class Renderer:
                 browser.tick(min(now - before, 2 * _TICK_S))  # the time of a suspended machine does not count
                 if browser.n_tabs and now - memory_checked > _MEMORY_CHECK_S:
                     memory_checked = now
-                    if browser.process.memory_bytes > self._settings.max_memory_mb << 20:
+                    if browser.process.memory_bytes > self._max_memory_mb << 20:
                         browser.kill("memory")
             before = now
 
@@ -253,7 +268,7 @@ class Renderer:
         self._n_cancelled += 1
         for job in (*self._waiting, *self._suspects):
             self._crashes.drop(job.number)
-            self._emit(RenderResult(job.number, job.url, problem="cancelled"))
+            self._emit((job, RenderedPage(job.url, trouble="cancelled")))
         self._waiting.clear()
         self._suspects.clear()
         if self._browser is not None:
@@ -263,7 +278,7 @@ class Renderer:
         if self._wake is not None:
             self._wake.set()
 
-    def _emit(self, event: BrowserRequest | RenderResult) -> None:
+    def _emit(self, event: BrowserEvent) -> None:
         self._events.append(event)
         with contextlib.suppress(OSError):  # the pipe is full: the owner will wake anyway
             os.write(self._wake_up_fd, b"!")

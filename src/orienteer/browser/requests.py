@@ -10,7 +10,8 @@ import base64
 import re
 from typing import Any, NamedTuple
 
-from orienteer.browser.job import BrowserResponse, RenderJob
+from orienteer.browser.job import RenderJob
+from orienteer.responses.response import Response
 from orienteer.responses.secrets import origin_of
 
 PASS, REFUSE, UNWANTED = "pass", "refuse", "unwanted"
@@ -89,29 +90,25 @@ def decision(request: PausedRequest, job: RenderJob) -> str:
 
 
 def main_document(request: PausedRequest, job: RenderJob) -> dict[str, Any]:
-    status = job.status if job.status in _PAGE_STATUSES else 200
-    return _fulfilment(request, status, job.headers, job.content)
+    status = job.response.status
+    return _fulfilment(request, job.response, status if status in _PAGE_STATUSES else 200)
 
 
-def response(request: PausedRequest, supplied: BrowserResponse) -> dict[str, Any]:
-    return _fulfilment(
-        request, supplied.status if 200 <= supplied.status <= 599 else 502, supplied.headers, supplied.content
-    )
+def asset(request: PausedRequest, response: Response) -> dict[str, Any]:
+    return _fulfilment(request, response, response.status if 200 <= response.status <= 599 else 502)
 
 
-def _fulfilment(
-    request: PausedRequest, status: int, headers: tuple[tuple[str, str], ...], content: bytes
-) -> dict[str, Any]:
+def _fulfilment(request: PausedRequest, response: Response, status: int) -> dict[str, Any]:
     named = [
         {"name": name, "value": _UNFIT.sub(_escaped, value)}
-        for name, value in headers
+        for name, value in response.headers.items()
         if _NAME.fullmatch(name) and name.lower() not in _LEFT_OUT
     ]
     return {
         "requestId": request.id,
         "responseCode": status,
         "responseHeaders": named,
-        "body": base64.b64encode(content).decode("ascii"),
+        "body": base64.b64encode(response.content).decode("ascii"),
     }
 
 

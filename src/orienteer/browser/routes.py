@@ -17,7 +17,7 @@ only once, when it is loaded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from orienteer.url import route_fields, without_route_fields
@@ -67,6 +67,20 @@ def bare_route(route: str) -> str:
     'https://example.org/#/guide'
     """
     return without_route_fields(route, route_fields(route))
+
+
+def routed_links(links: Iterable[str], named_routes: Collection[str], has_hash_routes: bool) -> tuple[str, ...]:
+    """Return the links of a page; a fragment is kept only if it is a route of an application.
+
+    These are `named_routes`, and fragments that begin with `/` or `!` if the pages of the application have such ones.
+    """
+
+    def as_link(url: str) -> str:
+        page, _, fragment = url.partition("#")
+        is_route = url in named_routes or (has_hash_routes and fragment.startswith(("/", "!")))
+        return url if is_route else page
+
+    return tuple(dict.fromkeys(map(as_link, links)))
 
 
 class _RouteComparison:

@@ -13,16 +13,17 @@ import asyncio
 import base64
 import contextlib
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from orienteer.browser import requests
 from orienteer.browser.connection import BrowserConnection, CommandError, Params
-from orienteer.browser.job import BrowserRequest, BrowserResponse, RenderJob, RenderResult
+from orienteer.browser.job import BrowserRequest, BrowserResponse, RenderJob
 from orienteer.browser.own_origin import OwnOrigin
 from orienteer.browser.requests import PausedRequest
-from orienteer.browser.routes import RouteContent, fragment_use
+from orienteer.browser.routes import RouteContent, fragment_use, routed_links
+from orienteer.responses.rendered import RenderedPage
 
 MAX_DOM_LENGTH = 16 << 20
 MAX_ELEMENTS = 500_000
@@ -78,18 +79,18 @@ class Tab:
         self._routes: dict[str, None] = {}
         self._windows: dict[str, None] = {}
         self._navigations: set[str] = set()  # URLs that the main frame has started to navigate to
-        self._n_requests = self._n_refused = self._n_failed = self._n_bytes = self._n_dialogs = 0
+        self._n_requests = self._n_refused = self._n_bytes = self._n_dialogs = 0
         self._n_page_requests = 0  # including refused ones
         self._n_missing_responses = 0  # failed or refused requests that the page's text may depend on
         self._can_grow = False
         self._is_offline = False
-        self._complete_result: RenderResult | None = None
+        self._complete_result: RenderedPage | None = None
         self._is_drawn = True  # False: the browser draws no frames of this page
         self._wall_s = self._quiet_s = self._quiet_cpu_s = 0.0
 
     # -- rendering --------------------------------------------------------------------------------------------------
 
-    async def render(self) -> RenderResult:
+    async def render(self) -> RenderedPage:
         """Render the page; raises BrowserGoneError if the browser dies."""
         work = asyncio.ensure_future(self._run_job())
         tasks: set[asyncio.Future[Any]] = {work, self._stopped}
@@ -116,27 +117,31 @@ class Tab:
             self.problem = problem
             self._stopped.set_result(None)
 
-    async def _run_job(self) -> RenderResult:
+    async def _run_job(self) -> RenderedPage:
         await self._open_target()
         await self._loaded
         world = await self._world()
-        await self._advance_with_frames(world, [share * self.job.time_s for share in _TIME_SLICES])
+        await self._advance_with_frames(world, [share * self.job.settings.time_s for share in _TIME_SLICES])
         if not self._redirect and not self.problem:
             await self._load_more(world)
         snapshot = await self._snapshot(world)
-        screenshot = await self._screenshot() if self.job.screenshot and not self._redirect else b""
+        screenshot = await self._screenshot() if self.job.settings.screenshots and not self._redirect else b""
         await self._measure()
         self._complete_result = rendered = self._rendered(snapshot, screenshot)
+        found = self._found_links(snapshot)  # before another fragment is visited
         if not snapshot["listens"] or self._redirect or self.problem:
             return rendered
         content_at = functools.partial(self._content_at, world)
         fragments = await fragment_use(rendered.url, snapshot["routes"], snapshot["names"], content_at)
         await self._measure()
-        names = tuple(snapshot["names"])
+        names = snapshot["names"]
+        links = routed_links(found, names if fragments.named_routes else (), bool(snapshot["routes"]))
         return rendered._replace(
-            anchors=fragments.anchors,
-            named_routes=names if fragments.named_routes else (),
+            links=links,
             n_clickable=rendered.n_clickable + (len(names) if fragments.named_routes is None else 0),
+            named_routes=bool(fragments.named_routes),
+            only_routes=_has_only_routes(rendered.url, links),
+            anchors=fragments.anchors,
             n_requests=self._n_requests,
             cpu_s=self.cpu_s,
         )
@@ -230,8 +235,8 @@ class Tab:
     async def _load_more(self, world: int) -> None:
         """Scroll to the end of the page while that loads more."""
         before = None
-        for i in range(self.job.scrolls + 1):
-            may_load = i < self.job.scrolls
+        for i in range(self.job.settings.scrolls + 1):
+            may_load = i < self.job.settings.scrolls
             loading = asyncio.ensure_future(self._call_script("load_more", world, before, may_load))
             try:
                 state = await self._drawn(loading, _SCROLL_S)
@@ -376,7 +381,7 @@ class Tab:
             # Other kinds of refused requests, such as beacons, do not affect the text.
             self._n_missing_responses += request.kind in ("fetch", "preflight")
             self.refuse(request)
-        elif self._n_requests >= self.job.max_requests or self._n_bytes >= self.job.max_bytes:
+        elif self._n_requests >= self.job.settings.max_requests or self._n_bytes >= self.job.settings.max_bytes:
             self.problem = self.problem or "too many requests"
             self._n_refused += 1
             self._n_missing_responses += 1
@@ -387,26 +392,22 @@ class Tab:
             self._waiting[number] = request
             url = _without_fragment(request.url)
             browser_request = BrowserRequest(
-                self.job.number, number, url, request.kind, with_credentials, request.method, request.cors_headers
+                self.job.page, number, url, request.kind, with_credentials, request.method, request.cors_headers
             )
             self._on_request(browser_request)
 
-    def fulfill(self, response: BrowserResponse) -> None:
-        request = self._waiting.pop(response.number, None)
+    def fulfill(self, supplied: BrowserResponse) -> None:
+        request, response = self._waiting.pop(supplied.number, None), supplied.response
         if request is None:
             return
-        self._n_bytes += len(response.content)
-        self._n_missing_responses += bool(response.refused) or response.status <= 0
-        if response.refused:
+        if response is None or supplied.refusal:
+            self._n_missing_responses += 1
             self._n_refused += 1
             self.refuse(request)
-        elif response.status <= 0:
-            self._n_failed += 1
-            self.refuse(request, "Failed")
-        else:
-            self._n_failed += response.status >= 400
-            fulfilled = self._connection.call("Fetch.fulfillRequest", requests.response(request, response))
-            fulfilled.add_done_callback(lambda result: self._on_fulfilled(request, result))
+            return
+        self._n_bytes += len(response.content)
+        fulfilled = self._connection.call("Fetch.fulfillRequest", requests.asset(request, response))
+        fulfilled.add_done_callback(lambda result: self._on_fulfilled(request, result))
 
     def _on_fulfilled(self, request: PausedRequest, result: asyncio.Future[Params]) -> None:
         if not result.cancelled() and isinstance(result.exception(), CommandError):
@@ -437,7 +438,7 @@ class Tab:
             self._quiet_s += passed_s
         if self._wall_s > self.job.wall_s:
             self.stop("time")
-        elif self.cpu_s > self.job.cpu_s:
+        elif self.cpu_s > self.job.settings.cpu_s:
             self.stop("cpu")
         elif self.session and (self._measured is None or self._measured.done()):
             self._measured = self._call("Performance.getMetrics")
@@ -466,28 +467,35 @@ class Tab:
     def _notify(self, method: str, params: Params | None = None) -> None:
         self._connection.notify(method, params, self.session)
 
-    def _rendered(self, snapshot: Params | None, screenshot: bytes = b"") -> RenderResult:
+    def _found_links(self, snapshot: Params) -> tuple[str, ...]:
+        return (*snapshot.get("links", ()), *self._windows, *self._routes)
+
+    def _rendered(self, snapshot: Params | None, screenshot: bytes = b"") -> RenderedPage:
         snapshot = snapshot or {}
         if snapshot.get("isCut"):
             self.problem = self.problem or "too large"
-        return RenderResult(
-            self.job.number,
-            url=snapshot.get("url", self.job.url),
+        has_hash_routes = bool(snapshot.get("listens") and snapshot["routes"])
+        url, links = snapshot.get("url") or self.job.url, routed_links(self._found_links(snapshot), (), has_hash_routes)
+        return RenderedPage(
+            url=url,
+            document=str(snapshot.get("dom", "")).encode("utf-8", "replace"),
+            links=links,
             redirect=self._redirect,
-            dom=str(snapshot.get("dom", "")).encode("utf-8", "replace"),
-            title=str(snapshot.get("title", "")),
-            links=(*snapshot.get("links", ()), *self._windows),
-            routes=tuple(self._routes),
-            hash_routes=bool(snapshot.get("listens") and snapshot["routes"]),
             n_clickable=int(snapshot.get("nClickable", 0)),
-            can_grow=self._can_grow,
-            n_requests=self._n_requests,
+            grows=self._can_grow,
             n_refused=self._n_refused,
-            n_failed=self._n_failed,
+            trouble=self.problem,
+            only_routes=_has_only_routes(url, links),
             screenshot=screenshot,
+            n_requests=self._n_requests,
             cpu_s=self.cpu_s,
-            problem=self.problem,
         )
+
+
+def _has_only_routes(url: str, links: Collection[str]) -> bool:
+    """Whether a page has links to routes of its application, and none to the page without a fragment."""
+    here = _without_fragment(url)
+    return here not in links and any(link.startswith(f"{here}#") for link in links)
 
 
 def _without_fragment(url: str) -> str:

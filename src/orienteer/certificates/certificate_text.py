@@ -81,7 +81,7 @@ def headline(facts: Facts) -> str:
     else:
         sentences = [f"Proved: at least {percent(facts.proved.lower)} is covered."]
     if measured is not None and measured.is_reached:
-        goal = f"{goal_share(measured.until)}{' of what is reachable' if measured.of_reachable else ''}"
+        goal = goal_share(measured.until, measured.of_reachable)
         how = how_measured(checked.n_unchecked, measured.of_reachable, facts.moment.epoch).capitalize()
         sure = f"with {confidence_text(measured.confidence)} confidence, assuming that {SAME_RESPONSES}"
         sentences.append(f"{how}: at least {goal}, {sure}.")

@@ -27,7 +27,7 @@ from orienteer.certificates.gathering import (
 from orienteer.certificates.page import page_problem, read_certificate
 from orienteer.graph.proved import Certificate
 from orienteer.inspect.archive_check import NOT_READ, ArchiveCheck, check_archive, checked_bounds, pages_in_files
-from orienteer.inspect.folder_status import folder_status
+from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.library_certificate import library_certificate
 from orienteer.inspect.verify import Moment, recomputed
 from orienteer.ledger.plan import CrawlPlan
@@ -191,7 +191,7 @@ class _Checking:
         if other := differences(self.facts.crawl, own, "crawl"):
             self.problems.append(f"this is a certificate of another crawl: {other[0]}")
             return False
-        n_then, n_now = self.facts.moment.position, view.database.next_position()
+        n_then, n_now = self.facts.moment.position, view.database.history.next_position()
         if n_now < n_then:
             self.problems.append(
                 f"the folder is older than the certificate, or another copy: it holds {counted(n_now, 'event')}, the "
@@ -207,9 +207,9 @@ class _Checking:
 
     def can_be_replayed(self, view: FolderView) -> bool:
         """Whether the folder still has the rows of that moment; if not, add a problem."""
-        last_epoch = view.database.last_epoch()
+        last_epoch = view.database.epochs.last()
         epoch = 0 if last_epoch is None else last_epoch.id
-        has_continued = view.database.next_position() > self.facts.moment.position
+        has_continued = view.database.history.next_position() > self.facts.moment.position
         if epoch != self.facts.moment.epoch or (epoch and has_continued):
             self.problems.append(
                 "the crawl was refreshed since the certificate was made: what was proved then cannot be recomputed "
@@ -230,7 +230,7 @@ class _Checking:
             found = archive_file(view.archive, int(name[1]), claimed.size_bytes, read_stored)
             self._compare_file(claimed, found)
             self._progress("reading the archive", k + 1, len(self.facts.archive))
-        for number, end in view.database.archived_until(self.facts.moment.position).items():
+        for number, end in view.database.pages.archive_ends(self.facts.moment.position).items():
             if end > sizes.get(number, 0):
                 name_of_file = view.archive.path(number).name
                 self.problems.append(f"{name_of_file}: the certificate counts pages in it, but does not list it")
@@ -254,7 +254,7 @@ class _Checking:
         """Compare all figures with those of the pages up to the moment; return what is proved then."""
         facts, database = self.facts, view.database
         moment = facts.moment
-        is_now = database.next_position() == moment.position
+        is_now = database.history.next_position() == moment.position
         found = recomputed(view, None if is_now else Moment(moment.position, moment.n_rounds))
         own_moment = moment_facts(database, moment.position, found.n_rounds)
         has_other_walks = own_moment.n_surveys != moment.n_surveys
@@ -273,7 +273,7 @@ class _Checking:
 
     def _compare_counts(self, view: FolderView, is_now: bool) -> None:
         facts = self.facts
-        status = folder_status(self._path, progress=self._progress)
+        status = crawl_status(self._path, progress=self._progress)
         is_now = is_now and status.position == facts.moment.position
         n_seen = status.n_urls + status.n_urls_outside
         n_known, n_hosts, anchors = facts.pages.n_known, facts.pages.n_hosts, facts.pages.anchors
@@ -326,7 +326,7 @@ class _Checking:
             for file in self.facts.archive
             if (name := _FILE_NAME.fullmatch(file.name)) is not None and file.known_by == READ and file.sha256
         }
-        with_pages = set(view.database.archived_until(position))
+        with_pages = set(view.database.pages.archive_ends(position))
         unread = set(pages_in_files(view.database, position, with_pages - was_read))
         unread_now = set(found.unchecked.get(NOT_READ, ())) - unread
         others = {why: pages for why, pages in found.unchecked.items() if why != NOT_READ}

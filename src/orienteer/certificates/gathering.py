@@ -30,8 +30,8 @@ from orienteer.certificates.page import LAYOUT
 from orienteer.errors import CrawlFolderError, OrienteerError
 from orienteer.graph.proved import Certificate
 from orienteer.inspect.archive_check import CheckedBounds
+from orienteer.inspect.crawl_status import CrawlStatus
 from orienteer.inspect.done_tally import DONE
-from orienteer.inspect.folder_status import FolderStatus
 from orienteer.inspect.status_text import describe_stopped
 from orienteer.inspect.survey_progress import SurveyProgress
 from orienteer.inspect.verify import verify
@@ -40,8 +40,9 @@ from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.progress import Progress, silent
 from orienteer.store.archive import Archive
-from orienteer.store.database_view import DatabaseView, StateGroup
+from orienteer.store.database import DatabaseView
 from orienteer.store.folder_view import FolderView
+from orienteer.store.page_tables import StateGroup
 from orienteer.wording import SAME_RESPONSES, plain
 
 _BLOCK_BYTES = 1 << 20
@@ -129,7 +130,7 @@ def facts_of_folder(path: Path, read_stored: bool = False, progress: Progress = 
         missing = next((file for file in files if not file.sha256 and file.known_by == MISSING), None)
         if missing is not None:
             raise CrawlFolderError(f"{path / 'archive' / missing.name}: {MISSING}; acknowledged pages are in it")
-        position, database = folder.database.next_position(), folder.database
+        position, database = folder.database.history.next_position(), folder.database
         if position != status.position:
             raise CrawlFolderError(f"{path}: the crawl went on while its certificate was made; try again")
         return Facts(
@@ -167,13 +168,13 @@ def crawl_facts(plan: CrawlPlan) -> CrawlFacts:
     )
 
 
-def run_facts(status: FolderStatus) -> RunFacts:
+def run_facts(status: CrawlStatus) -> RunFacts:
     plan = status.plan
     crawl = plan.crawl
     return RunFacts(
         until=crawl.until,
         budget=crawl.budget,
-        of_reachable=crawl.of_reachable,
+        of_reachable=plan.goal().of_reachable,
         robots=crawl.robots,
         sitemaps=crawl.sitemaps,
         render=plan.render.mode,
@@ -186,10 +187,10 @@ def run_facts(status: FolderStatus) -> RunFacts:
 
 
 def moment_facts(database: DatabaseView, position: int, n_rounds: int) -> MomentFacts:
-    last_epoch = database.last_epoch()
+    last_epoch = database.epochs.last()
     epoch = 0 if last_epoch is None else last_epoch.id
-    first, last = database.times_until(position) or (0.0, 0.0)
-    n_surveys = 0 if "survey" in database.missing_tables else database.n_surveys(epoch)
+    first, last = database.history.times_until(position) or (0.0, 0.0)
+    n_surveys = database.surveys.count(epoch)
     return MomentFacts(position, n_rounds, n_surveys, epoch, first, last)
 
 
@@ -220,7 +221,7 @@ def measured_facts(survey: SurveyProgress | None) -> MeasuredFacts | None:
 def page_counts(
     database: DatabaseView, position: int, n_known: int, n_hosts: int, anchors: tuple[str, ...]
 ) -> PageCounts:
-    groups = database.groups_until(position)
+    groups = database.pages.groups_until(position)
 
     def n_pages(state: PageState) -> int:
         return sum(group.n_pages for group in groups if group.state == state)
@@ -236,7 +237,7 @@ def page_counts(
         n_blocked=n_pages(PageState.BLOCKED),
         n_unarchived=sum(group.n_unarchived for group in groups if _is_read(group)),
         outcomes={state.name.lower(): _outcomes(groups, state) for state in DONE},
-        unknown_links=database.unknown_until(position),
+        unknown_links=database.details.unknown_until(position),
         anchors=anchors,
     )
 

@@ -1,16 +1,19 @@
-"""`orienteer certificate`: a page to share that states what a crawl has covered, and how to verify it."""
+"""`orienteer certificate` and `orienteer verify`: state the coverage of a crawl on a page to share, and check it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import typer
 
 from orienteer.cli import display
-from orienteer.cli.order_file import check_place
+from orienteer.cli.graph_options import check_place
 from orienteer.errors import InputError
+from orienteer.wording import counted, is_link
 
 _SUFFIXES = (".html", ".htm", ".json", "")
+_HAS_DIFFERENCES = 3
 
 
 def certificate(
@@ -40,7 +43,7 @@ def certificate(
     from orienteer.certificates.certificate_text import headline
     from orienteer.certificates.gathering import facts_of_folder
     from orienteer.certificates.page import certificate_page
-    from orienteer.files.atomic import replaced
+    from orienteer.files.plain import replaced
 
     check_place(out)
     if out is not None and out.suffix.lower() not in _SUFFIXES:
@@ -63,3 +66,78 @@ def certificate(
     console = display.console()
     for line in (f"{path}: {headline(facts)}", f"SHA-256 of the facts: {facts.digest}"):
         console.print(line, soft_wrap=True, markup=False, highlight=False)
+
+
+def verify(
+    paths: list[Path] = typer.Argument(
+        metavar="[CERTIFICATE] DIR", help="Crawl folder; before it, optionally, a certificate to compare with it."
+    ),
+    quick: bool = typer.Option(False, "--quick", help="Trust crawl.db; do not read the archived pages."),
+    read_stored: bool = typer.Option(False, "--read-remote", help="Also read archive files in object storage."),
+    json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """Verify the coverage of a crawl from its folder: the proved bounds, and the random walks.
+
+    Every archived page is read again and compared with crawl.db, and the coverage is recomputed from the pages and the
+    random seed of the walks; nothing is fetched or written. If the archive does not confirm some fetched pages, the
+    bounds without them come first. A certificate (orienteer certificate) is compared with the folder: its figures, the
+    digests of the archive, and the text of the page with its data. If the crawl has continued since, it is checked for
+    the time of the certificate.
+
+    Exit code 0: verified; 3: there are differences, one line each; 2: the folder or the certificate cannot be read.
+
+    Example: [bold]orienteer verify example.org.html example.org-crawl[/bold]
+    """
+    from orienteer.errors import InputError
+    from orienteer.inspect.verify import verify as verified
+    from orienteer.store.folder_view import FolderView
+    from orienteer.store.wrong_digests import n_wrong_digests
+
+    if len(paths) > 2:
+        raise InputError("verify takes a crawl folder, or a certificate and a crawl folder")
+    if len(paths) == 2:
+        if paths[0].is_dir():
+            raise InputError(f"{paths[0]} is a folder; the certificate comes first: orienteer verify CERTIFICATE DIR")
+        return _verify_certificate(paths[0], paths[1], quick, read_stored, json)
+    if paths[0].is_file():
+        raise InputError(f"{paths[0]} is a file; to check a certificate, add the crawl folder")
+    with display.progress_bar() as progress:
+        found = verified(paths[0], progress, quick, read_stored)
+    with FolderView.open(paths[0]) as folder:
+        n_wrong = n_wrong_digests(folder)
+    if json:
+        display.print_json(found.as_dict() | {"n_wrong_digests": n_wrong})
+    else:
+        notes = [*found.notes, *([_on_digests(n_wrong, paths[0])] if n_wrong else [])]
+        _print((*(found.problems or (str(found),)), *(f"note: {note}" for note in notes)))
+    if not found.holds:
+        raise typer.Exit(_HAS_DIFFERENCES)
+
+
+def _verify_certificate(certificate: Path, folder: Path, quick: bool, read_stored: bool, json: bool) -> None:
+    from orienteer.certificates.checking import check_certificate
+
+    with display.progress_bar() as progress:
+        found = check_certificate(certificate, folder, quick, read_stored, progress)
+    if json:
+        display.print_json(found.as_dict())
+    else:
+        _print((*(found.problems or (str(found),)), *(f"note: {note}" for note in found.notes)))
+    if not found.holds:
+        raise typer.Exit(_HAS_DIFFERENCES)
+
+
+def _on_digests(n_wrong: int, folder: Path) -> str:
+    """Describe records with a wrong digest, which do not affect the coverage."""
+    records = counted(n_wrong, "WARC record states", "WARC records state")
+    return (
+        f"{records} the payload digest of the rendered page, as version 0.2.0 wrote them; `orienteer repair {folder}` "
+        "corrects them"
+    )
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        first = line[:1] if is_link(line) else line[:1].upper()
+        text = first + line[1:].removesuffix(".") + "."
+        display.console().print(text, soft_wrap=True, markup=False, highlight=False)

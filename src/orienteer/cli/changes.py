@@ -60,7 +60,7 @@ def changes(
 
 def _print(epochs: list[EpochChanges], found: list[Change], missing: list[MissingPage]) -> None:
     """Print the pages missing now, then a line for each epoch, followed by a line for each change."""
-    from orienteer.cli.wording import counted, moment, plain
+    from orienteer.wording import counted, moment, plain
 
     if missing:
         print(f"{counted(len(missing), 'page is', 'pages are')} missing now; last copies are stored:")

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from orienteer.cli import display, trust_option
-from orienteer.cli.processes_option import PROCESSES
-from orienteer.cli.web_argument import loaded_web
+from orienteer.cli import display, graph_options
+from orienteer.cli.graph_options import loaded_web
 from orienteer.errors import InputError
 from orienteer.graph.defaults import DAMPING
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from orienteer.evaluate.compare import Comparison, PolicyResult
+    from orienteer.policies.policy_spec import PolicySpec
 
     # A column: its heading, and its cell for a policy.
     Column = tuple[str, Callable[[PolicyResult], str]]
@@ -26,11 +26,11 @@ _NEVER = "–"
 
 
 def compare(
-    graph: Path = typer.Argument(help="Graph folder or file, or crawl folder; with --topic also WARC files."),
+    graph: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
     policies: str | None = typer.Option(
         None, help="Policies to compare, such as rankmass,windowed-rankmass:window=0.05; default: all."
     ),
-    trust: str = typer.Option(trust_option.DEFAULT, help=trust_option.HELP),
+    trust: str = typer.Option(graph_options.DEFAULT_TRUST, help=graph_options.TRUST_HELP),
     damping: float = typer.Option(DAMPING, help="Probability that a surfer follows a link."),
     budget: int | None = typer.Option(None, help="Stop each policy after this many pages."),
     levels: str = typer.Option("0.9,0.98,0.99", help="Coverages at which to count the fetches."),
@@ -42,60 +42,24 @@ def compare(
         "large graphs.",
     ),
     rng: int = typer.Option(0, min=0, help="With --confidence: random seed of the walks."),
-    labels: Path | None = typer.Option(
-        None, help="Compare focused policies: a file of lines PAGE RELEVANCE (0 to 1; other pages: 0)."
-    ),
-    topic: Path | None = typer.Option(
-        None,
-        metavar="FILE",
-        help="Compare focused policies: a topic file (see orienteer topic) scores the pages. With --labels the labels "
-        "are the truth, and the policies see the scores of the topic.",
-    ),
-    model: list[Path] = typer.Option(
-        [],
-        metavar="FILE",
-        help="With --topic: a trained context-graph or apprentice (orienteer topic train-policy); may be repeated.",
-    ),
-    start: str | None = typer.Option(
-        None,
-        help="With --labels or --topic: the start page, an id or a URL; default: the seeds of the crawl (--topic), or "
-        "else the page with the most links.",
-    ),
     plot: list[Path] = typer.Option(
         [],
-        help="NAME.png or NAME.svg: write plots NAME-coverage and NAME-guarantee (with --labels or --topic: NAME); may "
-        "be repeated.",
+        help="NAME.png or NAME.svg: write plots NAME-coverage and NAME-guarantee; may be repeated.",
     ),
     format: str | None = typer.Option(None, help="Format of GRAPH, if not clear from its name."),
-    processes: int | None = PROCESSES,
     json: bool = typer.Option(False, "--json", help="Print JSON, with the curves."),
 ) -> None:
     """Count the pages each policy fetches until a share of the rank is covered, and until that is proved.
 
-    With --labels or --topic, count them until the relevant pages are found. With --topic on a crawl folder or a WARC
-    file, the policies also see the words of pages and links; pages that were not fetched are left out.
+    For focused policies there is [bold]orienteer topic compare[/bold].
 
     Example: [bold]orienteer compare web.npz --policies certified,rankmass,breadth-first --plot policies.png[/bold]
     """
-    from orienteer.cli import compare_harvests
     from orienteer.crawl.goal import Goal
     from orienteer.evaluate import compare as comparing
-    from orienteer.policies.policy_spec import PolicySpec, split_specs
 
     # Check everything that does not need the graph before reading it.
-    specs = [PolicySpec.parse(text) for text in split_specs(policies)] if policies is not None else []
-    if policies is not None and not specs:
-        raise InputError("--policies names no policy; write a,b,c")
-    if start is not None and labels is None and topic is None:
-        raise InputError("--start goes with --labels or --topic; --trust names the trusted pages")
-    if model and topic is None:
-        raise InputError("--model goes with --topic: without a topic, policies see no words")
-    if processes is not None and topic is None:
-        raise InputError("--processes goes with --topic: without a topic, no page is read")
-    if labels is not None or topic is not None:
-        task = compare_harvests.HarvestTask(graph, labels, topic, start, format, processes)
-        compare_harvests.compare(task, specs, model, plot, json)
-        return
+    specs = policies_named(policies)
     shares = comparing.checked_levels(_numbers(levels))
     Goal(None, budget, confidence=confidence)
     if plot:
@@ -105,7 +69,7 @@ def compare(
             report.checked_target(path)
     with display.progress_bar() as progress:
         web = loaded_web(graph, format, progress)
-        weights = trust_option.trust_named(web, trust, progress)
+        weights = graph_options.trust_named(web, trust, progress)
         found = comparing.compare(
             web, specs, weights, damping=damping, levels=shares, budget=budget, whole=whole, uniform=uniform,
             confidence=confidence, rng=rng, progress=progress,
@@ -117,6 +81,18 @@ def compare(
         _print(found)
         for name in written:
             print(name)
+
+
+def policies_named(text: str | None) -> list[PolicySpec]:
+    """Return the policies of `--policies`; none if it is not given."""
+    from orienteer.policies.policy_spec import PolicySpec, split_specs
+
+    if text is None:
+        return []
+    specs = [PolicySpec.parse(one) for one in split_specs(text)]
+    if not specs:
+        raise InputError("--policies names no policy; write a,b,c")
+    return specs
 
 
 def _numbers(text: str) -> list[float]:

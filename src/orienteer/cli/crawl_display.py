@@ -25,10 +25,11 @@ from rich.table import Table
 from rich.text import Text
 
 from orienteer.cli import display
+from orienteer.cli.display import add_fact, facts_grid
 from orienteer.cli.epoch_display import describe_missing, describe_unchanged, describe_visits
-from orienteer.cli.hook_option import describe_failures
-from orienteer.cli.wording import add_fact, counted, duration, facts_grid, goal_share, plain, size, tally, time_left
+from orienteer.cli.options import describe_failures
 from orienteer.graph.proved import Certificate, percent
+from orienteer.inspect.figures import describe_workers
 from orienteer.inspect.status_text import (
     describe_assets,
     describe_certificate,
@@ -36,22 +37,20 @@ from orienteer.inspect.status_text import (
     describe_lost,
     describe_reachable,
     describe_rendered,
-    describe_share,
     describe_suspect,
     describe_unarchived,
     describe_unreachable,
     interval,
     supposed,
 )
-from orienteer.inspect.survey_progress import survey_of_figures
-from orienteer.inspect.workers_text import describe_workers
 from orienteer.pages.outcome import NO_ERRORS, Outcome
 from orienteer.pages.stop_reason import StopReason
+from orienteer.wording import counted, duration, goal_share, plain, size, tally, time_left
 
 if TYPE_CHECKING:
     from orienteer.graph.survey.measured import Measured
-    from orienteer.live.figures import CrawlFigures
-    from orienteer.live.session import Report
+    from orienteer.inspect.figures import CrawlFigures
+    from orienteer.inspect.run_report import Report
 
 _PANEL_EVERY_S = 0.25
 _FIRST_LINE_S = 2.0
@@ -274,7 +273,9 @@ def _report_rows(report: Report) -> Table:
 def _next_commands(report: Report, with_index: bool) -> list[tuple[str, str]]:
     """Return commands to try, padded to a column, with their purpose. Each works after those above it."""
     folder = shlex.quote(plain(str(report.folder)))
-    commands = [(f"orienteer crawl {folder}{options}", why) for options, why in _continuations(report, with_index)]
+    commands = [
+        (f"orienteer {command.replace('DIR', folder)}", why) for command, why in _continuations(report, with_index)
+    ]
     if report.figures.n_fetched:
         # --index builds the index at the end of a crawl, but not after an interruption.
         is_indexed = with_index and not report.stopped_because.is_pause
@@ -292,20 +293,21 @@ def _next_commands(report: Report, with_index: bool) -> list[tuple[str, str]]:
 
 
 def _continuations(report: Report, with_index: bool) -> list[tuple[str, str]]:
-    """Return options of `orienteer crawl` that continue the crawl, with their purpose."""
+    """Return commands on DIR that continue the crawl or refresh it, with their purpose."""
     figures, why = report.figures, report.stopped_because
     if Outcome.FORBIDDEN_ADDRESS in figures.outcomes:
-        return [(" --refresh --allow-private", "if the addresses are your own")]
+        return [("refresh DIR --allow-private", "if the addresses are your own")]
     index = " --index" if with_index else ""
     if why == StopReason.INTERRUPTED:
-        return [(index, "resume it")]
+        return [(f"crawl DIR{index}", "resume it")]
     if why == StopReason.LOGIN_FAILED:
-        return [(f" --credentials FILE{index}", "log in again, and continue")]
+        return [(f"crawl DIR --credentials FILE{index}", "log in again, and continue")]
     if why == StopReason.BUDGET:
-        return [(f" --budget {2 * figures.n_done}", "fetch more pages"), (" --until 1", "fetch everything")]
+        more = f"crawl DIR --budget {2 * figures.n_done}"
+        return [(more, "fetch more pages"), ("crawl DIR --until 1", "fetch everything")]
     if why in (StopReason.COVERAGE, StopReason.MEASURED, StopReason.REACHABLE) and figures.n_frontier:
-        return [(" --until 1", "fetch the rest"), (" --refresh", "later: fetch changes")]
-    return [(" --refresh", "retry the unreachable pages" if report.n_abandoned else "later: fetch changes")]
+        return [("crawl DIR --until 1", "fetch the rest"), ("refresh DIR", "later: fetch changes")]
+    return [("refresh DIR", "retry the unreachable pages" if report.n_abandoned else "later: fetch changes")]
 
 
 def _bounds(figures: CrawlFigures) -> str:
@@ -315,7 +317,7 @@ def _bounds(figures: CrawlFigures) -> str:
     how = _proved(figures)
     is_partial = figures.of_reachable or figures.goal_is_impossible
     reachable = f", at least {percent(proved.of_reachable)} of what is reachable" * is_partial
-    return f"{how}{interval(proved)}{reachable}, goal {describe_share(until, is_partial)}"
+    return f"{how}{interval(proved)}{reachable}, goal {goal_share(until, is_partial)}"
 
 
 def _proved(figures: CrawlFigures) -> str:
@@ -325,8 +327,8 @@ def _proved(figures: CrawlFigures) -> str:
 
 def _measured(figures: CrawlFigures) -> str:
     """Describe the measured coverage; empty before the first walk has ended."""
-    walked = survey_of_figures(figures.as_dict()) if figures.measured is not None else None
-    return "" if walked is None else walked.describe()
+    walked = figures.survey
+    return "" if walked is None or walked.measured is None else walked.describe()
 
 
 def _impossible(figures: CrawlFigures) -> str:

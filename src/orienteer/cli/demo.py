@@ -5,22 +5,30 @@ from __future__ import annotations
 import shlex
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Timer
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.running import say
 from orienteer.errors import InputError
 
 if TYPE_CHECKING:
-    from orienteer.cli.demo_stage import Stage
+    from rich.console import Console, RenderableType
+
     from orienteer.fake_web.community.site import CommunitySite
     from orienteer.fake_web.server import FakeWeb
+    from orienteer.inspect.figures import CrawlFigures
+    from orienteer.inspect.run_report import Report
+    from orienteer.progress import Progress
 
 _PORT = 8642
+_TIMEOUT_S = 3.0
 
 
 def demo(
@@ -41,7 +49,6 @@ def demo(
         raise InputError("--serve-only serves only the town; leave out --serve and --output")
     if output is not None and output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise InputError(f"--output {output}: not empty; name a new folder")
-    from orienteer.cli.demo_stage import Stage
     from orienteer.fake_web.community.site import CommunitySite
 
     site = CommunitySite()
@@ -91,14 +98,14 @@ def _serve_town(site: CommunitySite) -> None:
 
 
 def _run_tour(stage: Stage) -> None:
-    from orienteer.cli import demo_crawl, demo_world
+    from orienteer.cli import demo_chapters
 
     _introduce(stage)
-    start = demo_crawl.choose_seeds(stage)
-    demo_crawl.crawl_and_compare(stage, start)
-    demo_crawl.refresh_again(stage)
-    demo_world.estimate_global_rank(stage)
-    demo_world.search_in_three_orders(stage)
+    start = demo_chapters.choose_seeds(stage)
+    demo_chapters.crawl_and_compare(stage, start)
+    demo_chapters.refresh_again(stage)
+    demo_chapters.estimate_global_rank(stage)
+    demo_chapters.search_in_three_orders(stage)
 
 
 def _introduce(stage: Stage) -> None:
@@ -133,3 +140,86 @@ def _print_next_steps(stage: Stage, output: Path | None, serve: bool) -> None:
     width = max(len(command) for command, _ in commands)
     for command, why in commands:
         stage.line(f"   [bold]{escape(command.ljust(width))}[/bold]   [dim]{why}[/dim]")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The web and the folders of the demo. `folder` is the crawl folder, `scratch` is temporary."""
+
+    site: CommunitySite
+    web: FakeWeb
+    scratch: Path
+    folder: Path
+    out: Console = field(default_factory=display.console)
+
+    @property
+    def home(self) -> str:
+        """The URL of the town's home page."""
+        from orienteer.fake_web.community.addresses import HOME
+        from orienteer.fake_web.community.site import url_at_port
+
+        return url_at_port(HOME, self.web.port)
+
+    @property
+    def fetch(self) -> dict[str, Any]:
+        """Fetch settings that reach this web, passed to every command."""
+        return {"connect_to": self.web.address}
+
+    def settings(self, **crawl: Any) -> dict[str, dict[str, Any]]:
+        """Settings of a crawl of this web: fast, since it is ours, with frequent commits, since it will be killed."""
+        return {
+            "crawl": {"commit_every_s": 0.1, "log": False, **crawl},
+            "politeness": {"delay_s": 0.004, "connections": 4},
+            "fetch": self.fetch,
+        }
+
+    def short(self, url: str) -> str:
+        """Shorten a URL for display: drop the scheme and the port."""
+        return url.removeprefix("http://").replace(f":{self.web.port}/", "/", 1)
+
+    def begin(self, heading: str) -> None:
+        self.out.print(f"[bold]{heading}[/bold]\n")
+
+    def say(self, text: str) -> None:
+        """Print a paragraph."""
+        self.out.print(text + "\n")
+
+    def line(self, text: str) -> None:
+        """Print a line with a command, unwrapped."""
+        self.out.print(text, soft_wrap=True)
+
+    def show(self, table: RenderableType) -> None:
+        self.out.print(table)
+
+    @contextmanager
+    def working(self) -> Iterator[Progress]:
+        """Show a progress bar during the block; print a line if compiling delays the first progress."""
+        timer = Timer(_TIMEOUT_S, say, ["preparing…"])
+        timer.daemon = True
+        timer.start()
+        try:
+            with display.progress_bar() as progress:
+
+                def moving(what: str, done: int, total: int) -> None:
+                    timer.cancel()
+                    progress(what, done, total)
+
+                yield moving
+        finally:
+            timer.cancel()
+
+    def crawl(self, what: str, folder: Path, seeds: str | Sequence[str], **options: Any) -> Report:
+        """Crawl the hosts of the town."""
+        from orienteer.live.session import live_crawl
+
+        with self.working() as progress:
+            return live_crawl(seeds, folder, scope="site", watch=watching(progress, what), **options)
+
+
+def watching(progress: Progress, what: str) -> Callable[[CrawlFigures], None]:
+    """Return a callback that shows the progress of a crawl."""
+
+    def watch(figures: CrawlFigures) -> None:
+        progress(what, figures.n_done, 0)
+
+    return watch

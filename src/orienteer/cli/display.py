@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from orienteer.cli import interruption
 from orienteer.progress import Progress
+from orienteer.wording import JSON_VERSION
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
     from rich.table import Table
 
-JSON_VERSION = 2  # of the keys that commands print with --json; version 0.2 printed none
 _TIMEOUT_S = 0.7
 _FIRST_LINE_S, _LINE_EVERY_S, _LINE_SHARE = 10.0, 2.0, 0.05  # without a terminal
 _WIDE = 10_000
@@ -130,6 +130,24 @@ def facts_table(title: str | None = None) -> Table:
     table.add_column(style="dim")
     table.add_column(justify="right")
     return table
+
+
+def facts_grid() -> Table:
+    """Return an empty two-column list: a name, and a text that may wrap."""
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    return table
+
+
+def add_fact(table: Table, name: str, fact: str | RenderableType) -> None:
+    """Add a fact to a list, unless it is empty. Markup in it is printed as text."""
+    from rich.text import Text
+
+    if fact:
+        table.add_row(name, Text(fact) if isinstance(fact, str) else fact)
 
 
 def columns_table(title: str | None, *headings: tuple[str, bool]) -> Table:

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orienteer.cli import display
-from orienteer.cli.wording import counted, moment, plain, size
 from orienteer.store.visits import REQUESTED, VisitKind
+from orienteer.wording import counted, moment, plain, size
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from orienteer.inspect.changes import MissingPage
     from orienteer.inspect.epoch_status import EpochStatus
-    from orienteer.ledger.revisiting import RefreshSettings
+    from orienteer.ledger.settings import RefreshSettings
 
 _SAME = (VisitKind.UNCHANGED, VisitKind.NOT_MODIFIED)
 _ALWAYS = (VisitKind.NEW, VisitKind.CHANGED)

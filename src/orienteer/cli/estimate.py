@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from orienteer.cli import display, interruption, order_file
+from orienteer.cli import display, graph_options, interruption
+from orienteer.cli.display import add_fact, facts_grid
 from orienteer.cli.running import say, stoppable, waiting
-from orienteer.cli.wording import add_fact, counted, duration, facts_grid, plain, tally
+from orienteer.cli.settings_options import GivenSettings, with_settings
 from orienteer.errors import InputError
+from orienteer.wording import counted, duration, plain, tally
 
 if TYPE_CHECKING:
     from orienteer.graph.estimation.history import EstimateRound
@@ -26,6 +28,7 @@ _URL_CHARS = 200
 _TIMES_THE_DOMAIN = re.compile(r"(\d+(?:\.\d+)?)n")
 
 
+@with_settings("--connect-to", "--allow-private")
 def estimate(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder, whose pages are the domain."),
     budget: str = typer.Option(
@@ -48,11 +51,8 @@ def estimate(
         help="Write the ranks to this file: URL, global rank and local rank of each page, separated by tabs.",
     ),
     top: int = typer.Option(10, help="Number of pages to list of each kind."),
-    proxy: str | None = typer.Option(None, help="Proxy; default: as in the crawl."),
-    connect_to: str | None = typer.Option(None, metavar="HOST:PORT", help="Connect to this address for every URL."),
-    allow_private: bool | None = typer.Option(
-        None, "--allow-private", help="Allow private, loopback and link-local addresses."
-    ),
+    *,
+    given: GivenSettings,
     quiet: bool = typer.Option(False, "--quiet", "-q", help="Print no progress."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
@@ -66,12 +66,11 @@ def estimate(
 
     Example: [bold]orienteer estimate example-crawl --budget 1n --output ranks.tsv[/bold]
     """
-    order_file.check_place(output)
+    graph_options.check_place(output)
     if top < 0:
         raise InputError("--top: 0 or more")
-    fetch = {"proxy": proxy, "connect_to": connect_to, "allow_private": allow_private}
     chosen = (rounds, select, method, settle)
-    report = _run(folder, budget, chosen, restart, {"fetch": fetch}, quiet or json)
+    report = _run(folder, budget, chosen, restart, given.tables, quiet or json)
     with display.ignore_broken_pipe():
         _print_report(report, output, top, json)
     if not report.goal_reached:
@@ -198,4 +197,4 @@ def write_ranks(path: Path, view: NeighborhoodView, name: Name) -> None:
         f"{plain(name(rank.page) or str(rank.page), 10_000)}\t{rank.outside!r}\t{rank.inside!r}"
         for rank in view.page_ranks
     )
-    order_file.write_lines(path, ("page\tglobal rank\tlocal rank", *ranks))
+    graph_options.write_lines(path, ("page\tglobal rank\tlocal rank", *ranks))

@@ -40,8 +40,9 @@ def print_page(facts: PageFacts) -> None:
     """Print the facts about a page, and its in-links."""
     from rich.text import Text
 
-    from orienteer.cli.wording import add_fact, counted, facts_grid, plain
+    from orienteer.cli.display import add_fact, facts_grid
     from orienteer.inspect.page_text import describe_page
+    from orienteer.wording import counted, plain
 
     out = display.console()
     out.print(Text(plain(facts.url, 3000), "bold"), soft_wrap=True)

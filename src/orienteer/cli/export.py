@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
-from orienteer.cli.processes_option import PROCESSES
+from orienteer.cli.options import PROCESSES
 
 if TYPE_CHECKING:
     from orienteer.exports.export import ExportReport
@@ -81,7 +81,7 @@ def export(
 
 def print_report(report: ExportReport) -> None:
     """Print what was written, in a line or two."""
-    from orienteer.cli.wording import counted, size
+    from orienteer.wording import counted, size
 
     names = " and ".join(map(str, report.files)) if len(report.files) < 3 else f"{report.files[0]} with its other files"
     links = "" if report.n_links is None else f", {counted(report.n_links, 'link')}"

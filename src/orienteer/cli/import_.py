@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display
-from orienteer.cli.hook_option import HOOK, describe_failures
-from orienteer.cli.processes_option import PROCESSES
-from orienteer.cli.settings_file import tables_in
+from orienteer.cli.options import HOOK, PROCESSES, describe_failures
+from orienteer.cli.settings_options import GivenSettings, with_settings
 
 if TYPE_CHECKING:
     from orienteer.imports.import_crawl import ImportReport
@@ -18,19 +17,20 @@ if TYPE_CHECKING:
 _SEEDS_LISTED = 3
 
 
+@with_settings("--scope")
 def import_(
     sources: list[Path] = typer.Argument(metavar="SOURCE...", help="Files or folders; several become one crawl."),
     output: Path = typer.Option(..., "--output", "-o", help="The crawl folder or graph folder to create."),
     seed: list[str] = typer.Option(
         [], help="Seed of the crawl; default: as stated in SOURCE, or one page per host. May be repeated."
     ),
-    scope: str | None = typer.Option(None, help="host or site of the seeds, prefix (their folders) or web."),
     kind: str | None = typer.Option(
         None, "--from", help="Kind of SOURCE, if not clear from its name: archive, graph, urls or jobdir."
     ),
     hook: list[str] = HOOK,
-    settings: Path | None = typer.Option(None, help="TOML file with any settings, as in crawl.toml."),
     processes: int | None = PROCESSES,
+    *,
+    given: GivenSettings,
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """Import archived pages, graphs or lists of URLs, without fetching anything.
@@ -53,7 +53,7 @@ def import_(
 
     with display.progress_bar() as progress:
         report = import_crawl(
-            sources, output, seeds=seed, scope=scope, kind=kind, hooks=hook or None, settings=tables_in(settings),
+            sources, output, seeds=seed, kind=kind, hooks=hook or None, settings=given.tables,
             processes=processes, progress=progress,
         )  # fmt: skip
     if json:
@@ -64,7 +64,7 @@ def import_(
 
 def print_report(report: ImportReport) -> None:
     """Print what was imported, and the next commands."""
-    from orienteer.cli.wording import add_fact, facts_grid
+    from orienteer.cli.display import add_fact, facts_grid
 
     out = display.console()
     if report.made == "graph":
@@ -81,8 +81,8 @@ def print_report(report: ImportReport) -> None:
 
 
 def _facts(report: ImportReport) -> list[tuple[str, Any]]:
-    from orienteer.cli.wording import counted, duration, plain
     from orienteer.inspect.status_text import describe_certificate
+    from orienteer.wording import counted, duration, plain
 
     more = len(report.seeds) - _SEEDS_LISTED
     seeds = ", ".join(plain(seed, 200) for seed in report.seeds[:_SEEDS_LISTED]) + (
@@ -121,7 +121,7 @@ def _facts(report: ImportReport) -> list[tuple[str, Any]]:
 
 
 def _damage(report: ImportReport) -> str:
-    from orienteer.cli.wording import counted, plain
+    from orienteer.wording import counted, plain
 
     too_large = f"{counted(report.n_too_large, 'record')} too large" if report.n_too_large else ""
     if not report.n_damaged:

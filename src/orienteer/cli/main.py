@@ -27,48 +27,52 @@ The only environment variable is _ORIENTEER_COMPLETE, which shells set for compl
 --install-completion).
 """
 
-# Command as typed: module of this package and function.
+# Command as typed: its module in this package, and its heading in the help. The function has the name of the command.
+_INSPECT, _QUALITY, _RESEARCH, _SERVER = "Inspect", "Quality", "Research", "Server"
 _COMMANDS = {
-    "demo": "demo:demo",
-    "crawl": "crawl:crawl",
-    "refresh": "refresh:refresh",
-    "schedule": "schedule:schedule",
-    "import": "import_:import_",
-    "status": "status:status",
-    "changes": "changes:changes",
-    "stop": "stop:stop",
-    "jobs": "jobs:jobs",
-    "upload": "upload:upload",
-    "explain": "explain:explain",
-    "replay": "replay:replay",
-    "verify": "verify:verify",
-    "certificate": "certificate:certificate",
-    "report": "report:report",
-    "repair": "repair:repair",
-    "seeds": "seeds:seeds",
-    "estimate": "estimate:estimate",
-    "survey": "survey:survey",
-    "index": "index:index",
-    "search": "search:search",
-    "serve": "serve:serve",
-    "mcp": "mcp:mcp",
-    "export": "export:export",
-    "simulate": "simulate:simulate",
-    "compare": "compare:compare",
-    "plugins": "plugins:plugins",
-    "graph info": "graph_info:info",
-    "graph convert": "graph_convert:convert",
-    "graph generate": "graph_generate:generate",
-    "graph survey": "graph_survey:survey",
-    "graph estimate": "graph_estimate:estimate",
-    "topic train": "topic_train:train",
-    "topic train-policy": "topic_train_policy:train_policy",
-    "topic test": "topic_test:examine",
+    "crawl": ("crawl", ""),
+    "refresh": ("refresh", ""),
+    "status": ("status", ""),
+    "search": ("search", ""),
+    "serve": ("serve", ""),
+    "export": ("export", ""),
+    "import": ("import_", ""),
+    "explain": ("explain", _INSPECT),
+    "changes": ("changes", _INSPECT),
+    "index": ("index", _INSPECT),
+    "report": ("report", _INSPECT),
+    "repair": ("repair", _INSPECT),
+    "certificate": ("certificate", _QUALITY),
+    "verify": ("certificate", _QUALITY),
+    "survey": ("survey", _QUALITY),
+    "estimate": ("estimate", _QUALITY),
+    "demo": ("demo", _RESEARCH),
+    "seeds": ("seeds", _RESEARCH),
+    "simulate": ("simulate", _RESEARCH),
+    "replay": ("replay", _RESEARCH),
+    "compare": ("compare", _RESEARCH),
+    "compare-seeds": ("seeds", _RESEARCH),
+    "plugins": ("plugins", _RESEARCH),
+    "graph info": ("graph", _RESEARCH),
+    "graph convert": ("graph", _RESEARCH),
+    "graph generate": ("graph", _RESEARCH),
+    "graph survey": ("graph", _RESEARCH),
+    "graph estimate": ("graph", _RESEARCH),
+    "topic train": ("topic", _RESEARCH),
+    "topic test": ("topic", _RESEARCH),
+    "topic train-policy": ("topic", _RESEARCH),
+    "topic compare": ("topic_compare", _RESEARCH),
+    "stop": ("jobs", _SERVER),
+    "jobs": ("jobs", _SERVER),
+    "schedule": ("schedule", _SERVER),
+    "upload": ("upload", _SERVER),
+    "mcp": ("mcp", _SERVER),
 }
 _GROUPS = {
     "graph": "Inspect, convert, generate and measure link graphs.",
-    "topic": "Describe a topic, train it on examples, and test how well it classifies pages.",
+    "topic": "Describe a topic, train it on examples, test how well it classifies pages, and compare policies on it.",
 }
+_FUNCTIONS = {"import": "import_", "test": "examine"}  # with another name than their command
 
 
 def paragraphs(text: str | None) -> str:
@@ -88,17 +92,20 @@ def command_line(only: str | None = None) -> typer.Typer:
     )
     app.callback(help=_ABOUT, epilog=paragraphs(_MORE))(_main)
     groups = {"": app}
-    for typed, target in _COMMANDS.items():
+    for typed, (module, heading) in _COMMANDS.items():
         first, _, second = typed.partition(" ")
         if only not in (None, first):
             continue
         if second and first not in groups:
             groups[first] = typer.Typer(help=_GROUPS[first], no_args_is_help=True, cls=CommandGroup)
-            app.add_typer(groups[first], name=first)
-        module, _, function = target.partition(":")
-        command = getattr(importlib.import_module(f"orienteer.cli.{module}"), function)
+            app.add_typer(groups[first], name=first, rich_help_panel=heading)
+        name = second or first
+        command = getattr(
+            importlib.import_module(f"orienteer.cli.{module}"), _FUNCTIONS.get(name, name.replace("-", "_"))
+        )
+        panel = None if second or not heading else heading
         group = groups[first if second else ""]
-        group.command(second or first, cls=Command, help=paragraphs(command.__doc__))(command)
+        group.command(name, cls=Command, help=paragraphs(command.__doc__), rich_help_panel=panel)(command)
     return app
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
-from orienteer.cli.token_option import token_of
+from orienteer.cli.options import token_of
 
 if TYPE_CHECKING:
     from orienteer.agents.server import AgentServer
@@ -58,7 +58,7 @@ def mcp(
 
 
 def _serve(server: AgentServer, http: str, token: str | None, json: bool) -> None:
-    from orienteer.agents.http_server import PATH, AgentHttpServer, agent_app
+    from orienteer.agents.server import PATH, AgentHttpServer, agent_app
     from orienteer.web.security import is_loopback
     from orienteer.web.server import listening
 

@@ -16,7 +16,7 @@ from orienteer.errors import InputError, MissingExtraError
 if TYPE_CHECKING:
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-    from orienteer.live.figures import CrawlFigures
+    from orienteer.inspect.figures import CrawlFigures
 
     Kind = type[CounterMetricFamily] | type[GaugeMetricFamily]
 

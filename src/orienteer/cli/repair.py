@@ -39,8 +39,9 @@ def repair(
 
 def print_report(report: RepairReport) -> None:
     """Print the damage and the repairs, in a few lines."""
-    from orienteer.cli.wording import add_fact, counted, facts_grid, plain
+    from orienteer.cli.display import add_fact, facts_grid
     from orienteer.repair.repair import REPORT
+    from orienteer.wording import counted, plain
 
     out = display.console()
     if report.n_digests:

@@ -6,28 +6,21 @@ from pathlib import Path
 
 import typer
 
-from orienteer.cli import display, order_file
-from orienteer.cli.goal_option import OF_REACHABLE_HELP
-from orienteer.cli.wording import goal_share
+from orienteer.cli import display, graph_options
+from orienteer.cli.options import STOP_WHEN
 from orienteer.pages.stop_reason import StopReason
+from orienteer.wording import goal_share
 
 
 def replay(
     source: Path = typer.Argument(help="A crawl folder, a WARC or WACZ file, or a folder of them."),
     policy: str | None = typer.Option(None, "--policy", "-p", help="Crawl policy; default: as in the crawl."),
-    until: float | None = typer.Option(None, help="Stop when this coverage is proved, such as 0.98."),
+    until: float | None = typer.Option(None, help="Stop at this coverage, such as 0.98."),
     budget: int | None = typer.Option(None, help="Stop after this many pages."),
-    by_certificate: bool = typer.Option(
-        False, "--by-certificate", help="Stop by the certificate, not by the policy's own proof."
-    ),
-    of_reachable: bool = typer.Option(False, "--of-reachable", help=OF_REACHABLE_HELP),
-    confidence: float | None = typer.Option(
-        None,
-        help="Also measure by random walks with this confidence, such as 0.999; stop at the first of the two.",
-    ),
-    rng: int = typer.Option(0, min=0, help="With --confidence: random seed of the walks."),
+    stop_when: str = STOP_WHEN,
+    rng: int = typer.Option(0, min=0, help="Random seed of the walks that measure."),
     seed: list[str] = typer.Option([], help="Start URL, for archives without a crawl folder; may be repeated."),
-    order_out: Path | None = typer.Option(None, help=order_file.HELP),
+    order_out: Path | None = typer.Option(None, help=graph_options.ORDER_HELP),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """Replay a crawl from its archive, without network access, to see what another policy would have fetched.
@@ -38,17 +31,19 @@ def replay(
 
     Example: [bold]orienteer replay example-crawl --policy fractional --until 0.95[/bold]
     """
+    from orienteer.crawl.goal import Goal
     from orienteer.inspect.replay import replay as replayed
     from orienteer.inspect.survey_progress import describe_measured
 
-    order_file.check_place(order_out)
+    graph_options.check_place(order_out)
+    goal = Goal.parse(until, budget, stop_when)
     with display.progress_bar() as progress:
         result = replayed(
-            source, policy, until, budget, by_certificate=by_certificate, of_reachable=of_reachable,
-            confidence=confidence, rng=rng, seeds=seed, progress=progress,
+            source, policy, until, budget, by_certificate=goal.by_certificate, of_reachable=goal.of_reachable,
+            confidence=goal.confidence, rng=rng, seeds=seed, progress=progress,
         )  # fmt: skip
         if order_out is not None:
-            order_file.write_order(order_out, result.order, result.urls)
+            graph_options.write_order(order_out, result.order, result.urls)
     facts = {
         "policy": result.policy,
         "n_fetched": len(result.order),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
-from orienteer.cli.processes_option import PROCESSES
+from orienteer.cli.options import PROCESSES
 
 if TYPE_CHECKING:
     from orienteer.report.finding import SiteReport

@@ -1,4 +1,4 @@
-"""Signals and waiting messages of commands that fetch."""
+"""Run a crawl from a command: signals, waiting messages, display."""
 
 from __future__ import annotations
 
@@ -6,14 +6,19 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orienteer.cli import interruption
+from orienteer.progress import silent
 
 if TYPE_CHECKING:
+    from orienteer.cli.settings_options import GivenSettings
+    from orienteer.inspect.figures import CrawlFigures
+    from orienteer.inspect.run_report import Report
+    from orienteer.ledger.plan import CrawlPlan
     from orienteer.live.live_crawl import LiveCrawl
 
 _TIMEOUT_S = 2.0
@@ -67,3 +72,49 @@ def say(line: str) -> None:
     """Print a line to stderr, which may be closed."""
     with suppress(OSError):
         print(line, file=sys.stderr, flush=True)
+
+
+def run_crawl(
+    folder: Path,
+    plan: CrawlPlan,
+    given: GivenSettings,
+    *,
+    refresh: bool = False,
+    now: float | None = None,
+    topic: Path | None = None,
+    watch: Callable[[CrawlFigures], None] = lambda figures: None,
+    quiet: bool = False,
+    json: bool = False,
+) -> Report:
+    """Crawl, or refresh a crawl as of the time `now`, with display and signals; `watch` also gets the figures."""
+    from orienteer.cli import crawl_display, display
+
+    is_new = not (folder / "crawl.db").exists()
+    with ExitStack() as stack:
+        with waiting(folder, quiet or json):
+            from orienteer.credentials.credentials_file import read_credentials
+            from orienteer.live import session
+            from orienteer.live.seed_check import nothing_crawled
+
+            granted = None if given.credentials is None else read_credentials(given.credentials, folder)
+            with display.progress_bar() as progress:
+                opened = session.open_crawl(
+                    folder, plan, refresh, now, silent if quiet or json else progress, topic, given.hooks,
+                    given.cluster, granted, given.browser,
+                )  # fmt: skip
+                live = stack.enter_context(opened)
+        if live.ledger.folder.upgrade is not None:
+            say(live.ledger.folder.upgrade)
+        if granted is not None and not quiet and not granted.covers(plan.crawl.seeds):
+            say(f"--credentials: no start page is at {', '.join(granted.origins)}; http and https are different")
+        stack.enter_context(stoppable(live))
+        with crawl_display.progress_display(folder, quiet) as show:
+
+            def watch_all(figures: CrawlFigures) -> None:
+                show(figures, live.stop_level)
+                watch(figures)
+
+            report = session.run(live, watch_all, None if quiet else say)
+        if is_new and not report.has_pages and not report.stopped_because.is_pause:
+            raise nothing_crawled(report.failed_seeds)  # the context removes the new folder
+        return report

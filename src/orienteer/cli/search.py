@@ -63,7 +63,7 @@ def print_results(results: SearchResults, folder: Path) -> None:
     """Print a page of results."""
     from rich.text import Text
 
-    from orienteer.cli.wording import plain
+    from orienteer.wording import plain
 
     out = display.console()
     if results.total or not results.hints:
@@ -89,10 +89,10 @@ def print_results(results: SearchResults, folder: Path) -> None:
 
 
 def _summary(results: SearchResults, folder: Path) -> str:
-    from orienteer.cli.wording import counted
+    from orienteer.wording import counted
 
     if not results.total:
-        from orienteer.inspect.folder_status import stored_certificate
+        from orienteer.inspect.crawl_status import stored_certificate
         from orienteer.inspect.status_text import nothing_found
 
         return nothing_found(stored_certificate(folder))
@@ -106,7 +106,7 @@ def _summary(results: SearchResults, folder: Path) -> str:
 def _title(hit: Hit) -> Text:
     from rich.text import Text
 
-    from orienteer.cli.wording import plain
+    from orienteer.wording import plain
 
     return Text(f"{hit.position:>2}. ") + Text(plain(hit.title, _MAX_TITLE) or "(no title)", "bold")
 
@@ -114,7 +114,7 @@ def _title(hit: Hit) -> Text:
 def _marked(hit: Hit) -> Text:
     from rich.text import Text
 
-    from orienteer.cli.wording import plain
+    from orienteer.wording import plain
 
     text = Text()
     for number, part in enumerate(hit.segments):
@@ -131,7 +131,7 @@ def _indented(text: Text) -> object:
 
 def _facts(hit: Hit, results: SearchResults) -> str:
     """Describe a hit: its type and dates, and its positions in the other rankings. Ranks as numbers are in --json."""
-    from orienteer.cli.wording import counted
+    from orienteer.wording import counted
 
     places = [
         f"no. {place:,} {_ORDERS[name]}"
@@ -158,6 +158,6 @@ def _type_and_dates(hit: Hit) -> list[str]:
 
 
 def _names(results: SearchResults) -> list[str]:
-    from orienteer.cli.wording import plain
+    from orienteer.wording import plain
 
     return [plain(page.title or page.url, 60) for page in results.related]

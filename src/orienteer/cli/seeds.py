@@ -1,4 +1,4 @@
-"""`orienteer seeds`: the pages to start from."""
+"""`orienteer seeds` and `orienteer compare-seeds`: the pages to start from, and the methods to choose them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from orienteer.cli import display, order_file
-from orienteer.cli.web_argument import hosted, loaded_web, url_of
-from orienteer.cli.wording import counted, plain
+from orienteer.cli import display, graph_options
+from orienteer.cli.graph_options import hosted, loaded_web, url_of
 from orienteer.errors import InputError
+from orienteer.wording import counted, plain
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from orienteer.evaluate.metrics import Cost
     from orienteer.evaluate.seed_compare import SeedComparison, SeedSeries
     from orienteer.graph.link_graph import LinkGraph
-    from orienteer.live.page_values import PaperValues
+    from orienteer.live.start_pages import PaperValues
     from orienteer.progress import Progress
     from orienteer.seeds.select import SeedSelection
     from orienteer.seeds.value import Value
@@ -28,8 +28,25 @@ _URL_CHARS = 200
 _NONE = "–"
 
 
+_GRAPH: Any = typer.Argument(help="Graph folder or file, or crawl folder.")
+_DEPTH: Any = typer.Option(
+    2, help="For max-weight, max-scc and root-scc: number of links that they follow, at most the hops."
+)
+_PER: Any = typer.Option(None, help="host or site: split the graph, and allot seeds by the value of each.")
+_VALUE: Any = typer.Option(
+    None,
+    metavar="FILE|paper",
+    help="Value of pages: a FILE of numbers, one per page, or of lines `page value` (other pages: 1). Or paper, "
+    "for published values: 1, spam -10, clicked 10, and up to 1 for each link to a page that was not crawled, less on "
+    "sites with duplicates; without a crawl folder all pages count as crawled.",
+)
+_SPAM: Any = typer.Option(None, help="With --value paper: FILE of spam pages, one per line.")
+_CLICKED: Any = typer.Option(None, help="With --value paper: FILE of clicked pages, one per line.")
+_FORMAT: Any = typer.Option(None, help="Format of GRAPH, if not clear from its name.")
+
+
 def seeds(
-    graph: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
+    graph: Path = _GRAPH,
     k: int = typer.Option(10, "--n-seeds", "-k", help="Number of seeds to choose."),
     hops: int = typer.Option(5, help="Choose pages that reach the most within this many links."),
     method: str = typer.Option(
@@ -37,29 +54,16 @@ def seeds(
         help="Seed method: greedy (covers the most; exact up to 500,000 pages), sketched-greedy, max-weight, max-scc, "
         "root-scc, max-out, out-degree, pagerank, random, or a plug-in (orienteer plugins).",
     ),
-    depth: int = typer.Option(
-        2, help="For max-weight, max-scc and root-scc: number of links that they follow, at most the hops."
-    ),
-    per: str | None = typer.Option(None, help="host or site: split the graph, and allot seeds by the value of each."),
-    per_site: bool = typer.Option(False, "--per-site", help="The same as --per site."),
-    value: str | None = typer.Option(
-        None,
-        metavar="FILE|paper",
-        help="Value of pages: a FILE of numbers, one per page, or of lines `page value` (other pages: 1). Or the word "
-        "paper, for published values: 1, spam -10, clicked 10, and up to 1 for each link to a page that was not "
-        "crawled, less on sites with duplicates; without a crawl folder all pages count as crawled.",
-    ),
-    spam: Path | None = typer.Option(None, help="With --value paper: FILE of spam pages, one per line."),
-    clicked: Path | None = typer.Option(None, help="With --value paper: FILE of clicked pages, one per line."),
+    depth: int = _DEPTH,
+    per: str | None = _PER,
+    value: str | None = _VALUE,
+    spam: Path | None = _SPAM,
+    clicked: Path | None = _CLICKED,
     rng: int = typer.Option(0, help="For random and sketched-greedy: random seed."),
-    compare: bool = typer.Option(
-        False, "--compare", help="Compare all methods, for 1 to N_SEEDS seeds and 1 to HOPS hops."
-    ),
-    plot: Path | None = typer.Option(None, help="With --compare: write the curves to this .png or .svg."),
     output: Path | None = typer.Option(
         None, "--output", "-o", help="Write the seeds to this file, one URL (or id) per line, as --trust reads it."
     ),
-    format: str | None = typer.Option(None, help="Format of GRAPH, if not clear from its name."),
+    format: str | None = _FORMAT,
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """Choose start pages that reach the most value within a few links.
@@ -69,21 +73,12 @@ def seeds(
     Example: [bold]orienteer seeds web.npz -k 10 --hops 5 --method greedy --output seeds.txt[/bold]
     """
     from orienteer.seeds import make_method
-    from orienteer.seeds.seed_method import checked_depth
-    from orienteer.seeds.select import check_numbers
 
     # Check everything that does not need the graph before reading it.
-    check_numbers(k, hops)
-    checked_depth(depth)
+    _check(k, hops, depth, per)
     make_method(method)
-    order_file.check_place(output)
-    per = _division(per, per_site)
+    graph_options.check_place(output)
     worth = _Worth(value, spam, clicked)
-    if compare:
-        _refuse(output, "--output")
-        _compare(graph, format, (k, hops, depth), per, worth, plot, json)
-        return
-    _refuse(plot, "--plot without --compare")
     with display.progress_bar() as progress:
         web, values = worth.of(graph, format, progress)
         found, cost = _measured(web, (k, hops, method, values, depth, per, rng), progress)
@@ -96,6 +91,58 @@ def seeds(
         display.print_json(facts | worth.facts() | {"cpu_s": round(cost.cpu_s, 4)})
     else:
         _print(web, found, worth, cost)
+
+
+def compare_seeds(
+    graph: Path = _GRAPH,
+    k: int = typer.Option(10, "--n-seeds", "-k", help="Compare for 1 to this many seeds."),
+    hops: int = typer.Option(5, help="Compare for 1 to this many links."),
+    depth: int = _DEPTH,
+    per: str | None = _PER,
+    value: str | None = _VALUE,
+    spam: Path | None = _SPAM,
+    clicked: Path | None = _CLICKED,
+    plot: Path | None = typer.Option(None, help="Write the curves to this .png or .svg."),
+    format: str | None = _FORMAT,
+    json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """Compare all seed methods: what their seeds cover, by the number of seeds and of links.
+
+    Example: [bold]orienteer compare-seeds web.npz -k 10 --hops 5 --plot seeds.png[/bold]
+    """
+    from orienteer.evaluate.seed_compare import compare_seeds as compared
+    from orienteer.evaluate.seed_compare import write_seed_plot
+
+    _check(k, hops, depth, per)
+    worth = _Worth(value, spam, clicked)
+    if plot is not None:
+        from orienteer.evaluate.report import checked_target
+
+        checked_target(plot)
+    with display.progress_bar() as progress:
+        web, values = worth.of(graph, format, progress)
+        found = compared(web, k, hops, values, depth, per=per, progress=progress)
+        if plot is not None:
+            write_seed_plot(found, plot)
+    if json:
+        display.print_json(found.as_dict() | worth.facts() | {"plots": [] if plot is None else [str(plot)]})
+        return
+    _print_comparison(found, worth)
+    if plot is not None:
+        print(plot)
+
+
+def _check(k: int, hops: int, depth: int, per: str | None) -> None:
+    """Check the options that do not need the graph."""
+    from orienteer.errors import unknown_name
+    from orienteer.seeds.page_groups import PER
+    from orienteer.seeds.seed_method import checked_depth
+    from orienteer.seeds.select import check_numbers
+
+    check_numbers(k, hops)
+    checked_depth(depth)
+    if per is not None and per not in PER:
+        raise unknown_name("division of the graph", per, PER)
 
 
 class _Worth:
@@ -116,7 +163,7 @@ class _Worth:
         if not self.is_paper:
             return loaded_web(graph, format, progress), self.value
         from orienteer.inspect.snapshot import web_at
-        from orienteer.live.page_values import paper_values
+        from orienteer.live.start_pages import paper_values
 
         web = web_at(graph, format, progress)
         self.by_paper = paper_values(web, self.spam, self.clicked)
@@ -137,23 +184,6 @@ class _Worth:
         rules += [f"10 for {counted(n_clicked, 'clicked page')}"] * (n_clicked > 0)
         rules += [f"at most 1 more for each of {counted(n_links, 'link')} to pages not crawled"] * (n_links > 0)
         return f"Value by the paper: {', '.join(rules)}."
-
-
-def _division(per: str | None, per_site: bool) -> str | None:
-    if per_site and per not in (None, "site"):
-        raise InputError(f"--per-site and --per {per} contradict each other")
-    if per is not None:
-        from orienteer.errors import unknown_name
-        from orienteer.seeds.page_groups import PER
-
-        if per not in PER:
-            raise unknown_name("division of the graph", per, PER)
-    return "site" if per_site else per
-
-
-def _refuse(path: Path | None, what: str) -> None:
-    if path is not None:
-        raise InputError(f"{what} {path}: a comparison has plots, a selection has seeds to write")
 
 
 def _measured(web: LinkGraph, options: tuple[Any, ...], progress: Progress) -> tuple[SeedSelection, Cost]:
@@ -210,7 +240,7 @@ def _amount(value: float) -> str:
 
 def _write(path: Path, web: LinkGraph, found: SeedSelection) -> None:
     """Write one seed per line, as `--trust` reads it: its URL, or its id if the URL would be misread."""
-    order_file.write_lines(path, (_name(web, page) for page in found.pages.tolist()))
+    graph_options.write_lines(path, (_name(web, page) for page in found.pages.tolist()))
 
 
 def _name(web: LinkGraph, page: int) -> str:
@@ -220,31 +250,6 @@ def _name(web: LinkGraph, page: int) -> str:
     if url is None or is_number(url) or url != url.strip() or not url or url.startswith("#"):
         return str(page)
     return str(page) if "\t" in url or len(url.splitlines()) > 1 else url
-
-
-def _compare(
-    graph: Path, format: str | None, sizes: tuple[int, int, int], per: str | None, worth: _Worth,
-    plot: Path | None, json: bool,
-) -> None:  # fmt: skip
-    """Compare all methods; print tables or JSON, and write the plot."""
-    from orienteer.evaluate.seed_compare import compare_seeds, write_seed_plot
-
-    if plot is not None:
-        from orienteer.evaluate.report import checked_target
-
-        checked_target(plot)
-    k, hops, depth = sizes
-    with display.progress_bar() as progress:
-        web, values = worth.of(graph, format, progress)
-        found = compare_seeds(web, k, hops, values, depth, per=per, progress=progress)
-        if plot is not None:
-            write_seed_plot(found, plot)
-    if json:
-        display.print_json(found.as_dict() | worth.facts() | {"plots": [] if plot is None else [str(plot)]})
-        return
-    _print_comparison(found, worth)
-    if plot is not None:
-        print(plot)
 
 
 def _print_comparison(found: SeedComparison, worth: _Worth) -> None:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
 from orienteer.cli import display
-from orienteer.cli.library_option import LIBRARY, chosen_library
+from orienteer.cli.options import LIBRARY, chosen_library, token_of
 from orienteer.cli.running import say
-from orienteer.cli.token_option import token_of
 from orienteer.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,12 +25,6 @@ def serve(
     ),
     port: int | None = typer.Option(None, "--port", help="Port, 0 for any; default: 8765, or the next free one."),
     token: str | None = typer.Option(None, "--token", help="Password of the pages; auto generates one."),
-    compare: list[Path] = typer.Option(
-        [],
-        "--comparison",
-        metavar="FILE",
-        help="Also show this comparison, a file that `compare --json` printed; may be repeated. With DIR only.",
-    ),
     archived_at: str | None = typer.Option(
         None,
         "--archive-origin",
@@ -53,8 +45,7 @@ def serve(
     delete them. With DIR, show that crawl.
 
     By default only this machine can connect; no network is needed. Ctrl-C ends the server; jobs that were started in
-    the browser keep running until they are stopped there, or by orienteer stop DIR. Comparisons are the files of
-    --comparison and DIR/compare/NAME.json, written by `orienteer compare GRAPH --json`.
+    the browser keep running until they are stopped there, or by orienteer stop DIR.
 
     Example: [bold]orienteer serve --open[/bold], or [bold]orienteer serve example.org-crawl[/bold]
     """
@@ -62,10 +53,8 @@ def serve(
     if folder is not None:
         if library is not None or allow_private:
             raise InputError("give either DIR, or --library and --allow-private")
-        show(folder, place, compare)
+        show(folder, place)
     else:
-        if compare:
-            raise InputError("--comparison needs a crawl folder: orienteer serve DIR")
         show_library(library, place, allow_private)
 
 
@@ -125,16 +114,13 @@ class ServeAddress(NamedTuple):
                 app.state.served.close()
 
 
-def show(folder: Path, place: ServeAddress, comparisons: Sequence[Path] = ()) -> None:
+def show(folder: Path, place: ServeAddress) -> None:
     """Serve the pages of a crawl folder until Ctrl-C."""
     from orienteer.store.folder_view import FolderView
     from orienteer.web.app import create_app
-    from orienteer.web.comparisons import read_comparison
 
     FolderView.open(folder).close()  # fail early if it is not one
-    for path in comparisons:
-        read_comparison(path)
-    app = create_app(folder, comparisons=comparisons, **place.guarding)
+    app = create_app(folder, **place.guarding)
     place.serve(app, folder)
     process = app.state.watch.started_here()
     if process is not None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from orienteer.cli import display, order_file, trust_option
-from orienteer.cli.web_argument import loaded_web, url_of
+from orienteer.cli import display, graph_options
+from orienteer.cli.graph_options import loaded_web, url_of
+from orienteer.cli.options import STOP_WHEN
 from orienteer.errors import InputError
 from orienteer.graph.defaults import DAMPING, POLICY
 from orienteer.graph.page_names import page_named
@@ -33,22 +34,16 @@ def simulate(
     graph: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
     policy: str = typer.Option(POLICY, "--policy", "-p", help="Crawl policy, such as windowed-rankmass:window=0.05."),
     settings: list[str] = typer.Option([], "--set", help="Setting of the policy, as name=value; may be repeated."),
-    until: float | None = typer.Option(None, help="Stop when this coverage is proved, such as 0.98."),
-    confidence: float | None = typer.Option(
-        None,
-        help="Also measure by random walks with this confidence, such as 0.999; stop at the first of the two.",
-    ),
-    rng: int = typer.Option(0, min=0, help="With --confidence: random seed of the walks."),
+    until: float | None = typer.Option(None, help="Stop at this coverage, such as 0.98."),
+    stop_when: str = STOP_WHEN,
+    rng: int = typer.Option(0, min=0, help="Random seed of the walks that measure."),
     budget: int | None = typer.Option(None, help="Stop after this many pages."),
-    by_certificate: bool = typer.Option(
-        False, "--by-certificate", help="Stop by the certificate, not by the policy's own proof."
-    ),
-    trust: str = typer.Option(trust_option.DEFAULT, help=trust_option.HELP),
+    trust: str = typer.Option(graph_options.DEFAULT_TRUST, help=graph_options.TRUST_HELP),
     damping: float = typer.Option(DAMPING, help="Probability that a surfer follows a link."),
     workers: int = typer.Option(1, help="Concurrent requests."),
     delay: float | None = typer.Option(None, help="Delay between two requests to a host, in virtual seconds."),
     latency: float = typer.Option(0.0, help="Duration of a fetch, in virtual seconds."),
-    order_out: Path | None = typer.Option(None, help=order_file.HELP),
+    order_out: Path | None = typer.Option(None, help=graph_options.ORDER_HELP),
     explain: str | None = typer.Option(None, help="Explain the position of this page (id or URL) in the crawl order."),
     format: str | None = typer.Option(None, help="Format of GRAPH, if not clear from its name."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
@@ -68,22 +63,22 @@ def simulate(
     # Check everything that does not need the graph before reading it.
     name, _, in_name = policy.partition(":")
     spec = PolicySpec.of_texts(name, [*(part for part in in_name.split(",") if part.strip()), *settings])
-    goal = Goal(until, budget, by_certificate, confidence=confidence)
+    goal = Goal.parse(until, budget, stop_when)
     politeness = None if delay is None else Politeness(delay_s=delay)
     _check_time(workers, latency)
-    order_file.check_place(order_out)
+    graph_options.check_place(order_out)
     with display.progress_bar() as progress:
         web = loaded_web(graph, format, progress)
         page = None if explain is None else page_named(web, explain)
-        weights = trust_option.trust_named(web, trust, progress)
-        takes_time = workers > 1 or politeness is not None or latency > 0 or confidence is not None
+        weights = graph_options.trust_named(web, trust, progress)
+        takes_time = workers > 1 or politeness is not None or latency > 0 or goal.confidence is not None
         warm_up(spec, damping, with_hosts=web.hosts is not None, step_by_step=takes_time)
         chosen = spec.make(damping)
         trace, cost = _run(web, chosen, weights, goal, (workers, politeness, latency), rng, progress)
         facts = {"policy": str(spec)} | _facts(trace, goal, chosen.proves, weights, progress)
         facts["cpu_s"] = round(cost.cpu_s, 4)
         if order_out is not None:
-            order_file.write_order(order_out, trace.order, trace.graph.urls)
+            graph_options.write_order(order_out, trace.order, trace.graph.urls)
         explanation = None if page is None else trace.explain(page)
     if json:
         display.print_json(facts if explanation is None else facts | {"explain": _as_dict(web, explanation)})
@@ -93,7 +88,7 @@ def simulate(
             _print_explanation(web, explanation, trace.n_fetched)
         if isinstance(chosen, FocusedPolicy):
             display.console().print(
-                f"{spec.name} is a focused policy, and this simulation has no topic: see orienteer compare --topic.",
+                f"{spec.name} is a focused policy, and this simulation has no topic: see orienteer topic compare.",
                 style="dim",
             )
     if not facts["ending"].is_success:
@@ -121,9 +116,10 @@ def _run(
     from orienteer.evaluate.metrics import measured
 
     workers, politeness, latency = time
+    by_certificate = goal.by_certificate or goal.of_reachable  # all pages of a graph are reachable
     with measured() as cost:
         trace = simulated(
-            web, policy, trust, goal.until, goal.budget, by_certificate=goal.by_certificate, workers=workers,
+            web, policy, trust, goal.until, goal.budget, by_certificate=by_certificate, workers=workers,
             politeness=politeness, latency_s=latency, confidence=goal.confidence, rng=rng, progress=progress,
         )  # fmt: skip
     return trace, cost

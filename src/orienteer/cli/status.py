@@ -12,7 +12,7 @@ from orienteer.cli import display
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from orienteer.inspect.folder_status import FolderStatus
+    from orienteer.inspect.crawl_status import CrawlStatus
 
 _SEEDS_LISTED = 3
 _OUTCOMES_LISTED = 8
@@ -28,22 +28,23 @@ def status(
 
     Example: [bold]orienteer status example.org-crawl[/bold]
     """
-    from orienteer.inspect.folder_status import folder_status
+    from orienteer.inspect.crawl_status import crawl_status
     from orienteer.kernel import plain_at_first
 
     with display.progress_bar() as progress, plain_at_first():
-        found = folder_status(folder, progress=progress)
+        found = crawl_status(folder, progress=progress)
     if json:
         display.print_json(found.as_dict())
     else:
         print_status(found)
 
 
-def print_status(found: FolderStatus) -> None:
+def print_status(found: CrawlStatus) -> None:
     """Print the status as text."""
     from rich.text import Text
 
-    from orienteer.cli.wording import add_fact, facts_grid, plain
+    from orienteer.cli.display import add_fact, facts_grid
+    from orienteer.wording import plain
 
     out = display.console()
     out.print(Text.assemble((plain(str(found.folder)), "bold"), ": " + _running(found)), soft_wrap=True)
@@ -62,10 +63,10 @@ def print_status(found: FolderStatus) -> None:
         out.print(_other_hosts(found))
 
 
-def describe_settings(found: FolderStatus) -> list[tuple[str, str]]:
+def describe_settings(found: CrawlStatus) -> list[tuple[str, str]]:
     """Return the settings of the crawl, as (name, text)."""
-    from orienteer.cli.wording import counted, plain
     from orienteer.inspect.status_text import describe_goal
+    from orienteer.wording import counted, plain
 
     crawl, scope = found.plan.crawl, found.plan.scope
     seeds = ", ".join(plain(seed, 200) for seed in crawl.seeds[:_SEEDS_LISTED])
@@ -86,9 +87,8 @@ def describe_settings(found: FolderStatus) -> list[tuple[str, str]]:
     ]
 
 
-def describe_progress(found: FolderStatus) -> list[tuple[str, str]]:
+def describe_progress(found: CrawlStatus) -> list[tuple[str, str]]:
     """Return the progress of the crawl, as (name, text)."""
-    from orienteer.cli.wording import counted, moment, size
     from orienteer.inspect.status_text import (
         describe_assets,
         describe_coverage,
@@ -103,13 +103,14 @@ def describe_progress(found: FolderStatus) -> list[tuple[str, str]]:
         supposed,
     )
     from orienteer.pages.states import PageState
+    from orienteer.wording import counted, moment
 
     first, last = found.first_time, found.last_time
     proved = found.proved
     impossible = describe_impossible_goal(found)
-    has_reachable_goal = not found.epochs and (impossible or found.plan.crawl.of_reachable)
-    waiting = (found.figures or {}).get("n_frontier") if found.figures_are_current else None
-    frontier = f"{waiting:,} wait in the frontier; " if isinstance(waiting, int) else ""
+    has_reachable_goal = not found.epochs and (impossible or found.plan.goal().of_reachable)
+    figures = found.figures if found.figures_are_current else None
+    frontier = "" if figures is None else f"{figures.n_frontier:,} wait in the frontier; "
     duplicates = [
         f"{counted(found.n_duplicates, 'page repeats', 'pages repeat')} another exactly" if found.n_duplicates else "",
         f"{found.n_near_duplicates:,} nearly" if found.n_near_duplicates else "",
@@ -139,54 +140,56 @@ def describe_progress(found: FolderStatus) -> list[tuple[str, str]]:
         ("on topic", "" if found.n_on_topic is None else counted(found.n_on_topic, "page")),
         ("known", frontier + _known(found)),
         ("duplicates", ", ".join(filter(None, duplicates))),
-        ("fetching", _fetching(found)),
-        ("workers", _workers(found)),
+        *_describe_running(found),
         ("archive", "" if found.stored is None else found.stored.describe()),
-        ("on disk", f"archive {size(found.archive_bytes)}, database {size(found.database_bytes)}"),
+        ("on disk", _size(found)),
     ]
 
 
-def _known(found: FolderStatus) -> str:
-    from orienteer.cli.wording import counted
+def _describe_running(found: CrawlStatus) -> list[tuple[str, str]]:
+    """Describe the requests in flight and the workers, while the crawl runs."""
+    from orienteer.inspect.figures import describe_fetching, describe_workers
+
+    figures = found.figures
+    if figures is None or not found.is_running:
+        return []
+    return [
+        ("fetching", describe_fetching(figures.fetching, figures.n_in_flight)),
+        ("workers", describe_workers(figures.workers, figures.n_workers_crashed)),
+    ]
+
+
+def _size(found: CrawlStatus) -> str:
+    from orienteer.wording import size
+
+    parts = f"archive {size(found.archive_bytes)}, database {size(found.database_bytes)}"
+    return f"{size(found.folder_bytes)} ({parts})"
+
+
+def _known(found: CrawlStatus) -> str:
+    from orienteer.wording import counted
 
     outside = f"; {counted(found.n_urls_outside, 'URL')} outside" if found.n_urls_outside else ""
     return f"{counted(found.n_urls, 'URL')} in scope{outside}"
 
 
-def _running(found: FolderStatus) -> str:
+def _running(found: CrawlStatus) -> str:
     if found.holder is None:
         return "not running"
     return f"running now, process {found.holder}" if found.holder else "running now"
 
 
-def _fetching(found: FolderStatus) -> str:
-    """Describe the requests in flight, while the crawl runs."""
-    from orienteer.inspect.workers_text import describe_fetching, fetching_of
-
-    figures = found.figures or {}
-    return "" if found.holder is None else describe_fetching(fetching_of(figures), int(figures.get("n_in_flight", 0)))
-
-
-def _workers(found: FolderStatus) -> str:
-    """Describe the workers, while the crawl runs."""
-    from orienteer.inspect.workers_text import describe_workers, workers_of
-
-    figures = found.figures or {}
-    n_crashed = int(figures.get("n_workers_crashed", 0))
-    return "" if found.holder is None else describe_workers(workers_of(figures), n_crashed)
-
-
-def _pages(found: FolderStatus, state: int, n_pages: int) -> str:
-    from orienteer.cli.wording import counted, tally
+def _pages(found: CrawlStatus, state: int, n_pages: int) -> str:
     from orienteer.pages.states import PageState
+    from orienteer.wording import counted, tally
 
     outcomes = found.outcomes(PageState(state))
     pages = counted(n_pages, "page")
     return f"{pages}: {tally(outcomes, _OUTCOMES_LISTED)}" if outcomes else pages
 
 
-def _other_hosts(found: FolderStatus) -> str:
-    from orienteer.cli.wording import counted
+def _other_hosts(found: CrawlStatus) -> str:
+    from orienteer.wording import counted
 
     n_more, n_known = found.n_hosts - len(found.hosts), found.n_hosts_known - found.n_hosts
     more = f"and {counted(n_more, 'more host')} with pages" if n_more else ""
@@ -194,10 +197,10 @@ def _other_hosts(found: FolderStatus) -> str:
     return "; ".join(filter(None, (more, known)))
 
 
-def _hosts_table(found: FolderStatus) -> Table:
+def _hosts_table(found: CrawlStatus) -> Table:
     from rich.text import Text
 
-    from orienteer.cli.wording import plain
+    from orienteer.wording import plain
 
     figures = ("fetched", "skipped", "failed", "blocked", "URLs known")
     table = display.columns_table(None, ("host", False), *((name, True) for name in figures))

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display, interruption
+from orienteer.cli.display import add_fact, facts_grid
 from orienteer.cli.running import say, stoppable, waiting
-from orienteer.cli.settings_file import tables_in
-from orienteer.cli.wording import add_fact, counted, duration, facts_grid, plain, tally
+from orienteer.cli.settings_options import GivenSettings, with_settings
 from orienteer.errors import InputError
 from orienteer.pages.stop_reason import StopReason
-from orienteer.settings import merged
-from orienteer.wording import SAME_RESPONSES
+from orienteer.wording import SAME_RESPONSES, counted, duration, plain, tally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,11 +24,12 @@ if TYPE_CHECKING:
     from orienteer.graph.survey.gaps import Gap
     from orienteer.side_crawls.survey_report import SurveyReport
 
-_GOAL, _POLITE, _NET, _OUTPUT = "Goal", "Politeness", "Network", "Output"
+_GOAL, _OUTPUT = "Goal", "Output"
 _SAY_EVERY_S = 5.0
 _URL_CHARS = 200
 
 
+@with_settings("--delay", "--user-agent", "--workers", "--connect-to", "--allow-private", "--robots/--ignore-robots")
 def survey(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder, which may be imported."),
     half_width: float = typer.Option(
@@ -45,29 +45,8 @@ def survey(
     restart: bool = typer.Option(False, "--restart", help="Start a new survey: discard the pages fetched before."),
     output: Path | None = typer.Option(None, "--output", "-o", help="The folder of the survey; default: DIR/survey."),
     top: int = typer.Option(5, help="Number of hosts and folders with missing pages to list."),
-    delay: float | None = typer.Option(
-        None, help="Seconds between two requests to a host; default: as in the crawl.", rich_help_panel=_POLITE
-    ),
-    connections: int | None = typer.Option(None, help="Concurrent requests per host.", rich_help_panel=_POLITE),
-    user_agent: str | None = typer.Option(
-        None, help="User-Agent header; include how to contact you.", rich_help_panel=_POLITE
-    ),
-    ignore_robots: bool | None = typer.Option(
-        None, "--ignore-robots", help="Ignore robots.txt; only for your own hosts.", rich_help_panel=_POLITE
-    ),
-    workers: int | None = typer.Option(None, help="Concurrent requests and walks.", rich_help_panel=_NET),
-    timeout: float | None = typer.Option(None, help="Timeout of a page, in seconds.", rich_help_panel=_NET),
-    proxy: str | None = typer.Option(None, help="Proxy, such as http://localhost:3128.", rich_help_panel=_NET),
-    connect_to: str | None = typer.Option(
-        None,
-        metavar="HOST:PORT",
-        help="Connect to this address for every URL, such as a test server.",
-        rich_help_panel=_NET,
-    ),
-    allow_private: bool | None = typer.Option(
-        None, "--allow-private", help="Allow private, loopback and link-local addresses.", rich_help_panel=_NET
-    ),
-    settings: Path | None = typer.Option(None, help="TOML file with any settings, as in crawl.toml."),
+    *,
+    given: GivenSettings,
     json: bool = typer.Option(False, "--json", help="Print the report as JSON.", rich_help_panel=_OUTPUT),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="Print no progress.", rich_help_panel=_OUTPUT),
 ) -> None:
@@ -91,15 +70,7 @@ def survey(
     goal = SurveyGoal(half_width, budget, confidence)
     if top < 0:
         raise InputError("--top: 0 or more")
-    given: dict[str, dict[str, Any]] = {
-        "crawl": {"workers": workers, "robots": None if ignore_robots is None else not ignore_robots},
-        "politeness": {"delay_s": delay, "connections": connections},
-        "fetch": {
-            "user_agent": user_agent, "timeout_s": timeout, "proxy": proxy, "connect_to": connect_to,
-            "allow_private": allow_private,
-        },
-    }  # fmt: skip
-    report = _run(folder, goal, output, restart, on_topic, merged(tables_in(settings), given), top, quiet or json)
+    report = _run(folder, goal, output, restart, on_topic, given.tables, top, quiet or json)
     end_with_report(report, top, json)
 
 

@@ -9,18 +9,14 @@ import typer
 
 from orienteer.cli import display, interruption
 from orienteer.cli.running import say
-from orienteer.cli.settings_file import tables_in
+from orienteer.cli.settings_options import GivenSettings, with_settings
 
 
+@with_settings("--archive-to")
 def upload(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
-    archive_to: str | None = typer.Option(
-        None, metavar="URL", help="Destination, such as s3://bucket/prefix; default: as in crawl.toml."
-    ),
-    drop_local: bool | None = typer.Option(
-        None, "--drop-local/--keep-local", help="Delete local files once their upload is confirmed."
-    ),
-    settings: Path | None = typer.Option(None, help="TOML file with settings, as in the table store of crawl.toml."),
+    *,
+    given: GivenSettings,
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """Upload the archive files of a crawl that are not in the object store yet (extra: storage).
@@ -47,9 +43,7 @@ def upload(
     try:
         report = uploaded(
             folder,
-            archive_to=archive_to,
-            drop_local=drop_local,
-            settings=tables_in(settings),
+            settings=given.tables,
             notify=None if json else say,
             is_stopped=lambda: stopped,
         )
@@ -59,7 +53,7 @@ def upload(
     if json:
         display.print_json(report.as_dict())
     else:
-        from orienteer.cli.wording import counted, plain
+        from orienteer.wording import counted, plain
 
         done = f"{counted(report.n_files, 'file')}, {report.n_stored:,} in {plain(report.archive_to, 200)}"
         waiting = f", {report.n_waiting:,} not uploaded" if report.n_waiting else ""

@@ -274,6 +274,59 @@ class Crawl:
         self.frontier.release(int(self.web.hosts[page]), now, page=page)
         self._host_is_free.add(page)
 
+    # -- hosts: only these methods change the frontier for a scheduler of hosts ------------------------------------
+
+    @property
+    def politeness(self) -> Politeness:
+        return self.frontier.politeness
+
+    @property
+    def n_quick_waiting(self) -> int:
+        """The number of quick hosts that have waiting pages."""
+        return self.frontier.n_quick_waiting
+
+    def has_pages(self, host: int) -> bool:
+        """Whether a page waits for the slot of this host."""
+        return self.frontier.has_pages(host)
+
+    def take_slot(self, host: int, now: float) -> int | None:
+        """Take the slot of a host for a request other than a page, until `end_slot`; None if it is not free."""
+        return self.frontier.take_slot(host, now)
+
+    def end_slot(self, slot: int, now: float) -> None:
+        self.frontier.end_slot(slot, now)
+
+    def snooze(self, host: int, until: float) -> None:
+        """Return no page of the host from `next` before that time."""
+        self.frontier.snooze(host, until)
+
+    def wake(self, host: int) -> None:
+        """End the snooze of the host: it may be requested now."""
+        self.frontier.wake(host)
+
+    def set_delay(self, host: int, delay_s: float) -> None:
+        """Give the host its own delay from now on."""
+        self.frontier.set_delay(host, delay_s)
+
+    def set_quick(self, host: int, is_quick: bool) -> None:
+        """Mark the host as one that responds quickly, or not."""
+        self.frontier.set_quick(host, is_quick)
+
+    def share_slot(self, hosts: ArrayLike, pages: ArrayLike, with_host: int | None = None) -> None:
+        """Let these hosts share one slot, that of `with_host` or a new one; `pages` are all their waiting pages."""
+        self.frontier.share_slot(hosts, pages, with_host)
+
+    # -- pages ------------------------------------------------------------------------------------------------------
+
+    def prioritize(self, pages: ArrayLike, priorities: ArrayLike) -> None:
+        """Give pages that are not in flight these priorities, until the policy changes them."""
+        self.frontier.put(pages, priorities)
+
+    def drop_waiting(self) -> None:
+        """Remove all pages from the frontier; a link or `prioritize` adds them again."""
+        for page in self.frontier.all()[0].tolist():
+            self.frontier.remove(page)
+
     def is_probe(self, page: int) -> bool:
         """Whether a walk of the survey waits for this page."""
         return page in self._probes

@@ -18,10 +18,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from orienteer.errors import InputError
+from orienteer.errors import InputError, unknown_name
 from orienteer.graph.survey.crawl_survey import check_confidence
 from orienteer.pages.stop_reason import StopReason
 
+_CONFIDENCE = 0.999
+_ADDED = ("certificate", "reachable")
 _MAX_ABANDONED_SHARE = 0.01  # of the pages done: with more abandoned pages a crawl has not fetched everything
 
 
@@ -79,6 +81,26 @@ class Goal:
             raise InputError(f"until is {self.until}; a coverage lies between 0 and 1, such as 0.98")
         if self.budget is not None and self.budget < 1:
             raise InputError(f"budget is {self.budget}; it must be 1 or more pages")
+
+    @classmethod
+    def parse(cls, until: float | None, budget: int | None, stop_when: str) -> Goal:
+        """Return the goal with the evidence that `stop_when` names, see the setting of this name.
+
+        >>> Goal.parse(0.98, None, "measured:0.99,reachable").confidence
+        0.99
+        """
+        names = [name.strip() for name in stop_when.split(",")]
+        how, colon, confidence = names[0].partition(":")
+        if how not in ("measured", "proved") or (colon and how == "proved"):
+            raise InputError(f"stop_when is {stop_when!r}; it begins with measured, measured:0.999 or proved")
+        for name in names[1:]:
+            if name not in _ADDED:
+                raise unknown_name("part of stop_when", name, _ADDED)
+        try:
+            share = (float(confidence) if colon else _CONFIDENCE) if how == "measured" else None
+        except ValueError:
+            raise InputError(f"stop_when is {stop_when!r}; the confidence is a number such as 0.999") from None
+        return cls(until, budget, "certificate" in names, "reachable" in names, confidence=share)
 
     def ending(self, why: StopReason, n_done: int = 0, n_abandoned: int = 0, has_pages: bool = True) -> Ending:
         """Return the ending of a run with this goal that stopped for this reason.

@@ -14,11 +14,9 @@ from collections.abc import Callable
 
 from orienteer.crawl.crawl import Crawl
 from orienteer.frontier.frontier import LAST
-from orienteer.frontier.host_health import HostHealth
+from orienteer.frontier.host_health import HOST_FAILURES, HostHealth
 from orienteer.pages.outcome import Outcome
 
-# They count for the host, so that a short outage uses up no attempts of a page. SLOW_DOWN may concern only the page.
-HOST_FAILURES = frozenset((Outcome.SLOW_DOWN, Outcome.NO_ADDRESS, Outcome.NO_CONNECTION))
 _RECHECK_S = 0.25  # until the next check whether other pages of the host are waiting
 
 
@@ -50,15 +48,11 @@ class Retries:
 
         `key` is the page or the URL of the sitemap, if the request was for one.
         """
-        if isinstance(key, int) and outcome not in HOST_FAILURES:
-            back_off_s = self._health.record_page_failure(host, key, now, got_response, why)
-        else:
-            refused = key if outcome is Outcome.SLOW_DOWN else None
-            back_off_s = self._health.record_failure(host, now, retry_after_s, why, refused)
+        back_off_s = self._health.record_outcome(host, key, outcome, now, why, retry_after_s, got_response)
         if back_off_s is None:
             self._waiting = [(now if self._host(page) == host else due, page) for due, page in self._waiting]
             heapq.heapify(self._waiting)
-            self._crawl.frontier.wake(host)
+            self._crawl.wake(host)
         return back_off_s
 
     def was_last_attempt(self, key: int | str, host: int, outcome: Outcome) -> bool:
@@ -114,7 +108,7 @@ class Retries:
     def back_off(self, host: int, now: float, back_off_s: float) -> None:
         """Back off from the host, unless it shares its slot with others."""
         if back_off_s and not self._shares_slot(host):
-            self._crawl.frontier.snooze(host, now + back_off_s)
+            self._crawl.snooze(host, now + back_off_s)
 
     def requeue(self, now: float) -> None:
         """Return all pages to the frontier whose wait is over; `now` may be infinite."""
@@ -123,13 +117,13 @@ class Retries:
             host = self._host(page)
             is_in_doubt = now < math.inf and self._health.is_in_doubt(host, page)
             is_alone = not self._shares_slot(host)
-            if is_in_doubt and is_alone and self._crawl.frontier.has_pages(host):
+            if is_in_doubt and is_alone and self._crawl.has_pages(host):
                 due = now + max(self._health.back_off_left_s(host, now), _RECHECK_S)
                 heapq.heappush(self._waiting, (due, page))
                 continue
             self._crawl.retry(page, now)
             if is_in_doubt and not is_alone and not self._crawl.is_probe(page):
-                self._crawl.frontier.put([page], [LAST])  # the frontier has no pages by host where hosts share a slot
+                self._crawl.prioritize([page], [LAST])  # the frontier has no pages by host where hosts share a slot
 
     def next_time(self) -> float | None:
         """Return when the next page returns to the frontier; None if no page waits."""

@@ -19,7 +19,7 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 from orienteer.errors import InputError
-from orienteer.files.private import read_private
+from orienteer.files.plain import read_private
 from orienteer.url import is_public_suffix
 
 _MAX_COOKIES = 300

@@ -32,7 +32,7 @@ from typing import Any
 
 from orienteer.credentials.cookies import Cookie, cookies_for, cookies_in_header
 from orienteer.errors import InputError, unknown_name
-from orienteer.files.private import read_private
+from orienteer.files.plain import read_private
 from orienteer.responses.redaction import is_redactable, looks_secret
 from orienteer.responses.secrets import LoggedOutSigns, origin_of
 from orienteer.url import canonical_url

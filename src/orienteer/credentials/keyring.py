@@ -29,7 +29,7 @@ from orienteer.extract.forms import Form, forms_of
 from orienteer.extract.parser import decoded
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.redaction import looks_secret
-from orienteer.responses.response import Request, Response
+from orienteer.responses.response import HostRequest, HostRequestKind, Request, Response
 from orienteer.responses.secrets import Secrets, origin_of
 from orienteer.responses.verdict import VerdictKind, verdict_kind_of
 
@@ -65,6 +65,11 @@ class Step(NamedTuple):
 
     def __repr__(self) -> str:
         return f"<Step {self.kind}>"
+
+    @property
+    def url_without_query(self) -> str:
+        """The URL for displays: the query of a login may hold a ticket."""
+        return self.url.partition("?")[0]
 
 
 class LoginSession:
@@ -281,7 +286,7 @@ class Keyring:
         session = self._sessions.get(origin_of(url))
         return None if session is None else session.next_step()
 
-    def request_of(self, step: Step, page_url: str, page: int) -> Request:
+    def request_of(self, step: Step, page_url: str) -> HostRequest:
         """Build the request of a login step that precedes this page."""
         session = self._sessions[origin_of(page_url)]
         grant = self._grants[origin_of(step.url)]
@@ -289,7 +294,9 @@ class Keyring:
         if step.form is not None:
             headers = (("Referer", step.referrer), ("Origin", origin_of(step.referrer)))
         secrets = self._secrets(grant, step.url, session, step)
-        return Request(step.url, page, headers, any_type=True, max_body_bytes=MAX_PAGE_BYTES, secrets=secrets)
+        return HostRequest(
+            step.url, HostRequestKind.LOGIN, headers=headers, secrets=secrets, max_body_bytes=MAX_PAGE_BYTES
+        )
 
     def is_inconclusive(self, step: Step, response: Response) -> bool:
         """Whether the response to a step does not depend on the session: the host is busy or unreachable."""

@@ -28,7 +28,7 @@ from orienteer.crawl.simulate import simulate
 from orienteer.crawl.trace import Trace
 from orienteer.errors import InputError
 from orienteer.evaluate.metrics import Cost, Curve, cumulative_rank, first_reaching, measured, sample_positions
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import crawl_trust, pagerank
 from orienteer.graph.trust import Trust

@@ -13,7 +13,7 @@ import numpy as np
 from orienteer.errors import InputError, MissingExtraError
 from orienteer.evaluate.compare import Comparison, PolicyResult
 from orienteer.evaluate.metrics import Curve
-from orienteer.files.atomic import replaced
+from orienteer.files.plain import replaced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

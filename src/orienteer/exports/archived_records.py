@@ -55,7 +55,7 @@ def archived_records(crawl: ExportedCrawl, assets: bool) -> Iterator[ArchivedRec
     written: set[tuple[int, int]] = set()
     for row, _ in crawl.rows(archived_mask(crawl), "exporting records"):
         if row.archived is not None:
-            rendered = crawl.database.rendered_page(row.id)
+            rendered = crawl.database.rendered.row(row.id)
             record = _record(crawl, row.archived, row)
             yield record if rendered is None or rendered.dom is None else _corrected(crawl, record, rendered.dom)
             written.add(row.archived[:2])
@@ -88,7 +88,7 @@ def _corrected(crawl: ExportedCrawl, record: ArchivedRecord, dom: Position) -> A
 
 def _asset_records(crawl: ExportedCrawl, written: set[tuple[int, int]]) -> Iterator[ArchivedRecord]:
     """Yield the records of assets that are not written yet."""
-    for asset in crawl.database.newest_assets():
+    for asset in crawl.database.assets.newest():
         position = asset.archived
         while position is not None and position[:2] not in written:
             written.add(position[:2])
@@ -102,7 +102,7 @@ def _revisited(crawl: ExportedCrawl, about: RecordDescription) -> Position | Non
     if about.refers_to is None:
         return None
     url, date = about.refers_to
-    for asset in crawl.database.assets_at(url):
+    for asset in crawl.database.assets.at(url):
         assert asset.archived is not None
         if crawl.archive.read_description(asset.archived)[1].date == date:
             return asset.archived

@@ -22,7 +22,7 @@ from orienteer.inspect.captures import Captures
 from orienteer.inspect.changes import Change, change_id, changes, crawl_id
 from orienteer.inspect.text_changes import describe_change
 from orienteer.progress import Progress
-from orienteer.store.database_view import DatabaseView
+from orienteer.store.database import DatabaseView
 from orienteer.url import canonical_url
 from orienteer.wording import plain
 
@@ -81,7 +81,7 @@ class Atom(Exporter):
 
 def feed_head(database: DatabaseView, name: str) -> FeedHead:
     """Return the metadata for the feed of a crawl with this name."""
-    times = database.times()
+    times = database.history.times()
     return FeedHead(crawl_id(database), f"{name}: new, changed, missing and gone", 0.0 if times is None else times[1])
 
 

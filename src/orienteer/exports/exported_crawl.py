@@ -27,8 +27,8 @@ from orienteer.inspect.snapshot import page_names
 from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.pages.outcome import Outcome
 from orienteer.progress import Progress
-from orienteer.search.column_writing import CrawlRanks, crawl_ranks
-from orienteer.store.database_view import DatabaseView
+from orienteer.search.page_columns import CrawlRanks, crawl_ranks
+from orienteer.store.database import DatabaseView
 from orienteer.store.folder_view import FolderView
 from orienteer.store.page_row import PageRow
 from orienteer.url import canonical_url, host_of, site_of
@@ -64,8 +64,8 @@ class ExportedCrawl:
         self._crawl = crawl
         self._filter = selected
         self._progress = progress
-        self._n_urls = database.n_urls()
-        self._documents = database.rendered_documents()
+        self._n_urls = database.urls.count()
+        self._documents = database.rendered.documents()
         self._read_rows()
         self.pages = self._filtered()
 
@@ -76,7 +76,7 @@ class ExportedCrawl:
         self._repeats = np.arange(n_urls)
         self.relevance = np.full(n_urls, np.nan)
         order = array("q")
-        for row in self.database.fetched_rows():
+        for row in self.database.pages.fetched():
             page = row.id
             order.append(page)
             self.is_redirect[page] = row.outcome == Outcome.REDIRECT
@@ -125,7 +125,7 @@ class ExportedCrawl:
         sites = {site_of(parse_host(name)) for name in self._filter.sites}
         is_on_hosts = np.zeros(self._n_urls, np.bool_)
         start = 0
-        for block in self.database.url_blocks():
+        for block in self.database.urls.blocks():
             ids, names = host_ids(UrlTable.of(block.split(b"\n")))
             is_included = np.array([name in hosts or site_of(name) in sites for name in names])
             is_on_hosts[start : start + len(ids)] = is_included[ids]
@@ -167,7 +167,7 @@ class ExportedCrawl:
     def _n_canonical(self) -> NDArray[np.int64]:
         """How many pages of the same group declare each URL as canonical; other declarations do not count."""
         n_canonical = np.zeros(self._n_urls, np.int64)
-        for page, target in self.database.canonicals():
+        for page, target in self.database.details.canonicals():
             n_canonical[target] += bool(self.groups[page] == self.groups[target])
         return n_canonical
 
@@ -203,7 +203,7 @@ class ExportedCrawl:
         """Return the URLs that redirect to a page."""
         named, others = self._other_names
         first, last = np.searchsorted(named, (page, page + 1))
-        return self.database.urls(others[first:last].tolist())
+        return self.database.urls.of_all(others[first:last].tolist())
 
     def local_rank(self, page: int) -> float | None:
         return float(self.ranks.local[page]) or None
@@ -213,15 +213,15 @@ class ExportedCrawl:
         return float(self.ranks.outside[page]) or None
 
     def url(self, page: int) -> str:
-        return self.database.url(page)
+        return self.database.urls.of(page)
 
     def rows(self, selected: Mask, stage: str) -> Iterator[tuple[PageRow, str]]:
         """Yield the rows and URLs of these pages or redirects, in the order they were fetched."""
         n_selected, n_done = int(selected.sum()), 0
-        for row in self.database.fetched_rows():
+        for row in self.database.pages.fetched():
             if selected[row.id]:
                 self._progress(stage, n_done, n_selected)
-                yield row, self.database.url(row.id)
+                yield row, self.database.urls.of(row.id)
                 n_done += 1
 
 

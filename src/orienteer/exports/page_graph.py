@@ -47,7 +47,7 @@ def page_graph(crawl: ExportedCrawl) -> PageGraph:
     is_included = is_selected[sources] & is_selected[targets]
     urls = GrowingUrlTable()
     for start in range(0, len(pages), _URLS_PER_BLOCK):
-        urls.intern(crawl.database.urls(pages[start : start + _URLS_PER_BLOCK].tolist()))
+        urls.intern(crawl.database.urls.of_all(pages[start : start + _URLS_PER_BLOCK].tolist()))
     links = (new_ids[sources[is_included]], new_ids[targets[is_included]])
     graph = LinkGraph.from_links(len(pages), *links, urls=urls.freeze())
     return PageGraph(graph, _columns(crawl, pages, graph))
@@ -57,7 +57,7 @@ def _columns(crawl: ExportedCrawl, pages: NDArray[np.int64], graph: LinkGraph) -
     assert graph.urls is not None
     hosts, host_names = host_ids(graph.urls)
     columns = [
-        NodeColumn("title", "string", lambda start, end: crawl.database.titles(pages[start:end].tolist())),
+        NodeColumn("title", "string", lambda start, end: crawl.database.pages.titles(pages[start:end].tolist())),
         NodeColumn("host", "string", lambda start, end: [host_names[host] for host in hosts[start:end].tolist()]),
         _numbers("local_rank", crawl.ranks.local[pages]),
     ]

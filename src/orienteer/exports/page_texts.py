@@ -25,8 +25,7 @@ from orienteer.extract.page import Page
 from orienteer.extract.page_fields import NO_FIELDS, PageFields
 from orienteer.inspect.archived_page import ArchivedPosition, page_reading, warn_skipped
 from orienteer.pages.added import Additions
-from orienteer.processes.ordered import in_order
-from orienteer.processes.pool import Failed
+from orienteer.processes.pool import Failed, in_order
 from orienteer.search.page_reading import Languages, encodable
 from orienteer.store.page_row import PageRow
 from orienteer.url import host_of
@@ -262,7 +261,7 @@ def _content(task: ExportTask, page: Page, languages: Languages, full_text: bool
 
 
 def _text_page(crawl: ExportedCrawl, row: PageRow, url: str, content: ExportedText) -> TextPage:
-    added = crawl.database.added(row.id) or Additions()
+    added = crawl.database.details.added(row.id) or Additions()
     stated = content.fields
     return TextPage(
         url=url,

@@ -70,7 +70,7 @@ class SavedPage:
 def saved_pages(folder: Path) -> Iterator[SavedPage]:
     """Yield the pages that were fetched, in this order, without redirects; the crawl may be running."""
     with FolderView.open(folder) as view:
-        if next(iter(view.database.fetched_rows()), None) is None:
+        if next(iter(view.database.pages.fetched()), None) is None:
             return
         crawl = ExportedCrawl(view, view.database, PageFilter(all_pages=True), silent)
         for row, url in crawl.rows(crawl.pages, "reading pages"):

@@ -35,7 +35,7 @@ from orienteer.exports.page_texts import full_texts, iso_time
 from orienteer.exports.staging import Staging
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.progress import Progress
-from orienteer.store.folder_files import settings_of_folder
+from orienteer.store.folder_view import settings_of_folder
 from orienteer.store.record import warcinfo_record
 
 _VERSION = "1.1.1"

@@ -45,7 +45,7 @@ _MARKS = {
 }  # fmt: skip
 INLINE = tuple(_MARKS)
 _LANGUAGES = ("data-lang", "data-language")
-_ATTRIBUTES = {  # besides those of every element
+_ATTRIBUTES = {  # in addition to those of every element
     "a": ("name", "href"), "ol": ("start",), "li": ("value",), "code": _LANGUAGES, "pre": _LANGUAGES,
     "listing": _LANGUAGES, "td": ("rowspan", "colspan"), "th": ("rowspan", "colspan"),
 }  # fmt: skip

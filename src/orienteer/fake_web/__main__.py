@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from orienteer.errors import OrienteerError
 from orienteer.fake_web.community.addresses import HOME
 from orienteer.fake_web.community.site import CommunitySite, url_at_port
-from orienteer.fake_web.opening import site_at
+from orienteer.fake_web.page_site import site_at
 from orienteer.fake_web.server import FakeWeb, allow_many_connections
 
 

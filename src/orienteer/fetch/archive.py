@@ -21,18 +21,23 @@ from orienteer.errors import CrawlFolderError, InputError
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.headers import Headers
-from orienteer.responses.rendered import RenderedDocument, rendered_document_of
-from orienteer.responses.response import Request, Response, media_type, outcome_of, unpacked_content
+from orienteer.responses.rendered import RenderedPage, rendered_document_of
+from orienteer.responses.response import (
+    AssetRequest,
+    HostRequest,
+    Request,
+    Response,
+    media_type,
+    outcome_of,
+    unpacked_content,
+)
 from orienteer.responses.secrets import origin_of
 from orienteer.responses.verdict import DECISIONS, VERDICTS, VerdictKind, verdict_kind_of
 from orienteer.store.archive import Position
-from orienteer.store.asset_reading import read_asset
 from orienteer.store.failures import damaged
-from orienteer.store.folder_files import FolderFiles
-from orienteer.store.folder_view import FolderView
+from orienteer.store.folder_view import FolderFiles, FolderView
 from orienteer.store.page_row import PageRow
 from orienteer.store.record import ArchivedPage, Resource
-from orienteer.store.url_numbers import seen_urls
 from orienteer.wording import plain
 
 _OUTCOMES = frozenset(map(str, set(VERDICTS) - DECISIONS))  # decisions of the recorded crawl are made again
@@ -49,7 +54,7 @@ class ArchiveFetcher:
         self.settings = settings or FetchSettings()
         self._folder = FolderView.open(Path(path))
         self.granted_origins = _granted_origins(self._folder.settings_text)
-        self._seen = seen_urls(self._folder.database)
+        self._seen = self._folder.database.urls.seen()
         self._waiting: deque[Request] = deque()
         self._done: list[Response] = []
 
@@ -76,11 +81,12 @@ class ArchiveFetcher:
         self._folder.close()
 
     def _response(self, request: Request) -> Response:
-        if request.is_asset and (asset := self._asset(request)) is not None:
+        if isinstance(request, AssetRequest) and (asset := self._asset(request)) is not None:
             return asset
-        needs_credentials = request.is_asset and request.secrets is None and self._is_granted(request.url)
+        is_asset = isinstance(request, AssetRequest)
+        needs_credentials = is_asset and request.secrets is None and self._is_granted(request.url)
         page = None if needs_credentials else self._seen.find(request.url)
-        row = None if page is None else self._folder.database.page(page)
+        row = None if page is None else self._folder.database.pages.row(page)
         if row is None:
             return Response(request, Outcome.NO_RESPONSE, detail="not in the archive")
         try:
@@ -102,9 +108,9 @@ class ArchiveFetcher:
     def _asset(self, request: Request) -> Response | None:
         """Return the response to an asset request; None if the URL is not an archived asset."""
         has_secrets, is_granted = request.secrets is not None, self._is_granted(request.url)
-        row = self._folder.database.asset(request.url, has_secrets, is_granted)
+        row = self._folder.database.assets.latest(request.url, has_secrets, is_granted)
         try:
-            archived = None if row is None else read_asset(self._folder.database, self._folder.archive, row)
+            archived = None if row is None else self._folder.database.assets.read(self._folder.archive, row)
         except CrawlFolderError:
             return None
         return None if archived is None else archived_response(request, archived, self.settings)
@@ -130,7 +136,7 @@ def archived_page(folder: FolderFiles, position: Position, url: str) -> Archived
     return archived
 
 
-def archived_rendering(folder: FolderFiles, page: int, url: str) -> RenderedDocument | None:
+def archived_rendering(folder: FolderFiles, page: int, url: str) -> RenderedPage | None:
     """Return the archived rendered page; None if its document was not archived."""
     resource = rendered_resource(folder, page, url)
     return (
@@ -142,7 +148,7 @@ def archived_rendering(folder: FolderFiles, page: int, url: str) -> RenderedDocu
 
 def rendered_resource(folder: FolderFiles, page: int, url: str) -> Resource | None:
     """Return the archived rendering of a page: its document, or only its text for some imported pages."""
-    rendered = folder.database.rendered_page(page)
+    rendered = folder.database.rendered.row(page)
     if rendered is None or rendered.dom is None:
         return None
     resource = folder.archive.read_resource(rendered.dom)[1]
@@ -164,11 +170,11 @@ def archived_response(request: Request, archived: ArchivedPage, settings: FetchS
     """Return an archived response as if it had just been received with these settings."""
     headers = Headers(archived.headers)
     outcome, kind = outcome_of(archived.status, headers, request.url), media_type(headers)
-    takes_all = request.any_type or request.is_asset
+    takes_all = isinstance(request, AssetRequest | HostRequest)
     if outcome is Outcome.OK and not takes_all and not settings.accepts_content(kind, archived.body[:64]):
         outcome = Outcome.UNWANTED_TYPE
     max_bytes = settings.max_bytes(kind, settings.max_decoded_bytes)
-    if request.is_asset:
+    if isinstance(request, AssetRequest):
         max_bytes = max(max_bytes, request.max_body_bytes or 0)
     content, outcome, problem = unpacked_content(archived.body, headers, outcome, max_bytes)
     return Response(

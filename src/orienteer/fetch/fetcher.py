@@ -11,6 +11,8 @@ Every fetcher guarantees, checked by tests/fetch/contract.py:
 - `poll` returns exactly one `Response` for each started request, with the same request object.
 - No URL and no response makes `start` or `poll` raise: every failure is an `Outcome`.
 - The method is that of the request: GET, or OPTIONS for a CORS preflight.
+- Content types that the settings do not accept are refused for a `PageRequest` only. A body beyond the limit is
+  TOO_LARGE, but that of a `HostRequest` is truncated.
 - `start` does not wait for the network. `poll` returns within its timeout, and earlier if a response is finished.
 - Redirects are reported, not followed. Cookies, addresses and limits are those of the FetchSettings, not of the system.
 - `request.secrets` are sent to their own origin only. A fetcher that supports them has `takes_secrets = True`; with

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 
 from orienteer import __version__
 from orienteer.errors import InputError
-from orienteer.extract.documents.kinds import READERS, UNTYPED, is_document, may_be_document
-from orienteer.responses.reading import READ_TYPES
+from orienteer.extract.documents.kinds import READ_TYPES, READERS, UNTYPED, is_document, may_be_document
+from orienteer.settings import check, setting
 
 MAX_HEADER_BYTES = 256 << 10  # libcurl's own limit is slightly higher
 
+_TIMEOUT = {"least": 0.001, "most": 86_400}
+_SIZE = {"least": 1, "most": (1 << 31) - 1}
 _PROXY = re.compile(r"(https?|socks4a?|socks5h?)://[^\s/]+/?")
 _ADDRESS = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:\[\]/]+):(\d{1,5})")
 _MEDIA_TYPE = re.compile(r"[^\s/;,]+/[^\s/;,]+")
@@ -20,49 +21,47 @@ _MEDIA_TYPE = re.compile(r"[^\s/;,]+/[^\s/;,]+")
 
 @dataclass(frozen=True)
 class FetchSettings:
-    """`content_types` are the types of pages; others are skipped. `max_document_bytes` is the limit for documents (PDF,
-    Office, EPUB), compressed and decompressed, if it is higher than that for pages; `max_asset_bytes` is for images,
-    styles and scripts.
+    """How a page is fetched. Limits of sizes are in bytes."""
 
-    `connect_to` sends every connection to one `host:port`, such as a simulated web on loopback. `max_redirects` is for
-    the coordinator; a fetch never follows redirects. `fetcher` is a name, followed by a colon and settings of that
-    fetcher, such as `archive:path=old-crawl`."""
-
-    fetcher: str = "libcurl"
-    user_agent: str = f"Orienteer/{__version__} (+https://example.org/orienteer; set a contact with --user-agent)"
-    timeout_s: float = 30.0
-    connect_timeout_s: float = 10.0
-    max_body_bytes: int = 10 << 20
-    max_decoded_bytes: int = 30 << 20
-    max_document_bytes: int = 32 << 20
-    max_asset_bytes: int = 20 << 20
-    max_header_bytes: int = 64 << 10
-    max_redirects: int = 10
-    accept_language: str = "en, *;q=0.5"
-    content_types: tuple[str, ...] = READ_TYPES
-    cookies: bool = False
-    proxy: str | None = None
-    connect_to: str | None = None
-    allow_private: bool = False
-    http2: bool = True
-    verify_tls: bool = True
-    ca_file: str | None = None
-    dns_cache_s: float = 300.0
+    fetcher: str = setting(
+        "libcurl", "Fetcher: libcurl, archive:path=DIR (the archive of another crawl), or a plug-in.",
+        option="--fetcher", metavar="NAME", group="Network",
+    )  # fmt: skip
+    user_agent: str = setting(
+        f"Orienteer/{__version__} (+https://example.org/orienteer; set a contact with --user-agent)",
+        "User-Agent header; include how to contact you.",
+        option="--user-agent", group="Politeness", basic=True,
+    )  # fmt: skip
+    timeout_s: float = setting(30.0, "Timeout of a page, in seconds.", **_TIMEOUT)
+    connect_timeout_s: float = setting(10.0, "Timeout of a connection, in seconds.", **_TIMEOUT)
+    max_body_bytes: int = setting(10 << 20, "Maximum size of a page.", **_SIZE)
+    max_decoded_bytes: int = setting(30 << 20, "Maximum size of a page when decompressed.", **_SIZE)
+    max_document_bytes: int = setting(
+        32 << 20, "Maximum size of a document (PDF, Office, EPUB), compressed and decompressed.", **_SIZE
+    )
+    max_asset_bytes: int = setting(20 << 20, "Maximum size of an image, style, script or other asset.", **_SIZE)
+    max_header_bytes: int = setting(64 << 10, "Maximum size of headers.", least=1, most=MAX_HEADER_BYTES)
+    max_redirects: int = setting(10, "Redirects to follow in a row.", least=0)
+    accept_language: str = setting("en, *;q=0.5", "Accept-Language header.")
+    content_types: tuple[str, ...] = setting(READ_TYPES, "Types of pages, such as text/*; others are skipped.")
+    cookies: bool = setting(False, "Store and send cookies.")
+    proxy: str | None = setting(
+        None, "Proxy, such as http://localhost:3128.", option="--proxy", metavar="URL", group="Network"
+    )
+    connect_to: str | None = setting(
+        None, "Connect to this address for every URL, such as a test server.",
+        option="--connect-to", metavar="HOST:PORT", group="Network",
+    )  # fmt: skip
+    allow_private: bool = setting(
+        False, "Allow private, loopback and link-local addresses.", option="--allow-private", group="Network"
+    )
+    http2: bool = setting(True, "Use HTTP/2.")
+    verify_tls: bool = setting(True, "Verify certificates of servers.")
+    ca_file: str | None = setting(None, "File with the certificates of authorities.")
+    dns_cache_s: float = setting(300.0, "Seconds to cache addresses.", least=0, most=86_400)
 
     def __post_init__(self) -> None:
-        for name in ("timeout_s", "connect_timeout_s"):
-            if not 0.001 <= getattr(self, name) <= 86_400:
-                raise InputError(f"{name} is {getattr(self, name)}; it must lie between 0.001 seconds and a day")
-        limits = ("max_body_bytes", "max_decoded_bytes", "max_document_bytes", "max_asset_bytes", "max_header_bytes")
-        for name in limits:
-            if not 1 <= getattr(self, name) < 1 << 31:
-                raise InputError(f"{name} is {getattr(self, name)}; it must lie between 1 byte and 2 GiB")
-        if self.max_header_bytes > MAX_HEADER_BYTES:
-            raise InputError(f"max_header_bytes is {self.max_header_bytes}; it must be at most {MAX_HEADER_BYTES}")
-        if self.max_redirects < 0:
-            raise InputError(f"max_redirects is {self.max_redirects}; it must be 0 or more")
-        if not (math.isfinite(self.dns_cache_s) and 0 <= self.dns_cache_s <= 86_400):
-            raise InputError(f"dns_cache_s is {self.dns_cache_s}; it must lie between 0 and a day")
+        check(self)
         self._check_texts()
         self._check_route()
 

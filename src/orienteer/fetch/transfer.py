@@ -18,7 +18,15 @@ from orienteer.fetch.addresses import forbidden_reason, literal_address
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.headers import Headers
-from orienteer.responses.response import Request, Response, media_type, outcome_of, unpacked_content
+from orienteer.responses.response import (
+    AssetRequest,
+    HostRequest,
+    Request,
+    Response,
+    media_type,
+    outcome_of,
+    unpacked_content,
+)
 from orienteer.responses.secrets import Secrets, origin_of
 
 MAX_HEADERS = 1000
@@ -92,6 +100,7 @@ class Transfer:
     def begin(self, request: Request) -> None:
         """Prepare the handle for a request. Raises pycurl.error or ValueError if libcurl does not accept it."""
         self._request = request
+        self._is_truncatable = isinstance(request, HostRequest)
         self._started_at = time.time()
         self._started = time.monotonic()
         self._max_body_bytes = request.max_body_bytes or self._settings.max_body_bytes
@@ -173,7 +182,7 @@ class Transfer:
         body = bytes(self._body) if has_body and not self._refusal else b""
         self._body = bytearray()  # release the memory while the handle is idle
         max_bytes = self._settings.max_bytes(media_type(headers), self._settings.max_decoded_bytes)
-        if self._request.is_asset:
+        if isinstance(self._request, AssetRequest):
             max_bytes = max(max_bytes, self._max_body_bytes)
         content, outcome, problem = unpacked_content(body, headers, outcome, max_bytes)
         detail = problem or detail
@@ -280,15 +289,14 @@ class Transfer:
         if not 200 <= self._status < 300:
             return None
         kind = media_type(headers)
-        takes_all = self._request.any_type or self._request.is_asset
-        if not takes_all and not self._settings.accepts(kind):
+        if not isinstance(self._request, AssetRequest | HostRequest) and not self._settings.accepts(kind):
             if not self._settings.may_accept(kind) or headers.get("content-encoding"):
                 return self._refuse(Outcome.UNWANTED_TYPE, kind)
             self._undecided = kind
-        if not self._request.any_type and self._request.max_body_bytes is None:
+        if not self._is_truncatable and self._request.max_body_bytes is None:
             self._max_body_bytes = self._settings.max_bytes(kind, self._max_body_bytes)
         stated = headers.get("content-length", "")
-        if stated and stated.isdecimal() and int(stated[:20]) > self._max_body_bytes and not self._request.any_type:
+        if stated and stated.isdecimal() and int(stated[:20]) > self._max_body_bytes and not self._is_truncatable:
             return self._refuse(Outcome.TOO_LARGE, f"a body of {stated[:20]} bytes")
         return None
 
@@ -297,7 +305,7 @@ class Transfer:
         if len(data) <= n_left:
             self._body += data
             return self._decide() if self._undecided else None
-        if self._status < 300 and not self._request.any_type:
+        if self._status < 300 and not self._is_truncatable:
             return self._refuse(Outcome.TOO_LARGE, f"a body of more than {self._max_body_bytes:,} bytes")
         self._body += data[:n_left]  # for errors and robots.txt the beginning is enough
         self._is_truncated = True

@@ -20,7 +20,7 @@ from orienteer.fetch.addresses import forbidden_reason, literal_address
 from orienteer.fetch.libcurl import LibcurlFetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
-from orienteer.responses.response import Request, Response
+from orienteer.responses.response import HostRequest, HostRequestKind, Request, Response
 from orienteer.responses.secrets import Secrets, origin_of
 from orienteer.url import canonical_url
 from orienteer.wording import plain
@@ -81,9 +81,8 @@ def send(webhook: Webhook, body: bytes, delivery: str, pause: Callable[[float], 
     if webhook.secret:
         headers.append((SIGNATURE, signature(webhook.secret, body)))
     secrets = Secrets(origin_of(canonical_url(webhook.url) or ""), tuple(headers), form=body)
-    request = Request(
-        canonical_url(webhook.url) or "", 0, any_type=True, max_body_bytes=_MAX_ANSWER_BYTES, secrets=secrets
-    )
+    url = canonical_url(webhook.url) or ""
+    request = HostRequest(url, HostRequestKind.WEBHOOK, max_body_bytes=_MAX_ANSWER_BYTES, secrets=secrets)
     settings = FetchSettings(timeout_s=TIMEOUT_S, allow_private=webhook.allow_private)
     with LibcurlFetcher(settings) as fetcher:
         for wait_s in (*PAUSES_S, None):

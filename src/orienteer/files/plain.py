@@ -1,8 +1,8 @@
-"""Safe writes inside an untrusted folder: only plain files are opened for writing.
+"""Files that are written safely: atomically, durably, privately, and never through a link.
 
-A link would redirect the write, to a start file of the shell, say. So no link is followed inside such a folder, neither
-symbolic nor hard ones (files with another name); pipes and devices are not written to, either. The path of the folder
-itself may contain links, as the user has typed it.
+Inside an untrusted folder only plain files are opened for writing. A link would redirect the write, to a start file of
+the shell, say. So no link is followed inside such a folder, neither symbolic nor hard ones (files with another name);
+pipes and devices are not written to, either. The path of the folder itself may contain links, as the user has typed it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,46 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from orienteer.errors import CrawlFolderError
+from orienteer.errors import CrawlFolderError, InputError
 
 _ADVICE = "nothing is written through links in a crawl folder"
+_MAX_BYTES = 4 << 20
+
+
+@contextmanager
+def replaced(path: Path) -> Iterator[Path]:
+    """Yield a path to write to, which replaces `path` on success, and is deleted on an error.
+
+    It ends like `path`, for libraries that check the extension. A pipe or a device is written directly.
+    """
+    real = path.resolve()  # a symbolic link stays one
+    if real.exists() and not real.is_file():
+        yield path
+        return
+    new = real.with_name(f".new-{os.getpid()}-{real.name}")
+    try:
+        yield new
+        os.replace(new, real)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def write_durably(path: Path, text: str) -> None:
+    """Replace a file so that it has either the old or the new text, even after a crash."""
+    with replaced_inside(path) as new, new.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable: a file's own sync does not cover its name."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def open_plain(path: Path, flags: int, mode: int = 0o666) -> int:
@@ -96,3 +133,38 @@ def _expect(path: Path, status: os.stat_result, alone: bool) -> None:
         raise CrawlFolderError(f"{path}: neither a file nor a folder; {_ADVICE}")
     if alone and stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
         raise CrawlFolderError(f"{path}: the file has another name (a hard link); {_ADVICE}")
+
+
+def read_private(path: Path) -> bytes:
+    """Read a private file; an InputError if others can read it (as ssh refuses such a key), or it is unreadable."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(file.fileno())
+        if stat.S_ISDIR(status.st_mode):
+            raise InputError(f"{path}: it is a folder")
+        if status.st_uid not in (os.geteuid(), 0):
+            raise InputError(f"{path}: it belongs to another user; secrets are read from files of your own only")
+        if status.st_mode & 0o077:
+            raise InputError(f"{path}: others can read it, or write it; `chmod 600 {path}` keeps its secrets")
+        data = file.read(_MAX_BYTES + 1)
+    if len(data) > _MAX_BYTES:
+        raise InputError(f"{path}: it is larger than {_MAX_BYTES >> 20} MiB")
+    return data
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write a file that only this user can read, replacing the old one."""
+    new = path.with_name(f".new-{os.getpid()}-{path.name}")
+    new.unlink(missing_ok=True)
+    try:
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(new, path)
+    finally:
+        new.unlink(missing_ok=True)

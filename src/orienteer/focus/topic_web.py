@@ -33,12 +33,11 @@ from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.topic_reading import LoadedTopic
 from orienteer.pages.states import PageState
 from orienteer.policies.focused import NO_WORDS, LabelledWeb, WebText
-from orienteer.processes.ordered import in_order
-from orienteer.processes.pool import Failed, Opening
+from orienteer.processes.pool import Failed, Opening, in_order
 from orienteer.progress import Progress, silent
 from orienteer.responses.response import Response
 from orienteer.responses.verdict import verdict_of
-from orienteer.store.database_view import DatabaseView
+from orienteer.store.database import DatabaseView
 from orienteer.store.folder_view import FolderView
 from orienteer.store.history import DonePages
 from orienteer.topics.labels import Labels
@@ -116,7 +115,7 @@ def _of_crawl(
         has_response, is_page, relevance = _page_facts(database, known.pages)
         graph, pages = _subgraph(known.graph, has_response)
         is_page, relevance = is_page[pages], relevance[pages]
-        numbers = np.full(database.n_urls(), -1)  # of the pages that can be read
+        numbers = np.full(database.urls.count(), -1)  # of the pages that can be read
         numbers[known.pages[pages[is_page]]] = np.flatnonzero(is_page)
         words = WordsOfWeb(graph, reads_links, reads_pages)
         to_read = _archived_pages(folder, database, numbers, graph, processes, progress)
@@ -136,9 +135,9 @@ def _page_facts(
     database: DatabaseView, pages: NDArray[np.int64]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64]]:
     """Return for these pages of a crawl: is there a response, is it a page, and its stored relevance or NaN."""
-    has_response, is_page = np.zeros((2, database.n_urls()), np.bool_)
-    relevance = np.full(database.n_urls(), np.nan)
-    for events in database.pages_after():
+    has_response, is_page = np.zeros((2, database.urls.count()), np.bool_)
+    relevance = np.full(database.urls.count(), np.nan)
+    for events in database.history.pages_after():
         if isinstance(events, DonePages):
             has_response[events.pages] = events.states != PageState.BLOCKED
             is_fetched = (events.states == PageState.FETCHED) & (events.redirects < 0)
@@ -156,8 +155,8 @@ def _archived_pages(
 
     def to_load() -> Iterator[tuple[int, ArchivedPosition]]:
         assert graph.urls is not None
-        n_read, rendered = 0, database.rendered_documents()
-        for batch in database.readable_pages():
+        n_read, rendered = 0, database.rendered.documents()
+        for batch in database.pages.readable():
             for page in batch:
                 number = int(numbers[page.id])
                 if number >= 0 and page.archived is not None:

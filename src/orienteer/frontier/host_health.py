@@ -33,7 +33,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from orienteer.errors import InputError
+from orienteer.pages.outcome import Outcome
+from orienteer.settings import check, setting
 
+Host = int | str  # its number in a crawl, or its name
+
+# They count for the host, so that a short outage uses up no attempts of a page. SLOW_DOWN may concern only the page.
+HOST_FAILURES = frozenset((Outcome.SLOW_DOWN, Outcome.NO_ADDRESS, Outcome.NO_CONNECTION))
 MIN_BACK_OFFS = 2  # before a host is abandoned: requests that were in flight together fail in one incident
 BROKEN_PAGES = 2  # in a row before a host backs off: links to broken pages often come together
 TIMEOUT_FACTOR = 4  # times as many pages may fail in a row on a host that responds
@@ -45,27 +51,28 @@ MAX_PAGE_BACK_OFF = 4  # times `back_off_s`, for failures of pages: the host may
 class RetrySettings:
     """How often to try again, and how long to wait.
 
-    `max_attempts` is for one page; attempts without a connection count only for the host, and refusals (429) count for
-    the page once the host has had successes in between. After a failure the page or its host waits for `back_off_s`,
-    and twice as long after each further one in a row, up to `max_back_off_s`; a longer `Retry-After` counts instead,
-    but at most `max_retry_after_s`. A host is abandoned after `give_up_after` failures in a row with at least two
-    back-offs between them: failures of the host itself, or of different pages. A host that responds, but only with
-    errors, is abandoned after four times as many pages.
+    After a failure the page or its host waits for `back_off_s`, and twice as long after each further one in a row. A
+    host that responds, but only with errors, is abandoned after four times as many pages.
     """
 
-    max_attempts: int = 3
-    back_off_s: float = 2.0
-    max_back_off_s: float = 300.0
-    max_retry_after_s: float = 3600.0
-    give_up_after: int = 8
+    max_attempts: int = setting(
+        3,
+        "Attempts for one page. Those without a connection count only for the host, and refusals (429) count for the "
+        "page once the host has had successes in between.",
+        least=1,
+    )
+    back_off_s: float = setting(2.0, "Seconds to wait after a first failure.", least=0)
+    max_back_off_s: float = setting(300.0, "Longest wait, in seconds.", least=0)
+    max_retry_after_s: float = setting(3600.0, "Longest wait if the host asks for it (Retry-After).", least=0)
+    give_up_after: int = setting(
+        8,
+        "A host is abandoned after this many failures in a row, of the host or of different pages, with at least two "
+        "waits between them.",
+        least=1,
+    )
 
     def __post_init__(self) -> None:
-        for name in ("max_attempts", "give_up_after"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1")
-        for name in ("back_off_s", "max_back_off_s", "max_retry_after_s"):
-            if not 0 <= getattr(self, name) < float("inf"):
-                raise InputError(f"{name} is {getattr(self, name)}; it must be 0 or more seconds")
+        check(self)
         if self.max_back_off_s < self.back_off_s:
             raise InputError(
                 f"max_back_off_s is {self.max_back_off_s}; it must be at least back_off_s, {self.back_off_s}"
@@ -79,8 +86,8 @@ class _FailureRecord:
     n_host_failures: int = 0  # failures of the host since its last response of any kind
     refused: Counter[int | str] = field(default_factory=Counter)  # refusals since then, by page
     n_suspect_refusals: int = 0  # refusals of suspects since the last success
-    without_response: set[int] = field(default_factory=set)  # pages that got no response since then
-    pages: set[int] = field(default_factory=set)  # pages that failed since the last success
+    without_response: set[int | str] = field(default_factory=set)  # pages that got no response since then
+    pages: set[int | str] = field(default_factory=set)  # pages that failed since the last success
     n_back_offs: int = 0  # that have ended and were followed by another failure
     has_backed_off: bool = False
     last_reason: str = ""
@@ -104,12 +111,12 @@ class HostHealth:
 
     def __init__(self, settings: RetrySettings | None = None) -> None:
         self.settings = settings or RetrySettings()
-        self._failing: dict[int, _FailureRecord] = {}
-        self._suspects: dict[int, set[int | str]] = {}
-        self._n_successes: Counter[int] = Counter()
+        self._failing: dict[Host, _FailureRecord] = {}
+        self._suspects: dict[Host, set[int | str]] = {}
+        self._n_successes: Counter[Host] = Counter()
         self._n_abandoned = 0
 
-    def record_success(self, host: int) -> None:
+    def record_success(self, host: Host) -> None:
         """Record a success (a 404 is one, too): the host is healthy again, even if it was abandoned."""
         self._n_successes[host] += 1
         record = self._failing.pop(host, None)
@@ -121,7 +128,7 @@ class HostHealth:
             self._n_abandoned -= 1
 
     def record_failure(
-        self, host: int, now: float, retry_after_s: float | None = None, why: str = "", page: int | str | None = None
+        self, host: Host, now: float, retry_after_s: float | None = None, why: str = "", page: int | str | None = None
     ) -> float | None:
         """Record a failure of the host, or that it refused this `page`; return the back-off, None once abandoned."""
         record = self._failure_record(host, now, why)
@@ -138,28 +145,43 @@ class HostHealth:
         at_limit = n_counted >= self.settings.give_up_after
         return self._apply_failure(record, now, self._back_off_s(n_counted, retry_after_s), at_limit)
 
-    def is_suspect(self, host: int, page: int | str) -> bool:
+    def record_outcome(
+        self, host: Host, key: int | str | None, outcome: Outcome, now: float,
+        why: str = "", retry_after_s: float | None = None, got_response: bool = False,
+    ) -> float | None:  # fmt: skip
+        """Record a failed request by its outcome; return the back-off of its host, None once abandoned.
+
+        `key` identifies the page, asset or sitemap, if the failure may be due to it alone.
+        """
+        if key is not None and outcome not in HOST_FAILURES:
+            return self.record_page_failure(host, key, now, got_response, why)
+        refused = key if outcome is Outcome.SLOW_DOWN else None
+        return self.record_failure(host, now, retry_after_s, why, refused)
+
+    def is_suspect(self, host: Host, page: int | str) -> bool:
         """Whether the host has had a success since it refused this page."""
         return page in self._suspects.get(host, ())
 
-    def is_in_doubt(self, host: int, page: int) -> bool:
+    def is_in_doubt(self, host: Host, page: int) -> bool:
         """Whether the host has refused this page and has not responded since: its other pages should be tried first."""
         record = self._failing.get(host)
         return record is not None and record.abandoned_at is None and page in record.refused
 
-    def is_refused(self, host: int, page: int | str) -> bool:
+    def is_refused(self, host: Host, page: int | str) -> bool:
         """Whether a page was refused too often in a row, without any other response of the host."""
         record = self._failing.get(host)
         return record is not None and record.refused[page] >= self.settings.give_up_after
 
-    def forget(self, host: int, page: int | str) -> None:
+    def forget(self, host: Host, page: int | str) -> None:
         """Drop the refusals of a page that is done."""
         suspects = self._suspects.get(host, set())
         suspects.discard(page)
         if not suspects:
             self._suspects.pop(host, None)
 
-    def record_page_failure(self, host: int, page: int, now: float, got_response: bool, why: str = "") -> float | None:
+    def record_page_failure(
+        self, host: Host, page: int | str, now: float, got_response: bool, why: str = ""
+    ) -> float | None:
         """Record a failure of a page; return the back-off of its host, 0 for the usual delay, None once abandoned."""
         record = self._failure_record(host, now, why)
         if record.abandoned_at is not None:
@@ -180,7 +202,7 @@ class HostHealth:
         return self._apply_failure(record, now, back_off_s, at_limit)
 
     def page_wait_s(
-        self, host: int, page: int, n_attempts: int, back_off_s: float = 0.0, retry_after_s: float | None = None
+        self, host: Host, page: int | str, n_attempts: int, back_off_s: float = 0.0, retry_after_s: float | None = None
     ) -> float:
         """Return how long a page waits after `n_attempts` failures, where its host backs off for `back_off_s`.
 
@@ -191,12 +213,12 @@ class HostHealth:
         longest = self.settings.max_retry_after_s
         return max(back_off_s + self._back_off_s(n_failures, None), min(retry_after_s or 0.0, longest))
 
-    def back_off_left_s(self, host: int, now: float) -> float:
+    def back_off_left_s(self, host: Host, now: float) -> float:
         """Return how much of the back-off of a failing host is left."""
         record = self._failing.get(host)
         return 0.0 if record is None or record.abandoned_at is not None else max(record.retry_at - now, 0.0)
 
-    def is_abandoned(self, host: int) -> bool:
+    def is_abandoned(self, host: Host) -> bool:
         record = self._failing.get(host)
         return record is not None and record.abandoned_at is not None
 
@@ -209,7 +231,7 @@ class HostHealth:
     def n_abandoned(self) -> int:
         return self._n_abandoned
 
-    def reason(self, host: int) -> str:
+    def reason(self, host: Host) -> str:
         """Return why the host is failing, in one line; "" for a healthy one."""
         record = self._failing.get(host)
         if record is None:
@@ -222,7 +244,7 @@ class HostHealth:
             return f"the host was abandoned after {failures} within {record.abandoned_at - record.since:.0f} s{last}"
         return f"the host {'backs off after' if record.has_backed_off else 'had'} {failures}{last}"
 
-    def _failure_record(self, host: int, now: float, why: str) -> _FailureRecord:
+    def _failure_record(self, host: Host, now: float, why: str) -> _FailureRecord:
         record = self._failing.get(host)
         if record is None:
             record = self._failing[host] = _FailureRecord(since=now, retry_at=now)

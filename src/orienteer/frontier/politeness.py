@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orienteer.errors import InputError
+from orienteer.settings import check, setting
 
 
 @dataclass(frozen=True)
@@ -14,15 +14,14 @@ class Politeness:
     With `per_host=False` there are no such limits: hosts are ignored, and the best page always goes first.
     """
 
-    per_host: bool = True
-    delay_s: float = 1.0
-    connections: int = 1
+    per_host: bool = setting(True, "Limit requests by host; false: none of the limits below.")
+    delay_s: float = setting(
+        1.0, "Seconds between two requests to a host.", option="--delay", group="Politeness", basic=True, least=0
+    )
+    connections: int = setting(1, "Concurrent requests per host.", option="--connections", group="Politeness", least=1)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.delay_s < float("inf"):
-            raise InputError(f"delay_s is {self.delay_s}; it must be 0 or more seconds")
-        if self.connections < 1:
-            raise InputError(f"connections is {self.connections}; a host needs at least one")
+        check(self)
 
 
 ANY_TIME = Politeness(per_host=False, delay_s=0.0)

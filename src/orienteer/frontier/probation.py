@@ -23,11 +23,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from orienteer.frontier.frontier import Frontier
+from orienteer.frontier.politeness import Politeness
 
 TRIAL_PAGES = 4  # fetched pages after which a host on trial is accepted
 LINKING_PAGES = 2  # pages of proven hosts that must link to a host to prove it
@@ -35,6 +36,17 @@ PROVEN_PER_SHARED = 16  # requests to proven hosts of a site per request to host
 FREE_REQUESTS = 4  # to hosts on probation of a site, before their share is limited
 
 _INF = float("inf")
+
+
+class HostSlots(Protocol):
+    """The slots of hosts: those of a Crawl, or of a frontier alone."""
+
+    @property
+    def politeness(self) -> Politeness: ...
+    def has_pages(self, host: int) -> bool: ...
+    def share_slot(self, hosts: ArrayLike, pages: ArrayLike, with_host: int | None = None) -> None: ...
+    def snooze(self, host: int, until: float) -> None: ...
+    def wake(self, host: int) -> None: ...
 
 
 @dataclass(eq=False)
@@ -55,14 +67,14 @@ class _Site:
 
 
 class Probation:
-    """Decides which hosts of a frontier share a slot; `is_active` if requests to a host have a delay.
+    """Decides which hosts share a slot; `is_active` if requests to a host have a delay.
 
     The caller reports new hosts, the start and the end of each request, and the links; and calls `update` regularly.
     """
 
-    def __init__(self, frontier: Frontier) -> None:
-        self.frontier = frontier
-        self.is_active = frontier.politeness.per_host and frontier.politeness.delay_s > 0
+    def __init__(self, slots: HostSlots) -> None:
+        self._slots = slots
+        self.is_active = slots.politeness.per_host and slots.politeness.delay_s > 0
         self._by_name: dict[str, _Site] = {}
         self._site: list[_Site] = []  # by host
         self._n_pages = 0  # pages whose hosts are known
@@ -143,7 +155,7 @@ class Probation:
     def snooze(self, host: int, until: float) -> None:
         """Back off from a host on probation: the whole shared slot is snoozed."""
         self._site[host].free_at = until
-        self.frontier.snooze(host, until)
+        self._slots.snooze(host, until)
 
     def trust(self, host: int) -> None:
         """Mark the host as proven from the next `update` on: a seed redirects to it, for example."""
@@ -179,7 +191,7 @@ class Probation:
 
     def _update_trial(self, site: _Site, now: float, hosts_of_pages: NDArray[np.int32]) -> None:
         host = site.trial
-        if host is not None and not self._n_in_flight_by_host[host] and not self.frontier.has_pages(host):
+        if host is not None and not self._n_in_flight_by_host[host] and not self._slots.has_pages(host):
             site.trial, site.trial_is_snoozed = None, False
             self._join_pool(site, [host], np.zeros(0, np.int64))
         host = site.next_trial
@@ -190,7 +202,7 @@ class Probation:
                 site.trial = host
 
     def _join_pool(self, site: _Site, hosts: list[int], pages: NDArray[np.int64]) -> None:
-        self.frontier.share_slot(hosts, pages, next(iter(site.pool), None))
+        self._slots.share_slot(hosts, pages, next(iter(site.pool), None))
         if not site.pool:
             site.pool_is_snoozed = False
         site.pool |= dict.fromkeys(hosts)
@@ -198,7 +210,7 @@ class Probation:
     def _leave_pool(self, site: _Site, host: int, pages: NDArray[np.int64], now: float) -> None:
         """Give the host its own slot, snoozed for a delay, since it may have been requested a moment ago."""
         site.pool.pop(host, None)
-        self.frontier.share_slot([host], pages)
+        self._slots.share_slot([host], pages)
         self._snooze_until_next(site, host, now)
 
     def _snooze_spent(self, site: _Site) -> bool:
@@ -206,10 +218,10 @@ class Probation:
         is_spent = not site.has_share() and self._has_proven_work(site)
         if site.pool and not site.pool_is_snoozed and (is_spent or site.trial is not None):
             site.pool_is_snoozed = True
-            self.frontier.snooze(next(iter(site.pool)), _INF)
+            self._slots.snooze(next(iter(site.pool)), _INF)
         if site.trial is not None and is_spent and not site.trial_is_snoozed:
             site.trial_is_snoozed = True
-            self.frontier.snooze(site.trial, _INF)
+            self._slots.snooze(site.trial, _INF)
         return is_spent
 
     def _wake(self, site: _Site, now: float) -> None:
@@ -222,15 +234,15 @@ class Probation:
             self._snooze_until_next(site, site.trial, now)
 
     def _snooze_until_next(self, site: _Site, host: int, now: float) -> None:
-        self.frontier.wake(host)
-        self.frontier.snooze(host, max(now + self.frontier.politeness.delay_s, site.free_at))
+        self._slots.wake(host)
+        self._slots.snooze(host, max(now + self._slots.politeness.delay_s, site.free_at))
 
     def _has_proven_work(self, site: _Site) -> bool:
         """Whether a proven host of the site has pages, or may get some from a request in flight."""
         if site.n_in_flight:
             return True
         for k, host in enumerate(site.proven):
-            if self.frontier.has_pages(host):
+            if self._slots.has_pages(host):
                 site.proven[0], site.proven[k] = host, site.proven[0]  # it probably has pages next time, too
                 return True
         return False

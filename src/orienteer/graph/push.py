@@ -10,6 +10,12 @@ unfetched ones, one the fetched ones. With `eagerness` c:
 c = 1 is RankMass: "take the page with the largest rm, downloaded or not". As c goes to 0, all mass on fetched pages is
 pushed before each fetch, which proves more with the same number of fetches, at the cost of more pushes.
 
+With a `floor` f above 0, a fetched page with at most f s / n waits until it has more: s is the initial sum of p, and n
+the number of pages that have ever had mass, so the threshold falls as pages become known. Late in a crawl the best
+unfetched pages have hardly any mass; without a floor, each of them waits until the mass that still moves among the
+fetched pages is as small. What waits is at most f s in all, is counted in Q, and would add at most d f s to the mass of
+all unfetched pages together (docs/theory/order.md).
+
 A dangling page returns its mass to the trusted pages (as in RankMass) or, *closed*, adds it only to a counter D. Let R
 and Q be the mass on unfetched and on fetched pages, and s the initial sum of p. The proved coverage is at least
 
@@ -35,8 +41,9 @@ from orienteer.kernel import inlined, kernel
 
 # Indices into `mass`: on unfetched pages, on fetched pages, absorbed by dangling pages (closed form).
 R, Q, D = range(3)
-# Indices into `work`: pushes, links read, unfetched pages that received mass (counted while `touched` has room).
-PUSHES, LINKS, TOUCHED = range(3)
+# Indices into `work`: pushes, links read, unfetched pages that received mass (counted while `touched` has room), pages
+# that have ever had mass.
+PUSHES, LINKS, TOUCHED, KNOWN = range(4)
 
 REACHED = -3  # the target coverage is proved
 
@@ -50,10 +57,11 @@ UNFETCHED, FETCHED, LOST = range(3)
 
 
 class PushRule(NamedTuple):
-    """`total` is the initial sum of p; `until` is the coverage to stop at, above 1 for none."""
+    """`floor` is a share of `total`, the initial sum of p; `until` is the coverage to stop at, above 1 for none."""
 
     damping: float
     eagerness: float
+    floor: float
     closed: bool
     total: float
     until: float
@@ -123,6 +131,8 @@ def push(
             raise_priority(waiting_pool, waiting_heap, target, old, bits[target], p[target])
             continue
         to_unfetched += share
+        if old == 0:
+            work[KNOWN] += 1
         if state[target] == UNFETCHED:
             if work[TOUCHED] < len(touched):
                 touched[work[TOUCHED]] = target
@@ -135,13 +145,15 @@ def push(
 
 
 @inlined
-def _comes_first(other: Any, page: Any, p: Any, rule: Any) -> Any:
+def _comes_first(other: Any, page: Any, p: Any, n_known: Any, rule: Any) -> Any:
     """Return whether the fetched page `other` is pushed before the unfetched `page` is fetched.
 
-    With nothing left to fetch (NONE), pages are pushed only if there is a target.
+    With nothing left to fetch (NONE), pages are pushed only if there is a target, and then without a floor.
     """
     if page == NONE:
         return rule.until <= 1.0 and p[other] > _NEGLIGIBLE * rule.total
+    if p[other] * n_known <= rule.floor * rule.total:
+        return False
     threshold = rule.eagerness * p[page]
     return p[other] > threshold or (p[other] == threshold and other < page)
 
@@ -164,7 +176,7 @@ def push_waiting(
         other = best(waiting_pool, waiting_heap, p, bits)
         if page == LACKS_ROOM or other == LACKS_ROOM:
             return np.int64(LACKS_ROOM)
-        if other == NONE or not _comes_first(other, page, p, rule):
+        if other == NONE or not _comes_first(other, page, p, work[KNOWN], rule):
             return page
         row = row_of(links, other)
         degree = max(links.offsets[row + 1] - links.offsets[row], len(trusted))

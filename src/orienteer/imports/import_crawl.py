@@ -36,25 +36,25 @@ from orienteer.hooks.page_hooks import (
 from orienteer.imports.collecting import Collector
 from orienteer.imports.collection import Collection, Spool, expect_known, guessed_seeds
 from orienteer.imports.importer import AddedCounts, Importer, ReadResult, ReadTask, archive_reader, read_arguments
-from orienteer.imports.sources import ImportSource, SourceKind, pages_listed_in, sources_of, stated_seeds
-from orienteer.imports.url_lists import ListedUrls
+from orienteer.imports.sources import ImportSource, ListedUrls, SourceKind, pages_listed_in, sources_of, stated_seeds
+from orienteer.inspect.run_report import Report
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
-from orienteer.ledger.plan import CrawlPlan, canonical_seeds
+from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.scope import Scope
+from orienteer.ledger.settings import canonical_seeds
 from orienteer.live.figures import ProgressWatch
-from orienteer.live.session import Report, write_report
+from orienteer.live.session import write_report
 from orienteer.live.warm_up import warm_up
 from orienteer.notebook import facts_html
 from orienteer.pages.stop_reason import StopReason
-from orienteer.processes.parallelism import cpu_time_s, default_process_count
-from orienteer.processes.pool import ProcessPool, opened_pool
+from orienteer.processes.pool import ProcessPool, cpu_time_s, default_process_count, opened_pool
 from orienteer.progress import Progress, silent
-from orienteer.settings import merged
+from orienteer.settings import merged, stated
 from orienteer.store.archive import Archive
-from orienteer.store.database_view import IMPORTED_TIMES
 from orienteer.store.failures import map_disk_errors
 from orienteer.store.folder import CrawlFolder, new_crawl_folder
+from orienteer.store.history import IMPORTED_TIMES
 from orienteer.warc.files import ListedPage, archive_files
 from orienteer.wording import counted
 
@@ -164,12 +164,12 @@ def import_crawl(
     first = import_sources[0]
     named = [seeds] if isinstance(seeds, str) else list(seeds)
     if first.kind is SourceKind.GRAPH:
-        if named or scope or settings or hooks:
+        if named or scope or any((settings or {}).values()) or hooks:
             raise InputError(f"{first.path} is imported as a graph; seeds, scope, settings and hooks are for crawls")
         report = _import_graph(first.path, Path(folder), progress)
     else:
         given = None if hooks is None else hooks_from_arguments(hooks)
-        tables = merged(settings or {}, {"scope": {"kind": scope}}, {"crawl": {"hooks": names_of(given)}})
+        tables = merged(settings or {}, {"scope": stated(kind=scope)}, {"crawl": stated(hooks=names_of(given))})
         report = _Import(import_sources, named, tables, given, processes, progress).run(Path(folder))
     return replace(report, elapsed_s=time.monotonic() - began, cpu_s=cpu_time_s() - cpu)
 
@@ -233,7 +233,8 @@ class _Import:
         return replace(self._report(ended, collector, added), seeds=seeds, seeds_are_guessed=are_guessed)
 
     def _pool(self, intake: Intake, n_responses: int) -> AbstractContextManager[ProcessPool[ReadTask, ReadResult]]:
-        """Return the pool of processes that parse responses."""
+        """Return the pool of processes that parse responses, all of which must be in the archive's files."""
+        intake.ledger.folder.archive.sync()
         n_processes = default_process_count(n_responses) if self._n_processes is None else self._n_processes
         return opened_pool(archive_reader, (intake.ledger.folder.archive.folder, *read_arguments(intake)), n_processes)
 
@@ -295,9 +296,9 @@ class _Import:
     def _record_origin(self, ledger: Ledger, collection: Collection) -> None:
         """Store the time span of the responses and the names of the sources."""
         if len(collection):
-            ledger.database.set(IMPORTED_TIMES, collection.time_span())
+            ledger.database.meta.set(IMPORTED_TIMES, collection.time_span())
         paths = [str(source.path) for source in self._sources]
-        ledger.database.add_event(time.time(), StopReason.IMPORTED, None, sources=paths)
+        ledger.database.meta.add_event(time.time(), StopReason.IMPORTED, None, sources=paths)
         ledger.checkpoint()
 
     def _report(self, ended: Report, collector: Collector, added: AddedCounts) -> ImportReport:

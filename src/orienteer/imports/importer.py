@@ -33,7 +33,7 @@ from orienteer.processes.pool import Failed, ProcessPool
 from orienteer.progress import Progress
 from orienteer.responses.headers import Headers
 from orienteer.responses.rendered import rendered_document_of
-from orienteer.responses.response import Request, Response
+from orienteer.responses.response import PageRequest, Response
 from orienteer.responses.verdict import VerdictKind
 from orienteer.store.archive import Archive, Position
 from orienteer.store.rendering_tables import AssetRow, RenderedRow
@@ -45,14 +45,13 @@ _PAGES_PER_COMMIT = 1_000
 _MAX_QUEUED = 1_000
 _T = TypeVar("_T")
 
-_COPIED_COLUMNS = ("n_words_sent", "n_words", "n_links_sent", "n_links", "sent_digest")
 _NOW = 0.0  # no requests are sent, so politeness needs no clock
 
 
 class ReadTask(NamedTuple):
     """A response to parse: the position of its record, and of its rendered document or text, if there is one."""
 
-    request: Request
+    request: PageRequest
     position: Position
     rendered: Position | None = None
 
@@ -102,7 +101,7 @@ def _set_text(result: FetchResult, text: str, reading: ReadSettings) -> None:
         result.verdict = replace(result.verdict, page=replace(page, text=text))
 
 
-def result_or_failure(request: Request, read: ReadResult | Failed) -> ReadResult:
+def result_or_failure(request: PageRequest, read: ReadResult | Failed) -> ReadResult:
     """Return the result; if the page crashed its process, an unreadable page, with a warning."""
     if not isinstance(read, Failed):
         return read
@@ -170,9 +169,9 @@ class Importer:
             is_unused = is_asset and not self._is_added[index]
             if entry.archived is not None and (is_unused or entry.outcome is Outcome.UNWANTED_TYPE):
                 url = self._collection.urls[index]
-                row = AssetRow(database.add_asset(url, 0, None), url, 0, str(Outcome.OK), entry.status, entry.time)
+                row = AssetRow(database.assets.add(url, 0, None), url, 0, str(Outcome.OK), entry.status, entry.time)
                 digest = self._collection.digest(index)
-                database.finish_asset(
+                database.assets.finish(
                     row._replace(content_type=entry.content_type, digest=digest, archived=entry.archived)
                 )
                 n_assets += 1
@@ -212,7 +211,7 @@ class Importer:
         while self._next_page < len(seen):
             if not self._urls:
                 end = min(self._next_page + _URLS_AT_ONCE, len(seen))
-                self._urls.extend(database.urls_between(self._next_page, end))
+                self._urls.extend(database.urls.between(self._next_page, end))
             page, url = self._next_page, self._urls.popleft()
             self._next_page += 1
             if (index := self._collection.find(url)) is not None:
@@ -238,7 +237,7 @@ class Importer:
         archived = self._collection.entry(found.response_index).source_record
         is_read_ahead = archived is not None and found.page in self._ledger.crawl.frontier
         if archived is not None and is_read_ahead:
-            self._pool.put(self._read_task(Request(found.url, found.page), archived))
+            self._pool.put(self._read_task(PageRequest(found.url, found.page), archived))
         self._queue.append((found, is_read_ahead))
 
     def _add(self, queued: tuple[_FoundResponse, bool]) -> bool:
@@ -249,7 +248,7 @@ class Importer:
             return False
         self._is_added[index] = True
         self._ledger.crawl.take(page)
-        self._add_response(Request(url, page), index, read)
+        self._add_response(PageRequest(url, page), index, read)
         self._n_added += 1
         if self._n_added % _PAGES_PER_COMMIT == 0:
             self._ledger.acknowledge()
@@ -258,7 +257,7 @@ class Importer:
             self._progress("adding pages", self._n_added, len(self._collection))
         return True
 
-    def _add_response(self, request: Request, index: int, read: ReadResult | Failed | None) -> None:
+    def _add_response(self, request: PageRequest, index: int, read: ReadResult | Failed | None) -> None:
         """Add a response; `read` is None if it was not read ahead."""
         entry = self._collection.entry(index)
         archived = self._ledger.page_store.locations[request.page] = entry.source_record
@@ -286,22 +285,18 @@ class Importer:
         if archived is not None and response.verdict.kind is VerdictKind.FETCHED:
             self._store_rendering(request, response)
 
-    def _read_task(self, request: Request, archived: Position) -> ReadTask:
+    def _read_task(self, request: PageRequest, archived: Position) -> ReadTask:
         document = self._captures.documents.get(request.url)
         return ReadTask(request, archived, None if document is None else document.position)
 
-    def _store_rendering(self, request: Request, response: FetchResult) -> None:
+    def _store_rendering(self, request: PageRequest, response: FetchResult) -> None:
         """Store the rendered document and the screenshot of a page, if the collection has them."""
         document, view = self._captures.documents.get(request.url), self._captures.views.get(request.url)
         if document is None and view is None:
             return
-        row = RenderedRow(request.page, IMPORTED, response.started_at, request.url)
-        if response.rendered is not None:
-            rendered = response.rendered
-            row = row._replace(**{name: getattr(rendered, name) for name in _COPIED_COLUMNS}, url=rendered.url)
-            row = row._replace(problem=rendered.trouble)
+        row = response.rendered or RenderedRow(request.page, IMPORTED, response.started_at, request.url)
         dom_at, view_at = (None if capture is None else capture.position for capture in (document, view))
-        self._ledger.database.set_rendered(row._replace(dom=dom_at, view=view_at))
+        self._ledger.database.rendered.set(row._replace(why=IMPORTED, dom=dom_at, view=view_at, rendered_digest=None))
 
 
 def _batched(items: Iterable[_T], n: int) -> Iterator[list[_T]]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from orienteer.errors import CrawlFolderError
+from orienteer.extract.documents.kinds import HTML_TYPES
 from orienteer.graph.proved import Certificate, percent
 from orienteer.inspect.archived_pages import SAME_TIME_S, Records, RowCheck
 from orienteer.inspect.library_certificate import library_certificate
@@ -22,11 +23,10 @@ from orienteer.ledger.revisiting import TEMPORARY_REDIRECTS
 from orienteer.pages.states import COUNTS_AS_FETCHED, PageState
 from orienteer.pages.unknown import UNKNOWN_COUNT
 from orienteer.progress import Progress, silent
-from orienteer.responses.reading import HTML_TYPES
 from orienteer.responses.verdict import LOST_REDIRECTS, VerdictKind
 from orienteer.store.archive import Position
 from orienteer.store.archive_members import Member, whole_members
-from orienteer.store.database_view import DatabaseView
+from orienteer.store.database import DatabaseView
 from orienteer.store.folder_view import FolderView
 from orienteer.store.page_row import PageRow
 from orienteer.store.record import DOM, RecordDescription, describe_record
@@ -53,7 +53,7 @@ class UnclaimedRecords:
         self._rows, self._records = rows, records
         self._has_depth_limit = has_depth_limit
         self.redirects: list[tuple[str, str]] = []
-        visits = folder.database.visits_between(0, 2**63 - 1)
+        visits = folder.database.visits.between(0, 2**63 - 1)
         self._visits = {visit.archived: visit for visit in visits if visit.archived is not None}
         self._seeds = set(rows.names_of_seeds())
 
@@ -68,7 +68,7 @@ class UnclaimedRecords:
             location = Position(file, member.offset, len(member.packed))
             url = record.url.removeprefix(DOM) if record.kind == "resource" else record.url
             page = self._rows.seen.find(url) if url.startswith("http") else None
-            row = None if page is None else self._database.page(page)
+            row = None if page is None else self._database.pages.row(page)
             problem = self._problem(record, url, location, row, is_known=page is not None)
             if problem:
                 yield f"{plain(url, 200)}: {problem}"
@@ -110,7 +110,7 @@ class UnclaimedRecords:
         is_page = record.status == _OK and record.content_type.partition(";")[0].strip().lower() in HTML_TYPES
         if not (is_page or is_known) or self._has_depth_limit or not self._rows.final_scope.contains([url])[0]:
             return ""
-        if any(asset.archived == location for asset in self._database.assets_at(url)):
+        if any(asset.archived == location for asset in self._database.assets.at(url)):
             return ""  # an import recognizes assets only at its end
         return "it is in the archive, and the database has no row for it"
 
@@ -118,7 +118,7 @@ class UnclaimedRecords:
         """Check that a rendered document is that of the row, or older."""
         if not record.url.startswith(DOM) or row.state != PageState.FETCHED or row.archived is None:
             return ""
-        rendered = self._database.rendered_page(row.id)
+        rendered = self._database.rendered.row(row.id)
         own = None if rendered is None else rendered.dom
         if (
             own == location
@@ -151,7 +151,7 @@ class UnclaimedRecords:
         if verdict is VerdictKind.FETCHED:
             if row.digest == record.digest:
                 return True
-            if row.archived is None or self._database.rendered_page(row.id) is None:
+            if row.archived is None or self._database.rendered.row(row.id) is None:
                 return False
             sent_before = self._records.read(row.id, url, row.archived, rendered=False)
             if sent_before.digest != record.digest:  # the rendered documents were compared; the second is not archived
@@ -189,7 +189,7 @@ class UnclaimedRecords:
 
     def _members(self) -> Iterator[tuple[int, Member]]:
         """Yield the records between and behind those of rows, with the numbers of their files."""
-        archive, claimed = self._folder.archive, self._database.claimed_records()
+        archive, claimed = self._folder.archive, self._database.pages.claimed_records()
         for file in archive.numbers():
             if not self._records.can_be_read(file) or not (archive.path(file).exists() or file in archive.stored.files):
                 continue
@@ -255,13 +255,13 @@ def check_archive(
 ) -> ArchiveCheck:
     """Read all records again, and compare them with the rows of the pages done before the position `until`."""
     database, plan = folder.database, CrawlPlan.of_folder(folder)
-    end = database.next_position() if until is None else until
+    end = database.history.next_position() if until is None else until
     records = Records(folder, plan, read_stored)
     rows = RowCheck(folder, plan, records)
     problems = _Problems()
-    problems.add(database.schema_problem())
+    problems.add(database.connection.schema_problem())
     problems.add(_seed_problem(database, plan))
-    if n := database.n_with_impossible_links():
+    if n := database.pages.n_with_impossible_links():
         problems.add(f"{counted(n, 'page')} that were not fetched have links in the database")
     problems.add(_end_problem(folder))
     unclaimed = UnclaimedRecords(folder, rows, records, plan.scope.max_depth is not None)
@@ -270,20 +270,20 @@ def check_archive(
     rows.widen_past_scope(unclaimed.redirects)
     n_read = n_remote = 0
     not_read: list[int] = []
-    for row in database.archived_rows(end):
+    for row in database.pages.archived_until(end):
         if not records.can_be_read(row.archive_file or 0):
             n_remote += 1
-            if _needs_record(row.state, row.outcome, database.unknown(row.id).n):
+            if _needs_record(row.state, row.outcome, database.details.unknown(row.id).n):
                 not_read.append(row.id)
             continue
-        url = database.url(row.id)
+        url = database.urls.of(row.id)
         if problem := rows.problem(row, url):
             problems.add(f"{plain(url, 200)}: {problem}")
         n_read += 1
         if n_read % _EVERY == 0:
             progress("reading the archived pages", min(row.position, end), end)
     for page, problem in rows.last_problems():
-        problems.add(f"{plain(database.url(page), 200)}: {problem}")
+        problems.add(f"{plain(database.urls.of(page), 200)}: {problem}")
     for line in _visit_problems(database, end):
         problems.add(line)
     unchecked = pages_without_record(database, end)
@@ -300,7 +300,7 @@ def pages_without_record(database: DatabaseView, end: int) -> dict[str, tuple[in
     They include lost redirects without unknown links in the database.
     """
     pages_by_state: dict[str, list[int]] = {}
-    for page, state, outcome, n_unknown in database.unarchived_until(end):
+    for page, state, outcome, n_unknown in database.pages.unarchived_until(end):
         if state in COUNTS_AS_FETCHED:
             pages_by_state.setdefault(PageState(state).name.lower(), []).append(page)
         elif outcome in LOST_REDIRECTS and n_unknown != UNKNOWN_COUNT:
@@ -310,12 +310,12 @@ def pages_without_record(database: DatabaseView, end: int) -> dict[str, tuple[in
 
 def pages_in_files(database: DatabaseView, end: int, files: Collection[int]) -> tuple[int, ...]:
     """Return the pages done before a position that count as fetched with records in these files of the archive."""
-    rows = database.archived_rows(end) if files else ()
+    rows = database.pages.archived_until(end) if files else ()
     return tuple(
         sorted(
             row.id
             for row in rows
-            if row.archive_file in files and _needs_record(row.state, row.outcome, database.unknown(row.id).n)
+            if row.archive_file in files and _needs_record(row.state, row.outcome, database.details.unknown(row.id).n)
         )
     )
 
@@ -360,21 +360,21 @@ class _Problems:
 def _seed_problem(database: DatabaseView, plan: CrawlPlan) -> str:
     """Check that the seeds have the first numbers, since the trust refers to these."""
     seeds = plan.crawl.seeds
-    if not database.next_position() or tuple(database.urls_between(0, len(seeds))) == seeds:
+    if not database.history.next_position() or tuple(database.urls.between(0, len(seeds))) == seeds:
         return ""
     return "the seeds of the settings are not those of the database"
 
 
 def _end_problem(folder: FolderView) -> str:
     """Check the acknowledged end of the archive, which is stored together with the rows of its records."""
-    claimed, end = folder.database.claimed_records(), folder.archive.end
+    claimed, end = folder.database.pages.claimed_records(), folder.archive.end
     try:
         folder.archive.expect_short_tail()
     except CrawlFolderError as error:
         with FolderView.open(folder.path) as now:  # a running crawl has acknowledged more by now
             if now.archive.end == end:
                 return str(error)
-    if not end.size_bytes and folder.archive.numbers() and folder.database.next_position():
+    if not end.size_bytes and folder.archive.numbers() and folder.database.history.next_position():
         return "nothing of the archive is acknowledged, although pages are done"
     ends = claimed[:, 1] + claimed[:, 2]
     is_behind = (claimed[:, 0] > end.file) | ((claimed[:, 0] == end.file) & (ends > end.size_bytes))
@@ -383,10 +383,10 @@ def _end_problem(folder: FolderView) -> str:
 
 def _visit_problems(database: DatabaseView, end: int) -> list[str]:
     """Return the visits of the last refresh that contradict the rows of their pages."""
-    epoch = database.last_epoch()
-    visits = () if epoch is None else database.visits_between(epoch.position, end)
+    epoch = database.epochs.last()
+    visits = () if epoch is None else database.visits.between(epoch.position, end)
     return [
-        f"{plain(database.url(visit.page), 200)}: its row contradicts its visit in the last refresh"
+        f"{plain(database.urls.of(visit.page), 200)}: its row contradicts its visit in the last refresh"
         for visit in visits
         if not _agrees(visit, database)
     ]
@@ -396,5 +396,5 @@ def _agrees(visit: Visit, database: DatabaseView) -> bool:
     if visit.kind in _ROW_UNCHANGED:
         is_missing = visit.kind == VisitKind.MISSING  # its record is compared with the visit
         return visit.state == PageState.BLOCKED or (is_missing and visit.archived is not None)
-    row = database.page(visit.page)
+    row = database.pages.row(visit.page)
     return row is not None and (visit.state, visit.redirect_to) == (row.state, row.redirect_to)

@@ -29,7 +29,7 @@ from orienteer.responses.reading import read_page
 from orienteer.responses.rendered import page_as_rendered, rendered_document_of
 from orienteer.responses.response import charset_in, location_of
 from orienteer.store.archive import Archive, Position
-from orienteer.store.database_view import DatabaseView
+from orienteer.store.database import DatabaseView
 from orienteer.wording import plain
 
 MAX_BYTES = 64 << 20  # more than any crawl archives of a page
@@ -128,10 +128,10 @@ def missing_reason(database: DatabaseView, url: str, status: int) -> str:
     """
     if status:
         return f"http {status}"
-    asset = database.last_finished_asset(url) or database.asset(url)
+    asset = database.assets.last_finished(url) or database.assets.latest(url)
     if asset is None:
-        number = database.find_url(url)
-        page = None if number is None else database.page(number)
+        number = database.urls.find(url)
+        page = None if number is None else database.pages.row(number)
         return NOT_FETCHED if page is None else plain(page.outcome, _MAX_REASON_CHARS)
     if asset.outcome in (Outcome.OK, Outcome.REDIRECT):
         return NOT_ARCHIVED if asset.archived is None else Outcome.TOO_MANY_REDIRECTS

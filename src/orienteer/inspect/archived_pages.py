@@ -37,13 +37,12 @@ from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.pages.unknown import UNKNOWN_COUNT
 from orienteer.responses.rendered import rendered_document_of
-from orienteer.responses.response import Request
+from orienteer.responses.response import PageRequest
 from orienteer.responses.verdict import LOST_REDIRECTS, VerdictKind
 from orienteer.store.archive import Position
-from orienteer.store.database_view import DatabaseView
+from orienteer.store.database import DatabaseView
 from orienteer.store.folder_view import FolderView
 from orienteer.store.page_row import PageRow
-from orienteer.store.url_numbers import seen_urls
 from orienteer.url import host_of, session_of
 from orienteer.wording import plain
 from orienteer.workers.fetch_result import FetchResult, ReadSettings
@@ -76,7 +75,7 @@ class ArchivedSessions:
     def first(self, url: str) -> int | None:
         """Return the page that a URL with a session counts for by the database; None if it is a page itself."""
         session = session_of(url)
-        row = None if session is None else self._database.session(session.stripped)
+        row = None if session is None else self._database.details.session(session.stripped)
         return row.page if row is not None and row.is_same else None
 
     def may_name(self, url: str, page: int) -> bool:
@@ -90,7 +89,7 @@ class ArchivedSessions:
     def unconfirmed(self) -> Iterator[int]:
         """Yield the pages that depend on a session which, by the archive, may make a difference."""
         for (url, target), pages in self._uses.items():
-            if not self._is_same(url, self._database.url(target)):
+            if not self._is_same(url, self._database.urls.of(target)):
                 yield from pages
 
     def _is_same(self, url: str, target: str) -> bool:
@@ -127,12 +126,12 @@ class Records:
     def content_type(self, page: int, url: str, location: Position) -> str:
         """Return the content type of a record without reading it; a CrawlFolderError if it is not of this page."""
         return archived_response(
-            Request(url, page), archived_page(self._folder, location, url), self._fetch
+            PageRequest(url, page), archived_page(self._folder, location, url), self._fetch
         ).content_type
 
     def read(self, page: int, url: str, location: Position, rendered: bool = True) -> FetchResult:
         """Read the record of a page; a CrawlFolderError if it is not of this page."""
-        response = archived_response(Request(url, page), archived_page(self._folder, location, url), self._fetch)
+        response = archived_response(PageRequest(url, page), archived_page(self._folder, location, url), self._fetch)
         resource = rendered_resource(self._folder, page, url) if rendered else None
         is_html = resource is not None and resource.content_type.startswith("text/html")
         if resource is not None and is_html:
@@ -163,12 +162,12 @@ class RowCheck:
 
     def __init__(self, folder: FolderView, plan: CrawlPlan, records: Records) -> None:
         self._database, self._plan, self._records = folder.database, plan, records
-        self.seen = seen_urls(folder.database)
+        self.seen = folder.database.urls.seen()
         self.n_urls = len(self.seen)
         self.sessions = ArchivedSessions(folder.database)
         self.unchecked: dict[str, list[int]] = {}
         self._merged: list[Merged] = []
-        self._anchors = set(folder.database.anchors())
+        self._anchors = set(folder.database.meta.anchors())
         self._seed_pages = set(range(len(plan.crawl.seeds)))
         self._scope = Scope(plan.scope, plan.crawl.seeds)  # as it was at the time of the row that is compared
         self.final_scope = Scope(plan.scope, plan.crawl.seeds)
@@ -182,7 +181,7 @@ class RowCheck:
         names = list(self._plan.crawl.seeds)
         for seed in range(min(len(names), self.n_urls)):
             for page in redirect_targets(self._database, seed, self._plan.fetch.max_redirects):
-                names.append(self._database.url(page))
+                names.append(self._database.urls.of(page))
         return names
 
     def widen_past_scope(self, redirects: Sequence[tuple[str, str]]) -> None:
@@ -224,16 +223,16 @@ class RowCheck:
         for page in self.sessions.unconfirmed():
             self.mark_unchecked(SESSIONS, page)
         for merged in self._merged:
-            row = self._database.page(merged.target)
+            row = self._database.pages.row(merged.target)
             names = {merged.page, merged.target}
             is_same = row is not None and row.redirect_to is None and row.digest == merged.digest
             if is_same and row is not None and set(row.links.tolist()) - names == merged.links - names:
                 if self._plan.crawl.duplicates != "merge":
                     self.mark_unchecked(MERGED, merged.page)
-            elif self._database.last_epoch() is not None:
+            elif self._database.epochs.last() is not None:
                 self.mark_unchecked(MERGED, merged.page)  # the other page may have changed since
             else:
-                target = plain(self._database.url(merged.target), 150)
+                target = plain(self._database.urls.of(merged.target), 150)
                 problems.append((merged.page, f"it is not another name of {target}: their archived contents differ"))
         return problems
 
@@ -242,7 +241,7 @@ class RowCheck:
     def _state_problem(self, row: PageRow, archived: FetchResult) -> str:
         verdict = archived.verdict.kind
         state = _STATES.get(verdict, PageState.BLOCKED)
-        n_unknown = self._database.unknown(row.id).n
+        n_unknown = self._database.details.unknown(row.id).n
         if archived.reason in LOST_REDIRECTS and n_unknown != UNKNOWN_COUNT:
             return "its record is a redirect, which the database omits"
         if row.state == PageState.BLOCKED and self._may_be_blocked(row, archived, n_unknown):
@@ -283,7 +282,7 @@ class RowCheck:
     def _redirect_problem(self, row: PageRow, target: str | None) -> str:
         leads_to = row.redirect_to
         if leads_to is None or target is None or leads_to not in self.names_of(target):
-            stored = "nowhere" if leads_to is None else plain(self._database.url(leads_to), 150)
+            stored = "nowhere" if leads_to is None else plain(self._database.urls.of(leads_to), 150)
             return f"it does not redirect to {stored} in the archive"
         if leads_to != self.seen.find(target):
             self.sessions.use(target, leads_to, row.id)
@@ -320,7 +319,7 @@ class RowCheck:
         return names
 
     def _links_problem(self, row: PageRow, url: str, archived: FetchResult) -> str:
-        n_unknown = self._database.unknown(row.id).n
+        n_unknown = self._database.details.unknown(row.id).n
         if n_unknown == UNKNOWN_COUNT and not len(row.links) and not len(row.outside):
             return ""  # a copy of another page is not followed
         archived_links = archived.verdict.links
@@ -349,13 +348,13 @@ class RowCheck:
                 return 0, f"the archived page has a link to {plain(url, 150)}, which is not in the database"
             if target != own:
                 self.sessions.use(url, target, row.id)
-            where = [self._database.url(target)]
+            where = [self._database.urls.of(target)]
             if is_inside and not self.past_scope.contains(where)[0]:
                 return 0, f"its link to {plain(url, 150)} is outside the scope, but inside in the database"
             n_moved += not is_inside and bool(self.final_scope.contains(where)[0])
         left = [*stored, *outside]
         if left and not self._plan.crawl.hooks:
-            link = plain(self._database.url(left[0]), 150)
+            link = plain(self._database.urls.of(left[0]), 150)
             return 0, f"the database has a link to {link}, which is not on the archived page"
         if left:
             self.mark_unchecked(ADDED_LINKS, row.id)
@@ -371,7 +370,7 @@ class RowCheck:
             return ""
         if not archived.verdict.unknown and n_unknown >= n_left_out + n_moved:
             return ""
-        if "unknown" in self._database.missing_tables:
+        if "unknown" in self._database.connection.missing_tables:
             self.mark_unchecked(OLD_FORMAT, row.id)
             return ""
         if n_moved and not archived.verdict.unknown and n_unknown < n_moved:

@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 from orienteer.errors import InputError
 from orienteer.inspect.epoch_status import first_crawl
 from orienteer.pages.states import PageState
-from orienteer.store.database import Database
-from orienteer.store.database_view import DatabaseView
-from orienteer.store.epoch_tables import SeenChange
+from orienteer.store.database import Database, DatabaseView
+from orienteer.store.visit_tables import SeenChange
 from orienteer.store.visits import VisitKind
 from orienteer.wording import moment, plain
 
@@ -55,12 +54,12 @@ class MissingPage:
     `outcome` is that of its last request: `http 404`, say. It was missing `n_times`.
     """
 
-    page: int
     url: str
     title: str
     outcome: str
     since: float
     n_times: int
+    page: int = -1
 
     def as_dict(self) -> dict[str, Any]:
         facts = asdict(self)
@@ -75,11 +74,11 @@ class MissingPage:
 def missing_pages(database: Database) -> list[MissingPage]:
     """Return all pages that are missing now, those missing longest first."""
     result = []
-    for seen in database.missing():
-        row = database.page(seen.page)
+    for seen in database.visits.missing():
+        row = database.pages.row(seen.page)
         title, outcome = "" if row is None else row.title, seen.missing_as or VisitKind.MISSING.words
         since = seen.missing_since or 0.0
-        result.append(MissingPage(seen.page, database.url(seen.page), title, outcome, since, seen.n_missing))
+        result.append(MissingPage(database.urls.of(seen.page), title, outcome, since, seen.n_missing, seen.page))
     return result
 
 
@@ -126,17 +125,17 @@ class _EpochSpan(NamedTuple):
 
 def epoch_changes(database: DatabaseView) -> list[EpochChanges]:
     """Return the figures of all epochs, the newest first."""
-    heads = {head.id: head for head in database.epochs()}
+    heads = {head.id: head for head in database.epochs.all()}
     result = []
     for span in _epoch_spans(database):
         if span.epoch == 0:
-            times = database.times()
+            times = database.history.times()
             began, ended, visits = None if times is None else times[0], None, _first_visits(database, bool(heads))
         else:
             head = heads[span.epoch]
             began, ended = head.began, head.ended
-            visits = database.visit_counts(span.first, span.end)
-            visits[VisitKind.MISSING] = sum(1 for _ in database.newly_missing(*span[1:]))
+            visits = database.visits.counts(span.first, span.end)
+            visits[VisitKind.MISSING] = sum(1 for _ in database.visits.newly_missing(*span[1:]))
         counts = {name: visits.get(kind, 0) for name, kind in KINDS.items()}
         result.append(EpochChanges(span.epoch, began, ended, **counts))
     return result
@@ -155,10 +154,10 @@ def changes(
 
 def crawl_id(database: DatabaseView) -> uuid.UUID:
     """Return a unique id of the crawl, from its first URL and time."""
-    times = database.times()
+    times = database.history.times()
     if times is None:
         return uuid.NAMESPACE_URL
-    return uuid.uuid5(uuid.NAMESPACE_URL, f"{_encodable(database.url(0))} {times[0]:.3f}")
+    return uuid.uuid5(uuid.NAMESPACE_URL, f"{_encodable(database.urls.of(0))} {times[0]:.3f}")
 
 
 def change_id(crawl: uuid.UUID, change: Change) -> uuid.UUID:
@@ -177,25 +176,25 @@ def _all_changes(
         seen: Iterable[SeenChange]
         if span.epoch:
             others = [kind for kind in kinds if kind is not VisitKind.MISSING]
-            seen = database.visits_of_kinds(others, span.first, span.end, limit) if others else ()
+            seen = database.visits.of_kinds(others, span.first, span.end, limit) if others else ()
             if VisitKind.MISSING in kinds:
-                missing = database.newly_missing(*span[1:])
+                missing = database.visits.newly_missing(*span[1:])
                 seen = heapq.merge(seen, missing, key=lambda one: one.position, reverse=True)
         else:
-            seen = database.first_fetched(span.end, limit) if VisitKind.NEW in kinds else iter(())
+            seen = database.visits.first_fetched(span.end, limit) if VisitKind.NEW in kinds else iter(())
         for one in seen:
             yield _change(database, span.epoch, one)
 
 
 def _change(database: DatabaseView, epoch: int, seen: SeenChange) -> Change:
-    target = None if seen.redirect_to is None else database.url(seen.redirect_to)
-    url, kind = database.url(seen.page), VisitKind(seen.kind).words
+    target = None if seen.redirect_to is None else database.urls.of(seen.redirect_to)
+    url, kind = database.urls.of(seen.page), VisitKind(seen.kind).words
     return Change(epoch, kind, seen.page, url, seen.title, seen.time, target, seen.outcome)
 
 
 def _epoch_spans(database: DatabaseView) -> list[_EpochSpan]:
     """Return the epochs, the newest first; the last one is the first crawl."""
-    heads = database.epochs()
+    heads = database.epochs.all()
     firsts = [(0, 0), *((head.id, head.position) for head in heads)]
     ends: list[int | None] = [*(head.position for head in heads), None]
     previous = [0, *(first for _, first in firsts)]
@@ -207,4 +206,4 @@ def _first_visits(database: DatabaseView, has_epochs: bool) -> dict[VisitKind, i
     """Return the visits of the first crawl, which were stored when the next epoch began."""
     if has_epochs:
         return {VisitKind.NEW: first_crawl(database).get(VisitKind.NEW.words, 0)}
-    return {VisitKind.NEW: database.counts().by_state.get(PageState.FETCHED, 0)}
+    return {VisitKind.NEW: database.pages.counts().by_state.get(PageState.FETCHED, 0)}

@@ -15,9 +15,9 @@ from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.scope import HostsInScope, Scope, n_by_host
 from orienteer.pages.states import PageState
 from orienteer.progress import Progress, silent
-from orienteer.store.database_view import DatabaseView, StateGroup
+from orienteer.store.database import DatabaseView
 from orienteer.store.failures import damaged
-from orienteer.store.url_numbers import number_urls
+from orienteer.store.page_tables import StateGroup
 
 DONE = (PageState.FETCHED, PageState.FAILED, PageState.SKIPPED, PageState.BLOCKED)
 _N_STATES = len(PageState)
@@ -56,9 +56,9 @@ class DoneTally:
 
     def catch_up(self, database: DatabaseView, progress: Progress = silent) -> None:
         """Count the events since the last call."""
-        number_urls(self.seen, database, progress)
+        database.urls.add_to(self.seen, progress)
         self._make_room()
-        for rows in database.outcomes_from(self.position):
+        for rows in database.pages.outcomes_from(self.position):
             pages = np.array([row.page for row in rows], np.int64)
             if pages.max() >= len(self.seen) or pages.min() < 0:
                 raise damaged(database.path, f"page {pages.max()} has no URL")
@@ -73,7 +73,7 @@ class DoneTally:
                 + _UNARCHIVED * row.is_unarchived
                 for row in rows
             ]
-        self.position = database.next_position()
+        self.position = database.history.next_position()
         self._widen(database)
         self._inside = self._hosts_inside.known_in_scope(database, self._states)
 
@@ -83,7 +83,7 @@ class DoneTally:
         for seed in moved:
             self._seeds.remove(seed)
             for page in redirect_targets(database, seed, self._max_redirects):
-                url = database.url(page)
+                url = database.urls.of(page)
                 if not self._scope.contains([url])[0]:
                     self._scope.widen(url)
 

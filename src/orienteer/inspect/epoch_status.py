@@ -41,7 +41,7 @@ class EpochStatus:
 
 def first_crawl(database: Database) -> dict[str, int]:
     """Return the pages of the first crawl by kind of visit; nothing if it was not refreshed."""
-    counts = database.get(FIRST_CRAWL) or {}
+    counts = database.meta.get(FIRST_CRAWL) or {}
     if not isinstance(counts, dict) or not all(isinstance(n, int) and n >= 0 for n in counts.values()):
         raise damaged(database.path, f"{FIRST_CRAWL} does not count visits")
     return counts
@@ -49,13 +49,13 @@ def first_crawl(database: Database) -> dict[str, int]:
 
 def epochs_of(database: Database, n_seeds: int, began: float | None) -> list[EpochStatus]:
     """Return the first crawl and all epochs after it; nothing while there are none."""
-    rows = database.epochs()
+    rows = database.epochs.all()
     if not rows:
         return []
     result = [EpochStatus(0, began, None, n_seeds, 0, first_crawl(database), 0)]
     ends = [row.position for row in rows[1:]] + [None]
     for row, end in zip(rows, ends, strict=True):
-        visits = named_visits(database.visit_counts(row.position, end))
-        unsent_bytes = database.unsent_bytes(row.position, end)
+        visits = named_visits(database.visits.counts(row.position, end))
+        unsent_bytes = database.visits.unsent_bytes(row.position, end)
         result.append(EpochStatus(row.id, row.began, row.ended, row.n_seeds, row.n_due, visits, unsent_bytes))
     return result

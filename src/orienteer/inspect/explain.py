@@ -15,11 +15,10 @@ from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import COUNTS_AS_FETCHED, PageState
 from orienteer.responses.verdict import LOST_REDIRECTS
 from orienteer.store.archive import Archive
-from orienteer.store.database_view import DatabaseView
+from orienteer.store.database import DatabaseView
 from orienteer.store.folder_view import FolderView
 from orienteer.store.page_row import PageRow
 from orienteer.store.rendering_tables import RenderedRow
-from orienteer.store.url_numbers import seen_urls
 from orienteer.store.visits import Revisits
 from orienteer.url import canonical_url
 
@@ -121,7 +120,7 @@ def page_facts(path: Path, text: str) -> PageFacts:
     with FolderView.open(path) as folder:
         database = folder.database
         plan = CrawlPlan.of_folder(folder)
-        stored = database.find_urls(candidates)
+        stored = database.urls.find_all(candidates)
         known = [url for url in candidates if url in stored]
         # Without a scheme in the text, either one matches; with one, only that one does.
         url = known[0] if known and "://" not in text else candidates[0]
@@ -129,8 +128,8 @@ def page_facts(path: Path, text: str) -> PageFacts:
         page = stored.get(url)
         if page is None:
             return PageFacts(url, plan, None, why_outside, seen_as=known[0] if known else None)
-        row = database.page(page)
-        linking = database.pages_linking_to(page)
+        row = database.pages.row(page)
+        linking = database.pages.linking_to(page)
         facts: dict[str, Any] = {
             "sources": tuple(_source(database, source, page) for source in linking[:MAX_SOURCES]),
             "n_sources": len(linking),
@@ -154,11 +153,11 @@ def _candidates(text: str) -> list[str]:
 def _scope(database: DatabaseView, plan: CrawlPlan) -> Scope:
     """Return the scope of a crawl, widened by the redirects of its seeds."""
     scope = Scope(plan.scope, plan.crawl.seeds)
-    if database.n_urls() == 0:
+    if database.urls.count() == 0:
         return scope
     for seed in range(len(plan.crawl.seeds)):
         for page in redirect_targets(database, seed, plan.fetch.max_redirects):
-            scope.widen(database.url(page))
+            scope.widen(database.urls.of(page))
     return scope
 
 
@@ -170,8 +169,8 @@ def _rendering_facts(rendered: RenderedRow) -> dict[str, Any]:
 
 
 def _source(database: DatabaseView, source: int, page: int) -> LinkSource:
-    row = database.page(source)
-    return LinkSource(database.url(source), is_alias=row is not None and row.redirect_to == page)
+    row = database.pages.row(source)
+    return LinkSource(database.urls.of(source), is_alias=row is not None and row.redirect_to == page)
 
 
 def _facts_of_row(database: DatabaseView, archive: Archive, row: PageRow) -> dict[str, Any]:
@@ -179,35 +178,39 @@ def _facts_of_row(database: DatabaseView, archive: Archive, row: PageRow) -> dic
     pages = {name: getattr(row, name) for name in others}
     if row.outcome in LOST_REDIRECTS and len(row.outside):
         pages["redirect_to"] = int(row.outside[0])  # out of the scope, in a loop, or after too many redirects
-    facts: dict[str, Any] = {name: None if page is None else database.url(page) for name, page in pages.items()}
+    facts: dict[str, Any] = {name: None if page is None else database.urls.of(page) for name, page in pages.items()}
     if row.state in COUNTS_AS_FETCHED:
-        facts["number"] = database.n_in_states(COUNTS_AS_FETCHED, until=row.position)
+        facts["number"] = database.pages.n_in_states(COUNTS_AS_FETCHED, until=row.position)
     if row.outcome == Outcome.HOST_ABANDONED:
         facts["host_problem"] = host_problem(database, row.id)
-    facts["revisits"] = database.revisits(row.id)
+    facts["revisits"] = database.visits.revisits(row.id)
     facts["walk"] = _first_walk(database, row.id)
-    facts["rendered"] = database.rendered_page(row.id)
-    unknown = database.unknown(row.id)
+    facts["rendered"] = database.rendered.row(row.id)
+    unknown = database.details.unknown(row.id)
     facts |= {"n_unknown_links": unknown.n, "why_unknown_links": unknown.why}
-    if (added := database.added(row.id)) is not None:
+    if (added := database.details.added(row.id)) is not None:
         facts |= {"tags": added.tags, "fields": added.fields}
     facts["archive_file"] = None if row.archived is None else archive.address(row.archived.file)
-    return facts | {"depth": row.depth, "n_fetched": database.n_in_states(COUNTS_AS_FETCHED)}
+    return facts | {"depth": row.depth, "n_fetched": database.pages.n_in_states(COUNTS_AS_FETCHED)}
 
 
 def _first_walk(database: DatabaseView, page: int) -> int | None:
     """Return the first walk of the last survey that left the fetched pages at this page."""
-    epoch = database.last_epoch()
-    stored = database.last_survey(0 if epoch is None else epoch.id)
-    entries = [] if stored is None else [entry for walks in database.walks(stored[0]) for entry in walks.entries]
+    epoch = database.epochs.last()
+    stored = database.surveys.last(0 if epoch is None else epoch.id)
+    entries = (
+        [] if stored is None else [entry for walks in database.surveys.walks(stored[0]) for entry in walks.entries]
+    )
     return entries.index(page) + 1 if page in entries else None
 
 
 def host_problem(database: DatabaseView, page: int) -> str | None:
     """Return the stored reason why the page's host was abandoned."""
-    host = int(seen_urls(database).hosts[page])
+    host = int(database.urls.seen().hosts[page])
     notes = [
-        event for event in database.events(_MAX_EVENTS) if event.kind == Outcome.HOST_ABANDONED and event.host == host
+        event
+        for event in database.meta.events(_MAX_EVENTS)
+        if event.kind == Outcome.HOST_ABANDONED and event.host == host
     ]
     return str(notes[-1].detail.get("detail", "")) if notes else None
 

@@ -27,7 +27,7 @@ _NO_REDIRECT = -1
 
 def on_topic_certificate(database: Database, plan: CrawlPlan, threshold: float) -> Certificate | None:
     """Return the certificate for a surfer from the known pages on topic, all trusted alike; None if there are none."""
-    pages = database.relevant_pages(threshold)
+    pages = database.pages.relevant(threshold)
     if len(pages) == 0:
         return None
     return library_certificate(database, plan, TrustedPages(pages, np.full(len(pages), 1 / len(pages))))
@@ -43,13 +43,13 @@ def library_certificate(
     The trusted pages default to the crawl's own seeds. `until` is a position: later events are ignored. The pages
     `not_fetched` count as such, and the links of the pages `links_unknown` as unknown, regardless of the database.
     """
-    n_pages = database.n_urls()
+    n_pages = database.urls.count()
     web = GrowingGraph()
     web.grow_to(n_pages)
     states = np.zeros(n_pages, np.uint8)
     redirects = np.full(n_pages, _NO_REDIRECT, np.int64)
     n_unknown = np.zeros(n_pages, np.int32)
-    for events in database.pages_after():
+    for events in database.history.pages_after():
         if isinstance(events, DonePages):
             events = events if until is None else events.before(until)
             states[events.pages] = events.states

@@ -31,7 +31,8 @@ from orienteer.graph.proved import Certificate
 from orienteer.graph.survey.crawl_survey import SurveyStart, survey_seed
 from orienteer.graph.survey.measured import Measured
 from orienteer.graph.url_table import UrlTable
-from orienteer.ledger.plan import CrawlPlan, CrawlSettings, canonical_seeds
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.settings import CrawlSettings, canonical_seeds
 from orienteer.ledger.setup import spec_of_crawl
 from orienteer.ledger.topic_reading import about_page
 from orienteer.pages.states import PageState
@@ -40,11 +41,10 @@ from orienteer.policies.focused import AboutPage
 from orienteer.policies.policy import TrustedPages
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.progress import Progress, silent
-from orienteer.store.database_view import DatabaseView
+from orienteer.store.database import DatabaseView
 from orienteer.store.failures import damaged
-from orienteer.store.folder_files import settings_of_folder
+from orienteer.store.folder_view import settings_of_folder
 from orienteer.store.history import DonePages
-from orienteer.store.url_numbers import seen_urls
 from orienteer.warc.files import warc_files
 
 _NO_PAGES: NDArray[np.uint32] = np.zeros(0, np.uint32)
@@ -184,14 +184,14 @@ def _stored_web(
 ) -> tuple[ArchivedWeb, NDArray[np.uint32], NDArray[np.float64], NDArray[np.uint32]]:
     """Return the web in the database of a crawl folder, the pages from sitemaps, the relevance of all pages (or NaN),
     and the blocked pages."""
-    hosts = seen_urls(database, progress).hosts
-    urls = UrlTable.of(url for block in database.url_blocks() for url in block.split(b"\n"))
+    hosts = database.urls.seen(progress).hosts
+    urls = UrlTable.of(url for block in database.urls.blocks() for url in block.split(b"\n"))
     states = np.zeros(len(urls), np.uint8)
     n_unknown = np.zeros(len(urls), np.int32)
     relevance = np.full(len(urls), np.nan)
     done: list[DonePages] = []
     discovered_pages = [_NO_PAGES]
-    for events in database.pages_after():
+    for events in database.history.pages_after():
         if int(events.pages.max(initial=0)) >= len(urls):
             raise damaged(database.path, f"page {events.pages.max()} has no URL")
         if isinstance(events, DonePages):

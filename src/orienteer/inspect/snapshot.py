@@ -21,10 +21,9 @@ from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.url_table import GrowingUrlTable
 from orienteer.pages.states import PageState
 from orienteer.progress import Progress, silent
-from orienteer.store.database import Database
-from orienteer.store.database_view import DatabaseView
+from orienteer.store.database import Database, DatabaseView
 from orienteer.store.failures import damaged
-from orienteer.store.folder_files import settings_of_folder
+from orienteer.store.folder_view import settings_of_folder
 from orienteer.store.history import DonePages
 
 _NO_PAGE = -1
@@ -74,7 +73,7 @@ def web_of_crawl(database: Database, progress: Progress = silent) -> CrawlWeb:
     web = GrowingGraph()
     web.grow_to(len(urls))
     is_inside, is_done, is_duplicate = np.zeros((3, len(urls)), np.bool_)
-    for events in database.pages_after():
+    for events in database.history.pages_after():
         _expect_urls(database, events.pages, len(urls))
         is_inside[events.pages] = True
         if isinstance(events, DonePages):
@@ -82,8 +81,8 @@ def web_of_crawl(database: Database, progress: Progress = silent) -> CrawlWeb:
             is_done[events.pages] = True
             is_inside[events.links] = True
             web.add_batch(events.pages, events.link_offsets, events.links)
-            progress("reading the links", int(events.positions[-1]), database.next_position())
-    is_duplicate[database.duplicates()] = True
+            progress("reading the links", int(events.positions[-1]), database.history.next_position())
+    is_duplicate[database.pages.duplicates()] = True
     inside = np.flatnonzero(is_inside)
     offsets, targets = web.batch(inside)
     table = urls.freeze().taken(inside)
@@ -95,11 +94,11 @@ def web_of_crawl(database: Database, progress: Progress = silent) -> CrawlWeb:
 def _urls_of(database: Database, progress: Progress) -> GrowingUrlTable:
     urls = GrowingUrlTable()
     n_urls = 0
-    for block in database.url_blocks():
+    for block in database.urls.blocks():
         lines = block.split(b"\n")
         urls.intern(lines)
         n_urls += len(lines)
-        progress("reading the URLs", n_urls, database.n_urls())
+        progress("reading the URLs", n_urls, database.urls.count())
     if len(urls) < n_urls:
         raise damaged(database.path, "it has a URL twice")
     return urls
@@ -130,7 +129,7 @@ def local_web(database: Database) -> LocalWeb:
     names = page_names(database)
     local: list[int] = []
     rows: list[NDArray[np.int64]] = []
-    for page, links in database.all_links():
+    for page, links in database.pages.links():
         if names[page] == page:
             targets = names[links]
             targets = np.unique(targets[targets >= 0])
@@ -144,15 +143,15 @@ def local_web(database: Database) -> LocalWeb:
 def local_pages(database: Database) -> NDArray[np.int64]:
     """Return the ids of the local pages, in the order they were fetched."""
     names = page_names(database)
-    fetched = (page for page, state, _ in database.all_states() if state == PageState.FETCHED)
+    fetched = (page for page, state, _ in database.pages.states() if state == PageState.FETCHED)
     return np.array([page for page in fetched if names[page] == page], np.int64)
 
 
 def page_names(database: Database) -> NDArray[np.int64]:
     """Return for each URL the page that it is a name of; -1 if there is none."""
-    n_urls = database.n_urls()
+    n_urls = database.urls.count()
     names = np.arange(n_urls)
-    for page, state, redirect_to in database.all_states():
+    for page, state, redirect_to in database.pages.states():
         if not (0 <= page < n_urls and (redirect_to is None or 0 <= redirect_to < n_urls)):
             raise damaged(database.path, f"page {page} or what it redirects to has no URL")
         if state in (PageState.FAILED, PageState.SKIPPED):
@@ -184,4 +183,4 @@ def _renumbered(local: NDArray[np.int64], rows: list[NDArray[np.int64]], names: 
 def url_batches(database: Database, pages: NDArray[np.int64], n_urls: int = 50_000) -> Iterator[list[str]]:
     """Yield the URLs of these pages, in order, in batches."""
     for start in range(0, len(pages), n_urls):
-        yield database.urls(pages[start : start + n_urls].tolist())
+        yield database.urls.of_all(pages[start : start + n_urls].tolist())

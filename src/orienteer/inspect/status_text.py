@@ -6,18 +6,19 @@ Bounds are rounded outwards, so that they stay true.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from orienteer.crawl.goal import Ending, Goal
 from orienteer.graph.defaults import DAMPING
 from orienteer.graph.proved import UPPER_ASSUMES, Certificate, percent
-from orienteer.graph.survey.measured import confidence_text
-from orienteer.inspect.folder_status import FolderStatus
-from orienteer.inspect.survey_progress import SurveyProgress, measured_from
-from orienteer.ledger.plan import CrawlSettings
-from orienteer.pages.stop_reason import StopReason
+from orienteer.inspect.run_report import describe_confidence
+from orienteer.inspect.survey_progress import measured_from
+from orienteer.ledger.settings import CrawlSettings
 from orienteer.store.rendering_tables import AssetFigures, RenderedTally
 from orienteer.url import host_of
 from orienteer.wording import counted, goal_share, plain, size
+
+if TYPE_CHECKING:
+    from orienteer.inspect.crawl_status import CrawlStatus
 
 _SEEDS_NAMED = 3
 _REASONS_NAMED = 5  # why assets failed
@@ -29,13 +30,8 @@ def describe_goal(settings: CrawlSettings) -> str:
     goal = settings.goal()
     target = "every reachable page"
     if goal.until is not None:
-        target = f"a coverage of {describe_share(goal.until, goal.of_reachable)}"
+        target = f"a coverage of {goal_share(goal.until, goal.of_reachable)}"
     return target if goal.budget is None else f"{target}, at most {counted(goal.budget, 'page')}"
-
-
-def describe_share(until: float, of_reachable: bool) -> str:
-    """Describe the coverage of a goal: `98 %`, `98 % of what is reachable`."""
-    return goal_share(until) + " of what is reachable" * of_reachable
 
 
 def exclusions(allow: Sequence[str], deny: Sequence[str]) -> list[str]:
@@ -77,76 +73,13 @@ def _patterns(patterns: Sequence[str]) -> str:
     return named + (f" and {len(patterns) - 2:,} more" if len(patterns) > 2 else "")
 
 
-def headline(
-    ending: Ending, why: str, goal: Goal, proved: Certificate | None, survey: SurveyProgress | None = None,
-    n_abandoned: int = 0,
-) -> str:  # fmt: skip
-    """Return the result of a run that stopped, in a sentence: `why` is its StopReason, `survey` its survey, if any.
-
-    `n_abandoned` pages were not fetched because their hosts could not be reached.
-    """
-    # Certificates store this text (RunFacts.stopped): if it changes, earlier ones do not verify any more.
-    covered = "" if proved is None else f"; at least {percent(proved.lower)} covered"
-    target = "" if goal.until is None else describe_share(goal.until, goal.of_reachable)
-    how = "proved" if survey is None else "measured or proved"
-    if why == StopReason.IMPORTED:
-        return "it was imported; to continue it: orienteer crawl"
-    if why == StopReason.INTERRUPTED:
-        return "stopped by you. Resume any time"
-    if why == StopReason.LOGIN_FAILED:
-        return "paused: it is not logged in any more"
-    if why == StopReason.BUDGET and goal.budget is not None:
-        before = f" before a coverage of {target} was {how}" if target else ""
-        return f"stopped at your limit of {counted(goal.budget, 'page')}{before}{covered}"
-    if ending is Ending.EVERYTHING:
-        return f"everything reachable is fetched{covered}" + _abandoned(why, n_abandoned)
-    outcome = "goal reached" if ending is Ending.GOAL else "goal not reached"
-    return f"{outcome}: {_reason(why, goal, target, how, survey)}" + _abandoned(why, n_abandoned)
-
-
-def _reason(why: str, goal: Goal, target: str, how: str, survey: SurveyProgress | None) -> str:
-    """Return why a run ended at its coverage, or without it."""
-    if why == StopReason.COVERAGE and target:
-        return f"a coverage of {target} is proved"
-    if why == StopReason.MEASURED and target:
-        return f"a coverage of {target} is measured{_confidence(survey)}"
-    if why == StopReason.REACHABLE and goal.until is not None:
-        is_measured = survey is not None and survey.is_reached and not survey.is_proved
-        known_by = f"measured{_confidence(survey)}" if is_measured else "proved"
-        reachable = describe_share(goal.until, True)
-        return f"a coverage of {reachable} is {known_by}, but {target} of everything cannot be proved"
-    if why == StopReason.FRONTIER_EMPTY:
-        return "nothing is left to fetch" + (f", but {target} is not {how}" if target else "")
-    return plain(why)
-
-
-def _abandoned(why: str, n_pages: int) -> str:
-    if not n_pages or why != StopReason.FRONTIER_EMPTY:
-        return ""
-    return f"; {counted(n_pages, 'page was', 'pages were')} abandoned because their hosts could not be reached"
-
-
-def _confidence(survey: SurveyProgress | None) -> str:
-    measured = None if survey is None else survey.measured
-    return "" if measured is None else f", with {confidence_text(measured.confidence)} confidence"
-
-
-def describe_stopped(status: FolderStatus) -> str:
+def describe_stopped(status: CrawlStatus) -> str:
     """Describe the result of the last run; empty while the crawl is running, or has not begun."""
     if status.holder is not None or status.first_time is None:
         return ""
     if status.report is None or not status.report_is_current:
         return "the last run ended without a report: it was killed, or the machine went down"
-    report, ending = status.report, status.ending
-    goal = status.goal_of_last_run
-    proved = status.library if status.epochs else status.certificate
-    n_abandoned = report.get("n_abandoned")
-    line = headline(
-        ending or Ending.MISSED, str(report.get("stopped_because")), goal, proved, status.survey,
-        n_abandoned if isinstance(n_abandoned, int) else 0,
-    )  # fmt: skip
-    problem = report.get("problem")
-    return line + (f" ({plain(str(problem), 300)})" if problem else "")
+    return status.report.headline
 
 
 def describe_impossible(until: float, proved: Certificate, reasons: str = "") -> str:
@@ -160,12 +93,12 @@ def describe_impossible(until: float, proved: Certificate, reasons: str = "") ->
     return f"{goal_share(until)} cannot be proved: {', and '.join(lost)}"
 
 
-def describe_impossible_goal(status: FolderStatus) -> str:
+def describe_impossible_goal(status: CrawlStatus) -> str:
     """Say that the goal of the present or the last run cannot be reached; empty if it can."""
-    figures, proved = status.figures or {}, status.certificate
-    until = figures.get("until")
-    is_impossible = figures.get("goal_is_impossible") and isinstance(until, float) and proved is not None
-    return describe_impossible(until, proved) if is_impossible else ""  # type: ignore[arg-type]
+    figures = status.figures
+    if figures is None or not figures.goal_is_impossible or figures.until is None:
+        return ""
+    return describe_impossible(figures.until, figures.certificate)
 
 
 def describe_reachable(proved: Certificate) -> str:
@@ -175,7 +108,7 @@ def describe_reachable(proved: Certificate) -> str:
     return f"at least {percent(proved.of_reachable)} of what is reachable is covered"
 
 
-def describe_coverage(status: FolderStatus) -> str:
+def describe_coverage(status: CrawlStatus) -> str:
     """Describe the certificate over all epochs; empty if there is none."""
     if status.proved is None:
         return ""
@@ -187,7 +120,7 @@ def describe_coverage(status: FolderStatus) -> str:
     return how + describe_certificate(status.proved) + ("" if status.recomputed is not None else _age(status))
 
 
-def describe_result(status: FolderStatus) -> str:
+def describe_result(status: CrawlStatus) -> str:
     """Describe the result of a crawl that is not running: `98 % proved; 418 known pages left out, ...`.
 
     Pages that were left out, and those behind them, can cost no more than what is not proved.
@@ -195,21 +128,22 @@ def describe_result(status: FolderStatus) -> str:
     proved = status.proved
     if status.holder is not None or proved is None:
         return ""
-    survey, n_left = status.survey, (status.figures or {}).get("n_frontier")
+    survey, n_left = status.survey, None if status.figures is None else status.figures.n_frontier
     missing = percent(1.0 - proved.lower, up=True)
     clauses = [f"{percent(proved.lower)} proved"]
     if status.epochs:
         clauses[0] += f", after {counted(len(status.epochs) - 1, 'refresh', 'refreshes')}"
     elif survey is not None and survey.claimed is not None and not survey.is_proved:
-        clauses.insert(0, f"at least {describe_share(survey.until, survey.of_reachable)} measured{_confidence(survey)}")
-    if status.epochs or not isinstance(n_left, int) or not status.figures_are_current:
+        share = goal_share(survey.until, survey.of_reachable)
+        clauses.insert(0, f"at least {share} measured{describe_confidence(survey)}")
+    if status.epochs or n_left is None or not status.figures_are_current:
         return f"{'; '.join(clauses)}; what is missing can cost {missing} at most{_age(status)}"
     left = f"{counted(n_left, 'known page')} left out, {'it' if n_left == 1 else 'they'} can cost {missing} at most"
     none_left = f"no known page left out; what is blocked or not known can cost {missing} at most"
     return "; ".join([*clauses, left if n_left else none_left if proved.lower < 1 else "no page left out"])
 
 
-def describe_measured(status: FolderStatus) -> str:
+def describe_measured(status: CrawlStatus) -> str:
     """Describe the survey of the present epoch; empty if there is none."""
     survey = status.survey
     if survey is None or survey.measured is None:
@@ -217,13 +151,11 @@ def describe_measured(status: FolderStatus) -> str:
     return survey.describe(measured_from(status.epoch_number)) + _age(status)
 
 
-def describe_epoch_coverage(status: FolderStatus) -> str:
+def describe_epoch_coverage(status: CrawlStatus) -> str:
     """Describe the certificate of a refresh; empty in the first crawl."""
-    if not status.epochs or status.certificate is None:
+    if not status.epochs or status.figures is None or status.figures.epoch != status.epoch_number:
         return ""
-    if (status.figures or {}).get("epoch") != status.epochs[-1].number:
-        return ""
-    return describe_epoch(status.certificate) + _age(status)
+    return describe_epoch(status.figures.certificate) + _age(status)
 
 
 def describe_certificate(proved: Certificate) -> str:
@@ -323,6 +255,6 @@ def supposed(proved: Certificate) -> str:
     return f"for the upper bound, that {UPPER_ASSUMES}" if proved.upper < 1 else ""
 
 
-def _age(status: FolderStatus) -> str:
+def _age(status: CrawlStatus) -> str:
     """Return a note on outdated figures; none while a crawl is running, which is always a little ahead of them."""
     return "" if status.figures_are_current or status.holder is not None else " (as of some pages ago)"

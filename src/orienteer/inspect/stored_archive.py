@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from orienteer.store.archive import Archive
-from orienteer.store.store_settings import StoreSettings
+from orienteer.store.object_store import StoreSettings
 from orienteer.wording import counted, plain
 
 

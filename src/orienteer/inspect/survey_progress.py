@@ -1,4 +1,4 @@
-"""The progress of a crawl's survey, from its figures, and as text.
+"""The progress of a crawl's survey, and its text.
 
 Until the walks have reached their goal they are only evidence: an estimate, without a reliable bound. Then they claim:
 at least the goal, with the confidence of the settings. What is measured is never called proved.
@@ -6,9 +6,7 @@ at least the goal, with the confidence of the settings. What is measured is neve
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from orienteer.crawl.crawl import FIRST
 from orienteer.graph.survey.measured import Measured, confidence_text
@@ -45,7 +43,7 @@ class SurveyProgress:
         measured = self.measured
         if measured is None:
             return "not measured yet"
-        goal = goal_share(self.until) + " of what is reachable" * self.of_reachable
+        goal = goal_share(self.until, self.of_reachable)
         if self.is_reached:
             return f"{how}: {describe_measured(measured, goal)}"
         return f"{how}: {describe_measured(measured)}; evidence for {goal}: {evidence_text(self.evidence)}"
@@ -77,19 +75,6 @@ def describe_measured(measured: Measured, claimed: str = "") -> str:
     return f"{about}, {sure} {walks_text}, assuming that {SAME_RESPONSES}"
 
 
-def survey_of_figures(figures: Mapping[str, Any] | None) -> SurveyProgress | None:
-    """Return the survey in the figures of a crawl; None if there is none, or they are invalid."""
-    try:
-        assert figures is not None
-        evidence, until, proved = figures["evidence"], figures["until"], figures["certificate"]
-        measured = None if figures["measured"] is None else _measured(figures["measured"])
-        of_reachable = measured.of_reachable if measured is not None else bool(figures["of_reachable"])
-        lower = float(proved["of_reachable"] if of_reachable else proved["lower"])
-        return SurveyProgress(measured, float(evidence), float(until), of_reachable, lower >= until)
-    except (AssertionError, KeyError, TypeError, ValueError):
-        return None
-
-
 def evidence_text(evidence: float) -> str:
     """Format evidence as in 43 %, rounded down, so that 100 % means reached."""
     return f"{int(100 * max(evidence, 0.0))} %"
@@ -98,9 +83,3 @@ def evidence_text(evidence: float) -> str:
 def walk_of(priority: float) -> int | None:
     """Return the walk, counted from 1, that needs a page of this priority; None if no walk does."""
     return round(FIRST / priority) if priority > FIRST / _MOST_WALKS else None
-
-
-def _measured(values: Mapping[str, Any]) -> Measured:
-    shares = {name: float(values[name]) for name in ("lower", "upper", "estimate", "confidence")}
-    n_walks, n_probes = int(values["n_walks"]), int(values["n_probes"])
-    return Measured(n_walks=n_walks, n_probes=n_probes, of_reachable=bool(values["of_reachable"]), **shares)

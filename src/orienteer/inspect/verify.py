@@ -28,7 +28,7 @@ from orienteer.graph.survey.crawl_survey import CrawlSurvey, SurveyRound, Survey
 from orienteer.graph.survey.entries import Edge, draw_entries, random_level
 from orienteer.graph.survey.measured import Measured
 from orienteer.inspect.archive_check import CheckedBounds, check_archive, checked_bounds, pages_without_record
-from orienteer.inspect.folder_status import FolderStatus, folder_status
+from orienteer.inspect.crawl_status import CrawlStatus, crawl_status
 from orienteer.inspect.library_certificate import library_certificate
 from orienteer.inspect.status_text import interval, narrowed
 from orienteer.inspect.survey_progress import SurveyProgress, how_measured
@@ -37,8 +37,7 @@ from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.setup import CrawlSetup
 from orienteer.notebook import facts_html
 from orienteer.progress import Progress, silent
-from orienteer.store.database import Database
-from orienteer.store.database_view import DatabaseView
+from orienteer.store.database import Database, DatabaseView
 from orienteer.store.failures import damaged
 from orienteer.store.folder_view import FolderView
 from orienteer.store.history import DonePages, KnownPages
@@ -74,7 +73,7 @@ class Verification:
     survey: SurveyProgress | None
     n_rounds: int
     is_claimed: bool
-    status: FolderStatus
+    status: CrawlStatus
 
     @property
     def holds(self) -> bool:
@@ -138,7 +137,7 @@ def verify(
 
     `quick` does not read the archive. `read_stored` also reads what is in object storage.
     """
-    claimed = folder_status(path, progress=progress)
+    claimed = crawl_status(path, progress=progress)
     with FolderView.open(path) as folder:
         computed = recomputed(folder)
         problems = list(computed.problems)
@@ -283,13 +282,13 @@ class _CheckedSetup(CrawlSetup):
 
 def _plan_of_survey(database: DatabaseView, plan: CrawlPlan) -> CrawlPlan:
     """Return the plan with the goal of the last survey: the settings may have changed since."""
-    epoch = database.last_epoch()
-    last = database.last_survey(0 if epoch is None else epoch.id)
+    epoch = database.epochs.last()
+    last = database.surveys.last(0 if epoch is None else epoch.id)
+    more = [word.strip() for word in plan.crawl.stop_when.split(",")[1:]]
     if last is None:
-        return replace(plan, crawl=replace(plan.crawl, proof=True))
-    until, confidence = last[1].until, last[1].confidence
-    settings = replace(plan.crawl, until=until, confidence=confidence, proof=False, of_reachable=False)
-    return replace(plan, crawl=settings)
+        return replace(plan, crawl=replace(plan.crawl, stop_when=",".join(["proved", *more])))
+    how = [f"measured:{last[1].confidence}", *(word for word in more if word != "reachable")]
+    return replace(plan, crawl=replace(plan.crawl, until=last[1].until, stop_when=",".join(how)))
 
 
 def _survey_progress(survey: CheckedSurvey, proved: Certificate) -> SurveyProgress:
@@ -299,7 +298,7 @@ def _survey_progress(survey: CheckedSurvey, proved: Certificate) -> SurveyProgre
     return SurveyProgress(measured, survey.progress, start.until, start.of_reachable, lower >= start.until)
 
 
-def _compared(claimed: FolderStatus, proved: Certificate, survey: SurveyProgress | None, is_last: bool) -> list[str]:
+def _compared(claimed: CrawlStatus, proved: Certificate, survey: SurveyProgress | None, is_last: bool) -> list[str]:
     """Return the claims that do not follow from the pages. `is_last` is True for a report, which must be exact."""
     assert claimed.certificate is not None
     problems = _certificate_problems("the certificate", claimed.certificate, proved, is_last)

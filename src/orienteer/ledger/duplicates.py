@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from orienteer.extract import near_duplicates
 from orienteer.ledger.band_index import BandIndex
-from orienteer.store.database import Database, SessionRow
+from orienteer.store.database import Database
+from orienteer.store.detail_tables import SessionRow
 from orienteer.store.failures import damaged
 from orienteer.store.page_row import PageRow
 from orienteer.url import session_of
@@ -37,13 +38,13 @@ class Duplicates:
 
     def exact(self, page: int, digest: bytes) -> int | None:
         """Return the first other page with exactly the same content."""
-        return self._database.page_with_digest(digest, page) if self._exact else None
+        return self._database.pages.with_digest(digest, page) if self._exact else None
 
     def still_repeats(self, row: PageRow) -> bool:
         """Whether the original of this copy still has the same content; True if the page was no copy."""
         if row.duplicate_of is None:
             return True
-        other = self._database.page(row.duplicate_of)
+        other = self._database.pages.row(row.duplicate_of)
         return other is not None and other.digest == row.digest
 
     def near(self, page: int, signature: bytes | None, was_known: bool) -> int | None:
@@ -58,18 +59,18 @@ class Duplicates:
         if signature is None:
             return None
         for other in self._sharing_a_band(signature):
-            seen_before = self._database.signature(other)
+            seen_before = self._database.signatures.of(other)
             if seen_before is not None and near_duplicates.similarity(signature, seen_before) >= near_duplicates.NEAR:
                 return other
         # Only here: a near duplicate need not be indexed, since later ones find the first page.
-        self._database.add_signature(page, signature)
+        self._database.signatures.add(page, signature)
         self._add(np.array([page], np.uint32), signature)
         return None
 
     def _forget(self, page: int) -> None:
-        signature = self._database.signature(page)
+        signature = self._database.signatures.of(page)
         if signature is not None:
-            self._database.remove_signature(page)
+            self._database.signatures.remove(page)
             for index in self._indexes:
                 index.remove(page, signature)
 
@@ -83,8 +84,8 @@ class Duplicates:
 
     def _read_signatures(self) -> None:
         """Fill the index, on first use: many commands open a folder, and few continue its crawl."""
-        self._indexes.append(BandIndex(self._database.n_signatures()))
-        for pages, signatures in self._database.signatures():
+        self._indexes.append(BandIndex(self._database.signatures.count()))
+        for pages, signatures in self._database.signatures.all():
             if any(len(signature) != near_duplicates.SIGNATURE_BYTES for signature in signatures):
                 raise damaged(self._database.path, "a signature is cut off")
             self._add(pages, b"".join(signatures))
@@ -114,19 +115,19 @@ class Sessions:
         session = None if digest is None else session_of(url)
         if session is None or digest is None:
             return None
-        known = self._database.session(session.stripped)
+        known = self._database.details.session(session.stripped)
         if known is None:
-            self._database.set_session(session.stripped, SessionRow(page, digest, is_same=False))
+            self._database.details.set_session(session.stripped, SessionRow(page, digest, is_same=False))
             return None
         if known.page == page or known.digest != digest:
             return None
         if not known.is_same:
-            self._database.set_session(session.stripped, known._replace(is_same=True))
+            self._database.details.set_session(session.stripped, known._replace(is_same=True))
         return known.page
 
     def _first(self, url: str) -> str | None:
         session = session_of(url)
         if session is None:
             return None
-        known = self._database.session(session.stripped)
-        return self._database.url(known.page) if known is not None and known.is_same else None
+        known = self._database.details.session(session.stripped)
+        return self._database.urls.of(known.page) if known is not None and known.is_same else None

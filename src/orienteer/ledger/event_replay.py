@@ -26,9 +26,8 @@ from orienteer.ledger.topic_reading import Reader
 from orienteer.pages.states import PageState
 from orienteer.store.database import Database
 from orienteer.store.failures import damaged
-from orienteer.store.folder_files import FolderFiles
+from orienteer.store.folder_view import FolderFiles
 from orienteer.store.history import DonePages, KnownPages
-from orienteer.store.url_numbers import seen_urls
 
 FROM_SITEMAP = 1  # the depth of a page that a sitemap lists
 _DEEPEST = 65_000
@@ -105,12 +104,12 @@ class EventReplay:
         self.epoch = self.setup.epoch
         self.reader = Reader.of_folder(folder) if plan.crawl.topic else None
         self.scope = Scope(plan.scope, plan.crawl.seeds)
-        self.seen = seen_urls(self.database)
+        self.seen = self.database.urls.seen()
         if len(self.seen) == 0:
             self.seen.number(plan.crawl.seeds)
         if len(self.seen) < len(plan.crawl.seeds):
             raise damaged(self.database.path, "not all seeds are numbered")
-        self.position = self.database.next_position()  # of the next event
+        self.position = self.database.history.next_position()  # of the next event
         self._n_redirects: dict[int, int] = {}  # by page: the longest chain of redirects to it
         self._seed_pages = set(range(len(plan.crawl.seeds)))  # the seeds and their redirect targets
         self._depths = Depths()
@@ -132,7 +131,7 @@ class EventReplay:
         return self.plan.scope.max_depth if self.epoch is None else self.epoch.hops
 
     def url(self, page: int) -> str:
-        return self.database.url(page)
+        return self.database.urls.of(page)
 
     def host(self, page: int) -> int:
         return int(self.seen.hosts[page])
@@ -271,7 +270,7 @@ class EventReplay:
 def redirect_targets(database: Database, page: int, max_redirects: int) -> Iterator[int]:
     """Yield the pages that a page redirects to, one after the other."""
     for _ in range(max_redirects + 1):
-        row = database.page(page)
+        row = database.pages.row(page)
         if row is None or row.redirect_to is None:
             return
         page = row.redirect_to

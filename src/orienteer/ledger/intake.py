@@ -38,6 +38,7 @@ class Intake:
             records=crawl.archive,
             revisits=crawl.archive and self.ledger.epoch is not None,
             assets=crawl.assets,
+            user_agent=self.ledger.plan.fetch.user_agent,
             robot=robot_name(self.ledger.plan.fetch.user_agent) or ALL_ROBOTS,
         )
 

@@ -32,8 +32,8 @@ from orienteer.pages.unknown import ALL_KNOWN, UNKNOWN_COUNT, UnknownLinks
 from orienteer.policies.focused import FocusedPolicy
 from orienteer.responses.verdict import LOST_REDIRECTS, Verdict, VerdictKind
 from orienteer.store.folder import CrawlFolder
+from orienteer.store.meta_tables import ANCHORS
 from orienteer.store.page_row import NO_LINKS, PageRow
-from orienteer.store.rendering_tables import ANCHORS
 from orienteer.workers.fetch_result import FetchResult
 
 _STATES = {int(state): state for state in PageState}
@@ -57,8 +57,8 @@ class Ledger(EventReplay):
         self._noted: set[str] = set()  # events that are stored once in a run
         self._anchors: set[str] | None = None  # the stored ANCHORS events; None until they are read
         self._next_checkpoint = time.monotonic() + 30.0
-        if self.database.n_urls() == 0:
-            self.database.add_urls(0, plan.crawl.seeds)
+        if self.database.urls.count() == 0:
+            self.database.urls.add(0, plan.crawl.seeds)
             self._unacknowledged += 1
         if self.setup.survey is not None:
             self.setup.survey.begin(self.crawl, plan.crawl.workers)
@@ -103,7 +103,7 @@ class Ledger(EventReplay):
         if alias_of is None and same_as is not None and self.plan.crawl.duplicates == "merge":
             if self._has_same_links(same_as, page, links, unknown):
                 alias_of = same_as
-            elif self.database.n_with_digest(digest) > COPIES_FOLLOWED:
+            elif self.database.pages.n_with_digest(digest) > COPIES_FOLLOWED:
                 links, outside, unknown = NO_LINKS, NO_LINKS, UnknownLinks(UNKNOWN_COUNT, "a copy of another page")
         if alias_of is not None:
             links, outside, unknown = np.array([alias_of], np.uint32), NO_LINKS, ALL_KNOWN
@@ -127,16 +127,16 @@ class Ledger(EventReplay):
         if content.canonical is not None and content.canonical in content.links:
             ids, _ = self._number([content.canonical], self.depth(page) + 1)
         if len(ids) and ids[0] != page:
-            self.database.set_canonical(page, int(ids[0]))
+            self.database.details.set_canonical(page, int(ids[0]))
         elif was_known:
-            self.database.set_canonical(page, None)
+            self.database.details.set_canonical(page, None)
 
     def _note_anchors(self, page: int, fields: Sequence[str]) -> None:
         """Store that these route fields are assumed to be anchors on a page: only samples were compared."""
         if not fields:
             return
         if self._anchors is None:
-            self._anchors = set(self.database.anchors())
+            self._anchors = set(self.database.meta.anchors())
         for field in fields:
             detail = f"{self.seen.host_name(self.host(page))}: {field}"
             if detail not in self._anchors:
@@ -168,8 +168,8 @@ class Ledger(EventReplay):
 
     def _has_same_links(self, first: int, page: int, links: NDArray[np.uint32], unknown: UnknownLinks) -> bool:
         """Whether a copy of the page `first` also has its links: relative URLs may lead elsewhere."""
-        row = self.database.page(first)
-        if row is None or row.redirect_to is not None or self.database.unknown(first).n != unknown.n:
+        row = self.database.pages.row(first)
+        if row is None or row.redirect_to is not None or self.database.details.unknown(first).n != unknown.n:
             return False
         names = {first, page}
         return set(links.tolist()) - names == set(row.links.tolist()) - names
@@ -207,16 +207,16 @@ class Ledger(EventReplay):
         The Crawl has recorded the linking pages without these links, and the policy has ordered the frontier by that.
         So the certificate still counts them as unknown links.
         """
-        widened = [(page, outside[self.scope.contains(self.database.urls(outside))]) for page, outside in
-                 self.database.outside_links()]  # fmt: skip
+        widened = [(page, outside[self.scope.contains(self.database.urls.of_all(outside))]) for page, outside in
+                 self.database.pages.outside_links()]  # fmt: skip
         widened = [(page, inside) for page, inside in widened if len(inside)]
         if not widened:
             return
         for page, inside in widened:
-            before = self.database.unknown(page)
+            before = self.database.details.unknown(page)
             if before.n != UNKNOWN_COUNT:
                 n = before.n + len(inside)
-                self.database.set_unknown(page, UnknownLinks(n, "found before the scope became wider"))
+                self.database.details.set_unknown(page, UnknownLinks(n, "found before the scope became wider"))
         pages = np.array([page for page, _ in widened], np.uint32)
         self.crawl.add_unknown_links(pages, np.array([len(inside) for _, inside in widened], np.int32))
         self._discover(np.unique(np.concatenate([inside for _, inside in widened])))
@@ -255,14 +255,14 @@ class Ledger(EventReplay):
 
     def _discover(self, pages: NDArray[np.uint32]) -> int:
         before = len(self.crawl.frontier)
-        self.database.add_known(self.position, pages)
+        self.database.history.add_known(self.position, pages)
         self._advance()
         self.crawl.discover(pages)
         return len(self.crawl.frontier) - before
 
     def note(self, kind: str, host: int | None, detail: str) -> None:
         """Store an event about a host, or about the crawl."""
-        self.database.add_event(time.time(), kind, host, detail=detail)
+        self.database.meta.add_event(time.time(), kind, host, detail=detail)
         self._unacknowledged += 1
 
     def mark_dirty(self) -> None:
@@ -281,13 +281,13 @@ class Ledger(EventReplay):
         self._unacknowledged += self.setup.save(self.database)
         if self._unacknowledged:
             if self.figures is not None:
-                self.database.set("figures", self.figures)
+                self.database.meta.set("figures", self.figures)
             self.folder.acknowledge()
             self._unacknowledged = 0
 
     def end_epoch(self) -> None:
         """End the epoch; the next refresh begins a new one."""
-        self.database.end_epoch(self.epoch_number, time.time())
+        self.database.epochs.end(self.epoch_number, time.time())
         self._unacknowledged += 1
         self.acknowledge()
 
@@ -366,7 +366,7 @@ class Ledger(EventReplay):
         first = len(self.seen)
         ids, new = self.seen.number(urls)
         if len(new):
-            self.database.add_urls(first, [urls[k] for k in new.tolist()])
+            self.database.urls.add(first, [urls[k] for k in new.tolist()])
         numbers = ids.astype(np.uint32)
         self._depths.reach(numbers, depth)
         inside = self._hosts_inside.contains(urls, numbers)

@@ -31,13 +31,13 @@ from orienteer.extract.links import SCRIPTED
 from orienteer.ledger.revisiting import (
     TEMPORARY_REDIRECTS,
     ContentDigests,
-    RefreshSettings,
     after_visit,
     is_gone,
     is_same_content,
     keeps_rendering,
     verdict,
 )
+from orienteer.ledger.settings import RefreshSettings
 from orienteer.pages.added import Additions
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.render_reason import RenderReason
@@ -51,7 +51,6 @@ from orienteer.store.archive import Position
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_row import NO_LINKS, PageRow
 from orienteer.store.record import EarlierRecord
-from orienteer.store.rendering_tables import RenderedRow
 from orienteer.store.visits import EpochRow, Revisits, Visit, VisitKind
 from orienteer.workers.fetch_result import FetchResult
 
@@ -79,7 +78,7 @@ class PageStore:
         self._archives = archives
         self._fresh = np.zeros(0, np.bool_)
         if epoch is not None:
-            self.counts.update(self._database.visit_counts(epoch.position))
+            self.counts.update(self._database.visits.counts(epoch.position))
             self._fresh = self._fresh_pages(epoch)
 
     def is_fresh(self, page: int) -> bool:
@@ -88,7 +87,7 @@ class PageStore:
 
     def earlier_row(self, page: int) -> PageRow | None:
         """Return the row of a page before this epoch, if any."""
-        return None if self.epoch is None else self._database.page(page)
+        return None if self.epoch is None else self._database.pages.row(page)
 
     def request_headers(self, page: int, render: RenderReason = RenderReason.NONE) -> tuple[tuple[str, str], ...]:
         """Return the headers of a conditional request; none if the page cannot be confirmed.
@@ -107,13 +106,13 @@ class PageStore:
     def _is_to_be_rendered(self, known: PageRow, render: RenderReason) -> bool:
         if render is RenderReason.NONE or not is_html(known.content_type):
             return False
-        if render in _ALWAYS_RENDERED or self._database.rendered_page(known.id) is not None:
+        if render in _ALWAYS_RENDERED or self._database.rendered.row(known.id) is not None:
             return True
-        return SCRIPTED in self._database.unknown(known.id).why
+        return SCRIPTED in self._database.details.unknown(known.id).why
 
     def render_reason(self, page: int) -> RenderReason:
         """Return why the stored form of a page was rendered, if it was; the reasons of imports count as REQUESTED."""
-        rendered = None if self.epoch is None else self._database.rendered_page(page)
+        rendered = None if self.epoch is None else self._database.rendered.row(page)
         if rendered is None:
             return RenderReason.NONE
         return _RENDER_REASONS.get(rendered.why, RenderReason.REQUESTED)
@@ -124,7 +123,7 @@ class PageStore:
 
     def is_same_form(self, known: PageRow, response: FetchResult) -> bool:
         """Whether a fetched page has the stored content, and was rendered both times or not at all."""
-        was_rendered = self._database.rendered_page(known.id) is not None
+        was_rendered = self._database.rendered.row(known.id) is not None
         return was_rendered == (response.rendered is not None) and self.is_same(known, response)
 
     def has_content(self, page: int, digest: bytes | None) -> bool:
@@ -137,7 +136,7 @@ class PageStore:
         return keeps_rendering(self._content_before(known), _content_of(response))
 
     def _content_before(self, known: PageRow) -> ContentDigests:
-        rendered = self._database.rendered_page(known.id)
+        rendered = self._database.rendered.row(known.id)
         if rendered is None:
             return ContentDigests(known.digest)
         return ContentDigests(rendered.sent_digest or self._archived_digest(known), rendered.rendered_digest, True)
@@ -170,11 +169,11 @@ class PageStore:
         `added` has the additions of hooks; None if no hook ran. `unknown` describes the links that are not known.
         """
         if self.epoch is None:
-            self._database.add_page(_with_location(current, self._archive_response(current, response)))
+            self._database.pages.add(_with_location(current, self._archive_response(current, response)))
             if unknown.n:
-                self._database.set_unknown(current.id, unknown)
+                self._database.details.set_unknown(current.id, unknown)
             if added:
-                self._database.set_added(current.id, added)
+                self._database.details.set_added(current.id, added)
             self._store_rendered(current.id, response)
             return current
         before = self.earlier_row(current.id)
@@ -197,15 +196,15 @@ class PageStore:
         else:
             location = self._archive_response(current, response)
             if writes_row and before is None:
-                self._database.add_page(_with_location(current, location))
+                self._database.pages.add(_with_location(current, location))
             elif writes_row and before is not None:
-                self._database.change_page(_with_location(current, location)._replace(position=before.position))
+                self._database.pages.change(_with_location(current, location)._replace(position=before.position))
         if writes_row or kind is VisitKind.UNCHANGED:
-            self._database.set_unknown(current.id, unknown)
+            self._database.details.set_unknown(current.id, unknown)
         if writes_row or (kind is VisitKind.UNCHANGED and added is not None and added.is_complete):
-            self._database.set_added(current.id, added)
+            self._database.details.set_added(current.id, added)
         if writes_row:
-            self._database.delete_rendered(current.id)
+            self._database.rendered.delete(current.id)
             self._store_rendered(current.id, response)
         if kind is VisitKind.MISSING and current.duplicate_of is not None:
             if current.redirect_to is None:  # a copy with other links, which its row does not store
@@ -239,23 +238,23 @@ class PageStore:
             return False  # both were one page before the other one changed
         page = response.verdict.page
         is_unrendered = response.rendered is None and page is not None and page.is_suspect
-        return not (is_unrendered and self._database.rendered_page(before.id) is not None)
+        return not (is_unrendered and self._database.rendered.row(before.id) is not None)
 
     def _formerly_had(self, page: int, digest: bytes | None) -> bool:
         """Whether the response for a page had this digest before its last change; False if either is unknown."""
-        seen = self._database.revisits(page)
+        seen = self._database.visits.revisits(page)
         return digest is not None and seen is not None and seen.former_digest == digest
 
     def _with_original(self, page: int) -> set[int]:
         """Return the page and, if it was a copy at its last visit, the original."""
-        seen = self._database.revisits(page)
+        seen = self._database.visits.revisits(page)
         return {page} if seen is None or seen.repeated is None else {page, seen.repeated}
 
     def _needs_new_row(self, before: PageRow, current: PageRow, response: FetchResult | None) -> bool:
         """Whether the row of an unchanged page is outdated: it has been rendered, or has other links or aliases."""
         if before.state != PageState.FETCHED or response is None:
             return False
-        stored, new = self._database.rendered_page(before.id), response.rendered
+        stored, new = self._database.rendered.row(before.id), response.rendered
         if new is not None and (stored is None or (stored.rendered_digest is None and new.rendered_digest)):
             return True
         aliases = (before.redirect_to, before.duplicate_of), (current.redirect_to, current.duplicate_of)
@@ -268,7 +267,7 @@ class PageStore:
             row = _with_location(row._replace(time=before.time), before.archived)
         else:
             row = _with_location(row, location)
-        self._database.change_page(row)
+        self._database.pages.change(row)
 
     def confirm(self, before: PageRow, response: FetchResult, position: int) -> PageRow:
         """Keep the row of a page whose response is 304, or has the stored content."""
@@ -290,13 +289,13 @@ class PageStore:
 
     def _add_sent_digest(self, page: int, response: FetchResult) -> None:
         """Add the digest of the response to a row of version 0.2, which lacks it."""
-        rendered, sent = self._database.rendered_page(page), _content_of(response).sent
+        rendered, sent = self._database.rendered.row(page), _content_of(response).sent
         if rendered is not None and rendered.sent_digest is None and sent is not None:
-            self._database.set_rendered(rendered._replace(sent_digest=sent))
+            self._database.rendered.set(rendered._replace(sent_digest=sent))
 
     def keep(self, page: int, position: int) -> PageRow:
         """Keep the row of a page without a request."""
-        before = self._database.page(page)
+        before = self._database.pages.row(page)
         assert before is not None
         current = before._replace(position=position)
         self._add_visit(current, VisitKind.CARRIED, time.time(), None)
@@ -304,10 +303,10 @@ class PageStore:
 
     def n_unknown(self, current: PageRow) -> int:
         """Return how many links of a page the Crawl must count as unknown; 0 unless its stored row is current."""
-        row = self._database.page(current.id)
+        row = self._database.pages.row(current.id)
         if row is None or row.state != current.state or current.redirect_to is not None:
             return 0
-        return self._database.unknown(current.id).n
+        return self._database.details.unknown(current.id).n
 
     def skip(self, page: int, position: int) -> PageRow:
         """Skip a page beyond the depth of this epoch; its row stays."""
@@ -316,15 +315,15 @@ class PageStore:
         return current
 
     def _fresh_pages(self, epoch: EpochRow) -> NDArray[np.bool_]:
-        is_fresh = np.zeros(self._database.n_urls(), np.bool_)
-        seen = self._database.seen_pages()
+        is_fresh = np.zeros(self._database.urls.count(), np.bool_)
+        seen = self._database.visits.seen_pages()
         is_fresh[seen.pages[seen.states != PageState.BLOCKED]] = True
         is_fresh[epoch.due] = False
         return is_fresh
 
     def _update_revisits(self, before: PageRow, current: PageRow, kind: VisitKind, now: float) -> VisitKind:
         """Record a visit of a known page; return its kind, GONE if the page was missing often and long enough."""
-        known = self._database.revisits(before.id) or Revisits(before.id, before.time, before.time)
+        known = self._database.visits.revisits(before.id) or Revisits(before.id, before.time, before.time)
         missing_as = "a copy of another page" if current.outcome == Outcome.OK else current.outcome
         after = after_visit(known, kind, now, before.duplicate_of, missing_as)
         if kind is VisitKind.MISSING and is_gone(after, self._settings, now):
@@ -332,12 +331,12 @@ class PageStore:
             after = after_visit(known, kind, now, before.duplicate_of)
         if kind is VisitKind.CHANGED:
             after = after._replace(former_digest=self._content_before(before).sent)
-        self._database.set_revisits(after)
+        self._database.visits.set_revisits(after)
         return kind
 
     def _add_visit(self, current: PageRow, kind: VisitKind, at: float, location: Position | None) -> None:
         visit = Visit(current.position, current.id, int(kind), int(current.state), at, current.redirect_to, location)
-        self._database.add_visit(visit)
+        self._database.visits.add(visit)
         self.counts[kind] += 1
 
     def _archive_response(self, current: PageRow, response: FetchResult | None) -> Position | None:
@@ -355,11 +354,9 @@ class PageStore:
             return
         dom, view = (
             None if record is None or not self._archives else self._archive.append_member(record)
-            for record in (rendering.dom, rendering.view)
+            for record in response.rendered_records
         )
-        self._database.set_rendered(
-            RenderedRow(page, rendering.why, response.started_at, rendering.url, dom, view, *rendering[4:])
-        )  # fmt: skip
+        self._database.rendered.set(rendering._replace(page=page, dom=dom, view=view))
 
     def _archive_revisit(self, before: PageRow, current: PageRow, response: FetchResult | None) -> Position | None:
         """Append a revisit record for an unchanged response, if its bytes are identical."""
@@ -373,14 +370,14 @@ class PageStore:
         """Return the record with the content of a page, if there is one."""
         if before.archived is None or not self._archives:
             return None
-        if before.digest is None and self._database.rendered_page(before.id) is None:
+        if before.digest is None and self._database.rendered.row(before.id) is None:
             return None
         body = self._archive.read(before.archived).body
-        return EarlierRecord(self._database.url(before.id), before.time, hashlib.sha1(body).digest())
+        return EarlierRecord(self._database.urls.of(before.id), before.time, hashlib.sha1(body).digest())
 
     def _set_validators(self, before: PageRow, etag: str, last_modified: str) -> None:
         if (before.etag, before.last_modified) != (etag, last_modified):
-            self._database.change_page(before._replace(etag=etag, last_modified=last_modified))
+            self._database.pages.change(before._replace(etag=etag, last_modified=last_modified))
 
 
 def _with_location(row: PageRow, location: Position | None) -> PageRow:

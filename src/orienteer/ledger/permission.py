@@ -20,10 +20,10 @@ from orienteer.errors import InputError
 from orienteer.files.plain import open_plain, replaced_inside
 from orienteer.files.signing import is_signed, signature
 from orienteer.files.user_folders import state_folder
-from orienteer.ledger.plan import CrawlPlan
-from orienteer.settings import to_table
+from orienteer.ledger.plan import CrawlPlan, settings_classes
+from orienteer.settings import fields_of, option_word, to_table
 from orienteer.store.failures import map_disk_errors
-from orienteer.store.folder_files import ALLOWED
+from orienteer.store.folder_view import ALLOWED
 from orienteer.wording import plain
 
 _PURPOSE = "what a crawl may reach"
@@ -31,7 +31,6 @@ _OPENING = {
     "fetch": ("allow_private", "proxy", "connect_to", "fetcher", "verify_tls", "ca_file"),
     "store": ("archive_to", "endpoint", "region"),
 }
-_OPTIONS = {"proxy": "--proxy", "connect_to": "--connect-to", "fetcher": "--fetcher", "archive_to": "--archive-to"}
 _MAX_BYTES = 200
 
 Tables = Mapping[str, Mapping[str, Any]]
@@ -56,7 +55,7 @@ def opening_settings(plan: CrawlPlan) -> dict[str, Any]:
 def expect_allowed(folder: Path, stored: CrawlPlan, *given: Tables) -> None:
     """Raise an InputError if the plan opens what this user has not allowed; `given` is allowed by this command."""
     given_items = (tables.get(table, {}).items() for tables in given for table in _OPENING)
-    given_names = {name for items in given_items for name, value in items if value is not None}
+    given_names = {name for items in given_items for name, _ in items}
     opened = {name: value for name, value in opening_settings(stored).items() if name not in given_names}
     if not opened or _is_signed(folder, stored):
         return
@@ -105,10 +104,10 @@ def _display(value: Any) -> str:
 
 
 def _advice(opened: Mapping[str, Any]) -> str:
-    options = ["--allow-private"] if opened.get("allow_private") else []
-    options += [f"{_OPTIONS[name]} {plain(str(value), 200)}" for name, value in opened.items() if name in _OPTIONS]
-    others = [name for name in opened if name not in _OPTIONS and name != "allow_private"]
-    ways = ([f"use {' '.join(options)} to allow it"] if options else []) + (
-        [f"put {' and '.join(others)} into a file of your own and name it with --settings"] if others else []
-    )
-    return f"{', and '.join(ways)}, or change crawl.toml"
+    options = [
+        plain(option_word(table, known[name], opened[name]), 200)
+        for table, known in ((table, fields_of(settings_classes()[table])) for table in _OPENING)
+        for name in _OPENING[table]
+        if name in opened
+    ]
+    return f"use {' '.join(options)} to allow it, or change crawl.toml"

@@ -26,58 +26,22 @@ one page that change together are no sign of a failure. A failed request (the ho
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.errors import InputError, unknown_name
+from orienteer.ledger.settings import RefreshSettings
 from orienteer.pages.states import PageState
-from orienteer.seeds import make_method
-from orienteer.store.epoch_tables import SeenPages
 from orienteer.store.page_row import PageRow
+from orienteer.store.visit_tables import SeenPages
 from orienteer.store.visits import Revisits, VisitKind
 
-STARTS = ("selected", "seeds")
 DAY_S = 86_400.0
 CLOCK_TOLERANCE_S = 7 * DAY_S  # a time further in the future is from a wrong clock
 TEMPORARY_REDIRECTS = frozenset((302, 303, 307))
 _MIN_SPAN_S = 1.0
 _NO_PAGE = (PageState.FAILED, PageState.SKIPPED)
-
-
-@dataclass(frozen=True)
-class RefreshSettings:
-    """Where an epoch starts, how far it goes, and when a page is due or gone.
-
-    `start`: "selected" chooses up to `n_seeds` new seeds by `method`, those that reach the most value within `hops`
-    links; the epoch starts there, and goes at most `hops` links from them and from the pages that are due. "seeds"
-    starts from the crawl's own seeds, with their trust, and goes as deep as the crawl does. The others: see above.
-    """
-
-    start: str = "selected"
-    n_seeds: int = 10
-    hops: int = 5
-    method: str = "greedy"
-    revisit_chance: float = 0.2
-    gone_after: int = 3
-    gone_after_days: float = 2.0
-
-    def __post_init__(self) -> None:
-        if self.start not in STARTS:
-            raise unknown_name("start of an epoch", self.start, STARTS)
-        if self.n_seeds < 1:
-            raise InputError(f"n_seeds is {self.n_seeds}; an epoch needs at least one seed")
-        if self.hops < 0:
-            raise InputError(f"hops is {self.hops}; it must be 0 (the seeds alone) or more links")
-        make_method(self.method)
-        if not 0 <= self.revisit_chance <= 1:
-            raise InputError(f"revisit_chance is {self.revisit_chance}; a chance is from 0 (every page) to 1")
-        if self.gone_after < 1:
-            raise InputError(f"gone_after is {self.gone_after}; a page must be missing at least once")
-        if not 0 <= self.gone_after_days < float("inf"):
-            raise InputError(f"gone_after_days is {self.gone_after_days}; it must be 0 or more days")
 
 
 def change_chance(

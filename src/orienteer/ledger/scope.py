@@ -11,56 +11,19 @@ are outside: known and reported by `explain`, never fetched. URLs are canonical 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.arrays import grown
-from orienteer.errors import InputError, unknown_name
 from orienteer.frontier.seen import SeenUrls
+from orienteer.ledger.settings import ScopeSettings, compiled
 from orienteer.pages.states import PageState
 from orienteer.store.database import Database
 from orienteer.url import site_of
 
-KINDS = ("host", "site", "prefix", "web")
-
 _MAX_CACHED_HOSTS = 1 << 17
-
-
-@dataclass(frozen=True)
-class ScopeSettings:
-    """`allow` and `deny` are regular expressions, searched anywhere in the URL.
-
-    `max_depth` is the largest number of links from a seed to a page; the live crawl checks it, not `Scope`.
-    """
-
-    kind: str = "host"
-    allow: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
-    max_depth: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise unknown_name("scope", self.kind, KINDS)
-        if self.max_depth is not None and self.max_depth < 0:
-            raise InputError(f"max_depth is {self.max_depth}; it must be 0 (the seeds alone) or more links")
-        for name, patterns in (("allow", self.allow), ("deny", self.deny)):
-            _compiled(name, patterns)
-
-
-def _compiled(name: str, patterns: Sequence[str]) -> list[re.Pattern[str]]:
-    if isinstance(patterns, str):
-        raise InputError(f"{name} is {patterns!r}; it must be a list of regular expressions")
-    compiled = []
-    for pattern in patterns:
-        try:
-            compiled.append(re.compile(pattern))
-        except (re.error, RecursionError, OverflowError) as error:
-            raise InputError(f"{name}: {pattern!r} is no regular expression: {error}") from None
-    return compiled
 
 
 class Scope:
@@ -75,8 +38,8 @@ class Scope:
 
     def __init__(self, settings: ScopeSettings, seeds: Sequence[str]) -> None:
         self.settings = settings
-        self._allow = _compiled("allow", settings.allow)
-        self._deny = _compiled("deny", settings.deny)
+        self._allow = compiled("allow", settings.allow)
+        self._deny = compiled("deny", settings.deny)
         self._roots: dict[str, None] = {}  # the seeds' hosts, sites or directories
         self._prefixes: tuple[str, ...] = ()
         self._is_host_inside: dict[str, bool] = {}
@@ -222,7 +185,7 @@ class HostsInScope:
         if first < len(self._seen):
             blocks = [
                 self._scope.contains(block.decode("utf-8", "replace").split("\n"))
-                for block in database.url_blocks(first)
+                for block in database.urls.blocks(first)
             ]
             self._pages = np.concatenate([self._pages, *blocks])
 

@@ -21,7 +21,7 @@ from orienteer.policies.policy_spec import PolicySpec
 from orienteer.policies.trained import TrainedPolicy, trained_policy, write_model
 from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.folder_files import FolderFiles, policy_model_path
+from orienteer.store.folder_view import FolderFiles, policy_model_path
 from orienteer.store.history import DonePages, KnownPages
 from orienteer.store.survey_tables import SurveyRow, WalksRow
 
@@ -34,13 +34,13 @@ class StoredSurvey:
         self.start: SurveyStart | None = None
         self.rounds: tuple[SurveyRound, ...] = ()
         self._number = -1
-        last = database.last_survey(epoch) if goal.until is not None and goal.confidence is not None else None
+        last = database.surveys.last(epoch) if goal.until is not None and goal.confidence is not None else None
         if last is not None and _matches(last[1], goal):
             self._number, row = last
             self.start = SurveyStart(
                 row.until, row.confidence, row.seed, row.n_events, row.width, row.of_reachable, row.error
             )
-            self.rounds = tuple(SurveyRound(*walks) for walks in database.walks(self._number))
+            self.rounds = tuple(SurveyRound(*walks) for walks in database.surveys.walks(self._number))
         self._n_saved = len(self.rounds)
 
     def begin(self, crawl: Crawl, width: int) -> None:
@@ -50,7 +50,7 @@ class StoredSurvey:
             return
         seed = survey_seed(secrets.token_bytes(16))  # from the system: no web can foresee where walks will go
         # All surveys of an epoch share the allowed error, so that repeated ones are all right with this confidence.
-        error = error_left(goal.confidence, self._database.n_surveys(self._epoch))
+        error = error_left(goal.confidence, self._database.surveys.count(self._epoch))
         crawl.begin_survey(SurveyStart(goal.until, goal.confidence, seed, 0, width, goal.of_reachable, error))
 
     def save(self, crawl: Crawl) -> bool:
@@ -64,12 +64,12 @@ class StoredSurvey:
                 self._epoch, start.n_events, start.seed, start.until, start.confidence, start.error, start.of_reachable,
                 start.width,
             )  # fmt: skip
-            self._number, self.start, self._n_saved = self._database.add_survey(row), start, 0
+            self._number, self.start, self._n_saved = self._database.surveys.add(row), start, 0
         elif self._n_saved == len(survey.rounds):
             return False
         new = survey.rounds[self._n_saved :]
         rows = [WalksRow(one.n_events, one.entries, one.allowed, one.free, one.stake) for one in new]
-        self._database.add_walks(self._number, self._n_saved, rows)
+        self._database.surveys.add_walks(self._number, self._n_saved, rows)
         self._n_saved = len(survey.rounds)
         return True
 
@@ -126,7 +126,7 @@ class CrawlSetup:
 
     def __init__(self, folder: FolderFiles, plan: CrawlPlan) -> None:
         self.plan = plan
-        self.epoch = folder.database.last_epoch()
+        self.epoch = folder.database.epochs.last()
         self._path = folder.path
         self._database = folder.database
         self.survey: StoredSurvey | None = None
@@ -153,7 +153,9 @@ class CrawlSetup:
 
     def history(self, database: Database) -> Iterator[DonePages | KnownPages]:
         """Yield all events of the Crawl."""
-        return database.pages_after() if self.epoch is None else database.visits_from(self.epoch.position)
+        return (
+            database.history.pages_after() if self.epoch is None else database.history.visits_from(self.epoch.position)
+        )
 
     def first_pages(self) -> NDArray[np.uint32]:
         """Return the pages that depths are counted from."""

@@ -16,10 +16,10 @@ from orienteer.extract.tokens import link_tokens, page_tokens
 from orienteer.frontier.seen import SeenUrls
 from orienteer.policies.focused import AboutPage, FocusedPolicy, LinkWords
 from orienteer.store.database import Database
+from orienteer.store.detail_tables import PageWords, packed, unpacked
 from orienteer.store.failures import damaged
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.folder_files import FolderFiles
-from orienteer.store.page_words import PageWords, packed, unpacked
+from orienteer.store.folder_view import FolderFiles
 from orienteer.topics import all_topics
 from orienteer.topics.topic import PageContent, Topic
 from orienteer.topics.topic_file import TopicFile, load_topic, write_model
@@ -50,7 +50,7 @@ class LoadedTopic:
         if folder.topic_path.exists():
             if not self._is_stored_in(folder):
                 raise InputError(f"{folder.path}: this crawl was begun with another topic (see {folder.topic_path})")
-        elif folder.database.n_urls():
+        elif folder.database.urls.count():
             raise InputError(f"{folder.path}: this crawl was begun without a topic")
         else:
             if self._topic.needs_training:
@@ -88,7 +88,7 @@ class Reader:
     @property
     def n_on_topic(self) -> int:
         """The number of pages on topic so far."""
-        return self._database.n_relevant(self.topic.threshold)
+        return self._database.pages.n_relevant(self.topic.threshold)
 
     def relevance(self, pages: Sequence[tuple[str, Page]]) -> list[float]:
         """Return the relevance of pages, given with their URLs; many at once are several times as fast."""
@@ -111,7 +111,7 @@ class Reader:
         of_links = np.concatenate([_NOTHING, *words])
         of_page = page_tokens(content.text) if policy.reads_pages else _NOTHING
         stored = PageWords(targets[known].astype(np.uint32), offsets, of_links, of_page)
-        self._database.set_words(page, packed(stored))
+        self._database.details.set_words(page, packed(stored))
 
     def about(self, page: int, relevance: float | None) -> AboutPage | None:
         """Return what a focused policy receives about a fetched page, both when it is fetched and in a replay."""
@@ -120,7 +120,7 @@ class Reader:
 
 def about_page(database: Database, page: int, relevance: float) -> AboutPage:
     """Return the relevance of a page with its stored words."""
-    blob = database.words(page)
+    blob = database.details.words(page)
     if blob is None:
         return AboutPage(relevance)
     try:

@@ -7,7 +7,6 @@ not given.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,22 +15,19 @@ from typing import Any
 
 from orienteer.errors import InputError, unknown_name
 from orienteer.exports import all_exporters
-from orienteer.ledger.plan import CrawlPlan
-from orienteer.ledger.scope import KINDS as SCOPES
-from orienteer.settings import merged
+from orienteer.ledger.plan import CrawlPlan, settings_classes
+from orienteer.settings import SettingsField, fields_of, from_text, merged, option_word
 from orienteer.url import canonical_url
 from orienteer.wording import plain
 
 KINDS = ("crawl", "refresh", "index", "estimate", "export")
 Options = Mapping[str, str | int | float | bool]
 
-RENDER_MODES = ("auto", "never", "always")
 MIN_DELAY_S = 0.1  # between requests to a public host
 _MAX_TEXT_CHARS = 500
 _WALK_BUDGET = re.compile(r"\d{1,3}(\.\d{1,3})?n", re.ASCII)
 _NUMBER = re.compile(r"\d{1,12}", re.ASCII)
 _ON, _OFF = ("on", "true", "yes", "1"), ("off", "false", "no", "0")
-_NONE = "none"
 
 
 def checked_url(text: str) -> str:
@@ -67,52 +63,25 @@ def typed_url(text: str) -> str:
 
 @dataclass(frozen=True)
 class _Option:
-    """The parser of an option, its command-line flag, and its key in the plan, if any."""
+    """How the text of an option is parsed, and its flag. One that is a setting has its table and field."""
 
     read: Callable[[str], Any]
-    flag: str
+    flag: str = ""
     table: str = ""
-    key: str = ""
+    field: SettingsField | None = None
+
+    def word(self, value: Any) -> str:
+        """Return the word for the command line; empty if there is none."""
+        if self.field is not None:
+            return option_word(self.table, self.field, value)
+        return self.flag if value is True or not self.flag else f"{self.flag}={value}"
 
 
-def _share(text: str) -> float | str:
-    number, per = (text[:-1], 100.0) if text.endswith("%") else (text, 1.0)
-    if text.lower() == _NONE:
-        return _NONE
-    value = _number(number) / per
-    if not 0 < value <= 1:
-        raise ValueError("a coverage is above 0 and at most 1, such as 0.98 or 98 %")
-    return value
-
-
-def _number(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value) or "_" in text:
-        raise ValueError("it must be a number")
-    return value
-
-
-def _count(text: str) -> int:
-    digits = text.replace(",", "")
-    if not _NUMBER.fullmatch(digits):
-        raise ValueError("it must be a whole number")
-    return int(digits)
-
-
-def _pages(text: str) -> int | str:
-    if text.lower() == _NONE:
-        return _NONE
-    digits = text.replace(",", "")
-    if not _NUMBER.fullmatch(digits) or int(digits) < 1:
-        raise ValueError("it must be 1 or more pages, or none")
-    return int(digits)
-
-
-def _delay(text: str) -> float:
-    seconds = _number(text)
-    if seconds < 0:
-        raise ValueError("it must be 0 or more seconds")
-    return seconds
+def _setting(name: str, option: str) -> _Option:
+    """Return the option for a setting of crawl.toml, such as `politeness.delay_s`."""
+    table, _, key = name.partition(".")
+    field = fields_of(settings_classes()[table])[key]
+    return _Option(lambda text: from_text(_text(text), field, option), "", table, field)
 
 
 def _walk_budget(text: str) -> str:
@@ -133,36 +102,22 @@ def _text(text: str) -> str:
     return text
 
 
-def _one_of(*choices: str) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if text not in choices:
-            raise ValueError(f"it must be one of {', '.join(choices)}")
-        return text
-
-    return read
+def _settings(**names: str) -> dict[str, _Option]:
+    return {option: _setting(name, option) for option, name in names.items()}
 
 
-_GOAL = {
-    "until": _Option(_share, "--until", "crawl", "until"),
-    "budget": _Option(_pages, "--budget", "crawl", "budget"),
-}
-_RUN = _GOAL | {
-    "delay": _Option(_delay, "--delay", "politeness", "delay_s"),
-    "user_agent": _Option(_text, "--user-agent", "fetch", "user_agent"),
-    "render": _Option(_one_of(*RENDER_MODES), "--render", "render", "mode"),
-    "screenshots": _Option(_switch, "--screenshots", "render", "screenshots"),
-    "assets": _Option(_switch, "--assets", "crawl", "assets"),
-    "index": _Option(_switch, "--index"),
-}
-_NEW = _RUN | {
-    "url": _Option(typed_url, ""),
-    "scope": _Option(_one_of(*SCOPES), "--scope", "scope", "kind"),
-    "max_depth": _Option(_count, "--max-depth", "scope", "max_depth"),
-}
+_INDEX = {"index": _Option(_switch, "--index")}
+_GOAL = _settings(until="crawl.until", budget="crawl.budget")
+_MORE = _settings(
+    stop_when="crawl.stop_when", render="render.mode", screenshots="render.screenshots", assets="crawl.assets"
+)
+_RUN = _GOAL | _settings(delay="politeness.delay_s", user_agent="fetch.user_agent") | _MORE | _INDEX
+_DEPTH = _settings(max_depth="scope.max_depth")
+_NEW = _RUN | {"url": _Option(typed_url)} | _settings(scope="scope.kind") | _DEPTH
 _OPTIONS: dict[str, dict[str, _Option]] = {
     "new crawl": _NEW,
     "crawl": _RUN,
-    "refresh": _GOAL | {"due": _Option(_switch, "--due"), "index": _Option(_switch, "--index")},
+    "refresh": _GOAL | {"due": _Option(_switch, "--due")} | _INDEX,
     "index": {"rebuild": _Option(_switch, "--rebuild")},
     "estimate": {"budget": _Option(_walk_budget, "--budget")},
     "export": {
@@ -171,6 +126,16 @@ _OPTIONS: dict[str, dict[str, _Option]] = {
         "full_text": _Option(_switch, "--full-text"),
     },
 }
+
+
+def further_settings() -> dict[str, SettingsField]:
+    """Return the settings of a new crawl that few crawls need, by the names of their options."""
+    return {name: option.field for name, option in (_DEPTH | _MORE).items() if option.field is not None}
+
+
+def settings_of_new_crawl() -> dict[str, SettingsField]:
+    """Return the settings that the options of a new crawl set, by the names of the options."""
+    return {name: option.field for name, option in _NEW.items() if option.field is not None}
 
 
 def option_names(kind: str, is_new: bool = False) -> tuple[str, ...]:
@@ -197,8 +162,7 @@ def checked_options(kind: str, options: Options) -> dict[str, Any]:
         except InputError:
             raise
         except ValueError as error:
-            why = str(error) if "convert" not in str(error) else "it must be a number"
-            raise InputError(f"{name} is {plain(text, 80)!r}; {why}") from None
+            raise InputError(f"{name} is {plain(text, 80)!r}; {error}") from None
         if value is not False:
             values[name] = value
     if kind == "export":
@@ -214,13 +178,13 @@ def _check_export(values: dict[str, Any]) -> None:
 
 
 def settings_of(kind: str, values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the options as tables of a plan; a goal of "none" is left out."""
+    """Return the options as tables of a plan."""
     known = _OPTIONS["new crawl"] if kind == "crawl" else _OPTIONS[kind]
     tables: dict[str, dict[str, Any]] = {}
     for name, value in values.items():
         option = known[name]
-        if option.table and value != _NONE:
-            tables.setdefault(option.table, {})[option.key] = value
+        if option.field is not None:
+            tables.setdefault(option.table, {})[option.field.name] = value
     return tables
 
 
@@ -236,11 +200,7 @@ def plan_of_new_crawl(url: str, values: Mapping[str, Any], allow_private: bool) 
 def command_line(kind: str, folder: Path, values: Mapping[str, Any], out: Path | None = None) -> tuple[str, ...]:
     """Return the arguments of a command: `orienteer index /…/example.org --rebuild`; `out` is the file of an export."""
     known = _OPTIONS["new crawl" if "url" in values else kind]
-    flags = []
-    for name, value in values.items():
-        flag = known[name].flag
-        if flag:
-            flags.append(flag if value is True else f"{flag}={value}")
+    flags = list(filter(None, (known[name].word(value) for name, value in values.items())))
     if "url" in values:
         return ("orienteer", "crawl", values["url"], f"--output={folder}", *flags)
     if kind == "refresh":

@@ -26,8 +26,8 @@ from orienteer.files.plain import expect_plain, open_plain
 from orienteer.library.job import ENDED
 from orienteer.library.job_record import ID, JobFiles, JobRecord
 from orienteer.library.job_runner import INTERRUPTED, STOPPING
-from orienteer.processes.lock_holder import has_open, holder, signaller
 from orienteer.store.failures import map_disk_errors
+from orienteer.store.lock import has_open, holder, signaller
 
 MAX_ENDED_JOBS = 200  # older records are removed
 _START_LOCK = "jobs.lock"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orienteer.errors import OrienteerError
-from orienteer.inspect.folder_status import FolderStatus
+from orienteer.inspect.crawl_status import CrawlStatus
 from orienteer.inspect.status_text import interval
 from orienteer.library.job import ALIVE, Job
 from orienteer.library.job_record import JobFiles, JobRecord, last_lines
@@ -86,30 +86,22 @@ def share_of_line(line: str) -> float | None:
     return min(done / total, 1.0) if total else None
 
 
-def progress_share(status: FolderStatus) -> float | None:
+def progress_share(status: CrawlStatus) -> float | None:
     """Return the share of its pages that a running crawl has done; None while unknown.
 
     The number of pages to come is the time left, which is unknown at first, multiplied by the present rate.
     """
-    figures = status.figures or {}
-    n_done, pages_per_s, eta_s = (figures.get(name) for name in ("n_done", "pages_per_s", "eta_s"))
-    if status.holder is None or not eta_s:  # 0 belongs to the previous run
+    figures = status.figures
+    if not status.is_running or figures is None or not figures.eta_s:  # 0 belongs to the previous run
         return None
-    if not isinstance(n_done, int) or not isinstance(pages_per_s, float | int) or not isinstance(eta_s, float | int):
-        return None
-    n_all = n_done + pages_per_s * eta_s
-    return n_done / n_all if n_all > 0 else None
+    n_all = figures.n_done + figures.pages_per_s * figures.eta_s
+    return figures.n_done / n_all if n_all > 0 else None
 
 
-def progress_line(status: FolderStatus) -> str:
+def progress_line(status: CrawlStatus) -> str:
     """Describe a running crawl in one line; empty before its first page."""
-    figures, proved = status.figures or {}, status.certificate
-    if status.holder is None or not figures:
+    figures = status.figures
+    if not status.is_running or figures is None:
         return ""
-    left = figures.get("eta_s")
-    texts = [
-        f"{counted(status.n_fetched, 'page')} fetched",
-        "" if proved is None else f"proved: {interval(proved)}",
-        f"{time_left(left)} left" if isinstance(left, float | int) and left else "",
-    ]
-    return "; ".join(text for text in texts if text)
+    left = f"; {time_left(figures.eta_s)} left" if figures.eta_s else ""
+    return f"{counted(status.n_fetched, 'page')} fetched; proved: {interval(figures.certificate)}{left}"

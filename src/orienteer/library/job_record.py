@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from orienteer.files.durable import write_durably
+from orienteer.files.plain import write_durably
 
 ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}", re.ASCII)
 _MAX_BYTES = 1 << 20

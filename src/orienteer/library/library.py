@@ -25,18 +25,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from orienteer.errors import CrawlFolderError, InputError, LibraryError, NotInLibraryError, OrienteerError
-from orienteer.files.durable import sync_folder
-from orienteer.files.plain import expect_plain
+from orienteer.files.plain import expect_plain, sync_folder
 from orienteer.files.user_folders import data_folder
-from orienteer.inspect.folder_status import FolderStatus, FolderWatcher
-from orienteer.library.card import Card, card_of, damaged_card, new_card
+from orienteer.inspect.crawl_status import CrawlStatus, FolderWatcher
+from orienteer.library.card import Card
 from orienteer.library.job import ALIVE, Job
 from orienteer.library.job_folder import JobFolder, new_id
 from orienteer.library.job_progress import current_job
 from orienteer.library.schedule_files import delete_schedule, move_schedule
 from orienteer.search.index_files import index_folder
 from orienteer.store.failures import map_disk_errors
-from orienteer.store.folder_files import DATABASE, SETTINGS
+from orienteer.store.folder_view import DATABASE, SETTINGS, size_on_disk
 from orienteer.store.lock import FolderLock, holder_of
 from orienteer.url import canonical_url, host_of
 from orienteer.wording import plain
@@ -76,7 +75,7 @@ class _CachedStatus(NamedTuple):
     """The status of a crawl when it was last read. While the crawl is running, `watcher` reads on from there."""
 
     fingerprint: tuple[object, ...]
-    status: FolderStatus
+    status: CrawlStatus
     watcher: FolderWatcher | None
     next_read: float
 
@@ -139,7 +138,7 @@ class Library:
             free = f"{name}-{number}"
         return free
 
-    def status(self, name: str) -> FolderStatus:
+    def status(self, name: str) -> CrawlStatus:
         """Return the status of a crawl; for a running crawl it may be a second old, or older if reading is slow."""
         path = self.path_of(name)
         with self._status_lock:
@@ -184,11 +183,13 @@ class Library:
     def _card(self, name: str, job: Job | None) -> Card:
         path = self.path / name
         if not (path / DATABASE).exists() and job is not None and job.is_alive:
-            return new_card(name, job)
+            return Card(name, job)
         try:
-            return card_of(name, self.status(name), (index_folder(path) / "pages.db").is_file(), job)
+            status = self.status(name)
         except OrienteerError as error:
-            return damaged_card(name, str(error), _size_of(path), job)
+            return Card(name, job, problem=plain(str(error), 500), n_bytes=size_on_disk(path))
+        is_indexed = (index_folder(path) / "pages.db").is_file()
+        return Card(name, job, status, is_indexed, n_bytes=size_on_disk(path))
 
     def rename(self, name: str, new: str) -> None:
         """Rename a crawl; LibraryError while a job or another process works on it."""
@@ -265,12 +266,3 @@ def _fingerprint(path: Path) -> tuple[object, ...]:
         except OSError:
             found.append(None)
     return tuple(found)
-
-
-def _size_of(path: Path) -> int:
-    n_bytes = 0
-    for folder, _, files in os.walk(path):
-        for name in files:
-            with suppress(OSError):
-                n_bytes += os.lstat(os.path.join(folder, name)).st_size
-    return n_bytes

@@ -23,9 +23,7 @@ import tomli_w
 
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.fetch.webhook import Webhook
-from orienteer.files.durable import write_durably
-from orienteer.files.plain import make_plain_folder
-from orienteer.files.private import read_private, write_private
+from orienteer.files.plain import make_plain_folder, read_private, write_durably, write_private
 from orienteer.library.library import Library
 from orienteer.library.schedule import Schedule, ScheduledCrawl
 from orienteer.library.schedule_files import SUFFIXES, schedule_folder
@@ -115,7 +113,7 @@ class Schedules:
         """Return `pays_at`, cached until the next refresh, since it needs the ranks of all pages."""
         path = self.library.path_of(name)
         with FolderView.open(path) as folder:
-            key = [folder.database.next_position(), schedule.threshold]
+            key = [folder.database.history.next_position(), schedule.threshold]
         cached = notes.get("pays")
         if isinstance(cached, list) and cached[:2] == key and len(cached) == 3 and isinstance(cached[2], float | None):
             return cached[2]
@@ -164,8 +162,8 @@ def schedule_state_of(
     """Return the state of a crawl folder for a schedule. Reads only a few rows, except for "pays"."""
     with FolderView.open(path) as folder:
         database = folder.database
-        heads, times = database.epochs(), database.times()
-        position = database.next_position()
+        heads, times = database.epochs.all(), database.history.times()
+        position = database.history.next_position()
         report = folder.report_path
     if times is None:
         return ScheduledCrawl(None)

@@ -8,12 +8,13 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from orienteer.errors import NotInLibraryError
+from orienteer.errors import NotInLibraryError, OrienteerError
 from orienteer.library.job import Job
 from orienteer.library.job_folder import JobFolder
 from orienteer.library.jobs import Jobs
 from orienteer.library.library import Library
 
+_KINDS = ("crawl", "refresh")
 _POLL_S = 0.02
 
 
@@ -42,37 +43,68 @@ class SingleCrawlLibrary(Library):
         return self.folder
 
 
-class ResumedCrawl:
-    """A crawl that was resumed in a separate process, which outlives this one."""
+class StartedJob:
+    """A job that resumes or refreshes a crawl, in a separate process, which outlives this one."""
 
-    def __init__(self, path: Path, until: float | None = None, budget: int | None = None) -> None:
-        """Resume the crawl in this folder, with another goal if one is given.
-
-        A wrong folder, goal or hook raises an error here; later errors are in `problem`.
-        """
-        crawl = SingleCrawlLibrary(path)
-        goal = {name: value for name, value in (("until", until), ("budget", budget)) if value is not None}
-        # The user who serves a folder also chose its settings, so private addresses are allowed, as in the shell.
-        self._jobs = Jobs(crawl, allow_private=True)
-        self._job = self._jobs.start("crawl", crawl.name, goal)
-        while self._job.is_alive and self._job.process is None:
-            time.sleep(_POLL_S)
-            self._update()
+    def __init__(self, jobs: Jobs, job: Job) -> None:
+        self._jobs = jobs
+        self._job = job
 
     @property
     def process(self) -> int:
-        return self._job.process or 0
+        return self._job.process or self._now().process or 0
 
     @property
     def has_ended(self) -> bool:
-        return not self._update().is_alive
+        return not self._now().is_alive
 
     def problem(self) -> str | None:
-        """Return in one line why the job failed; None if it did not fail."""
-        job = self._update()
-        return job.line if job.state in ("failed", "killed") else None
+        """Return in one line why the job failed; None if it did not fail, or if the crawl has gone on since."""
+        job = self._now()
+        if job.state not in ("failed", "killed"):
+            return None
+        try:
+            newest = self._jobs.library.status(job.crawl).last_time
+        except OrienteerError:
+            newest = None
+        # A newer page means that the crawl was resumed since, perhaps in a shell, so the error is obsolete.
+        return None if newest is not None and job.ended is not None and newest > job.ended else job.line
 
-    def _update(self) -> Job:
+    def _now(self) -> Job:
         if self._job.is_alive:
             self._job = self._jobs.get(self._job.id)
         return self._job
+
+
+class CrawlStarter:
+    """Resumes a crawl as a job, whose state is stored and survives a restart of a server.
+
+    With `index` the crawl is indexed while it runs.
+    """
+
+    def __init__(self, jobs: Jobs, crawl: str, index: bool = True) -> None:
+        self._jobs, self._crawl, self._index = jobs, crawl, index
+
+    @classmethod
+    def of_folder(cls, path: Path) -> CrawlStarter:
+        """Return it for a crawl outside any library."""
+        crawl = SingleCrawlLibrary(path)
+        # The user who serves a folder also chose its settings, so private addresses are allowed, as in the shell.
+        return cls(Jobs(crawl, allow_private=True), crawl.name, index=False)
+
+    def start(self, until: float | None = None, budget: int | None = None) -> StartedJob:
+        """Resume the crawl, with another goal if one is given.
+
+        A wrong folder, goal or hook raises an error here; later errors are in `StartedJob.problem`.
+        """
+        options = {"until": until, "budget": budget, "index": self._index or None}
+        given = {name: value for name, value in options.items() if value is not None}
+        started = StartedJob(self._jobs, self._jobs.start("crawl", self._crawl, given))
+        while not started.process and not started.has_ended:
+            time.sleep(_POLL_S)
+        return started
+
+    def last(self) -> StartedJob | None:
+        """Return the run that was started last, if any."""
+        newest = next((job for job in self._jobs.of(self._crawl) if job.kind in _KINDS), None)
+        return None if newest is None else StartedJob(self._jobs, newest)

@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 
 from orienteer.ledger.revisiting import DAY_S
 from orienteer.pages.states import PageState
-from orienteer.search.column_writing import crawl_ranks
-from orienteer.store.database_view import DatabaseView
-from orienteer.store.epoch_tables import SeenPages
+from orienteer.search.page_columns import crawl_ranks
+from orienteer.store.database import DatabaseView
+from orienteer.store.visit_tables import SeenPages
 
 _MIN_SPAN_S = 1.0
 _LONGEST_S = 3650 * DAY_S
@@ -46,7 +46,7 @@ class Staleness:
     @classmethod
     def of(cls, database: DatabaseView) -> Staleness | None:
         """Return the staleness of a crawl; None if no page was fetched twice, so that no change rate is known."""
-        seen = database.seen_pages()
+        seen = database.visits.seen_pages()
         ranks = crawl_ranks(database, None).local[seen.pages]
         return cls.of_pages(seen, ranks)
 

@@ -20,9 +20,8 @@ from orienteer.live.asset_queues import AssetKey
 from orienteer.pages.outcome import NO_ERRORS, Outcome
 from orienteer.pages.states import PageState
 from orienteer.responses.headers import Headers, validators
-from orienteer.responses.response import Request, Response
+from orienteer.responses.response import AssetRequest, Response
 from orienteer.store.archive import Position
-from orienteer.store.asset_reading import read_asset
 from orienteer.store.history import DonePages
 from orienteer.store.record import ArchivedPage, EarlierRecord
 from orienteer.store.rendering_tables import AssetRow
@@ -103,7 +102,7 @@ class AssetCache:
 
     def assets_of_page(self, page: int) -> list[str]:
         """Return the URLs of the assets of a page, from its archived copy."""
-        row = self._database.page(page)
+        row = self._database.pages.row(page)
         if row is None or row.archived is None:
             return []
         try:
@@ -115,20 +114,20 @@ class AssetCache:
 
     def pages_since_position(self) -> list[int]:
         """Return the pages that were fetched after the position of the last `save_position`."""
-        saved = self._database.get(_POSITION_KEY, 0)
+        saved = self._database.meta.get(_POSITION_KEY, 0)
         since = saved - 1 if isinstance(saved, int) else -1
-        done = [events for events in self._database.pages_after(since) if isinstance(events, DonePages)]
+        done = [events for events in self._database.history.pages_after(since) if isinstance(events, DonePages)]
         return [page for events in done for page in events.pages[events.states == PageState.FETCHED].tolist()]
 
     def save_position(self) -> None:
-        self._database.set(_POSITION_KEY, self._ledger.position)
+        self._database.meta.set(_POSITION_KEY, self._ledger.position)
 
     # -- storing ------------------------------------------------------------------------------------------------
 
     def record_request(self, key: AssetKey) -> int:
         """Make a request durable, so that a resumed crawl continues it; return the id of its row."""
         self._ledger.mark_dirty()
-        return self._database.add_asset(key.url, self._ledger.epoch_number, key.with_credentials)
+        return self._database.assets.add(key.url, self._ledger.epoch_number, key.with_credentials)
 
     def record_refusal(self, key: AssetKey, row: int | None, outcome: str) -> None:
         """Record an asset that was not requested or had no response; preflights have no rows."""
@@ -168,7 +167,7 @@ class AssetCache:
 
     def _not_modified(self, response: FetchResult, before: AssetRow) -> Position | None:
         assert before.digest is not None
-        first = self._database.asset_with_digest(before.digest)
+        first = self._database.assets.with_digest(before.digest)
         if first is None or response.revisit is None:
             return None
         earlier = EarlierRecord(first.url, first.time, before.digest)
@@ -178,20 +177,20 @@ class AssetCache:
         assert response.record is not None
         assert response.revisit is not None
         digest = response.revisit.payload_sha1
-        first = self._database.asset_with_digest(digest) if response.outcome is Outcome.OK else None
+        first = self._database.assets.with_digest(digest) if response.outcome is Outcome.OK else None
         if first is None or not response.size_bytes:
             return self._archive.append_member(response.record)
         earlier = EarlierRecord(first.url, first.time, digest)
         return self._archive.append_revisit(response.revisit, earlier, not_modified=False, more=ASSET_HEADERS)
 
     def _finish(self, row: AssetRow) -> None:
-        self._database.finish_asset(row)
+        self._database.assets.finish(row)
         self._ledger.mark_dirty()
 
     # -- reading back -------------------------------------------------------------------------------------------
 
     def _last_row(self, key: AssetKey) -> AssetRow | None:
-        return self._database.asset(key.url, key.with_credentials, self._keyring.grants(key.url))
+        return self._database.assets.latest(key.url, key.with_credentials, self._keyring.grants(key.url))
 
     def _row(self, key: AssetKey) -> AssetRow | None:
         """Return the row of an asset in this epoch; a request that is pending since an earlier epoch counts."""
@@ -202,12 +201,12 @@ class AssetCache:
         """Return the row of the last archived response of an earlier epoch."""
         if self._ledger.epoch is None:
             return None
-        row = self._database.last_finished_asset(key.url, key.with_credentials, self._keyring.grants(key.url))
+        row = self._database.assets.last_finished(key.url, key.with_credentials, self._keyring.grants(key.url))
         return None if row is None or row.archived is None or row.digest is None else row
 
     def _read(self, row: AssetRow) -> ArchivedPage | None:
         try:
-            return read_asset(self._database, self._archive, row)
+            return self._database.assets.read(self._archive, row)
         except CrawlFolderError:
             return None  # a damaged record: the asset is requested again
 
@@ -219,7 +218,7 @@ class AssetCache:
         if key.with_credentials != self._keyring.grants(key.url):
             return None
         page = self._ledger.seen.find(key.url)
-        row = None if page is None else self._database.page(page)
+        row = None if page is None else self._database.pages.row(page)
         epoch = self._ledger.epoch
         return None if row is None or (epoch is not None and row.time < epoch.began) else row.archived
 
@@ -248,8 +247,8 @@ def _is_shared_with(key: AssetKey, headers: Headers) -> bool:
     return origin is None or allowed == origin or (allowed == "*" and not varies)
 
 
-def _request(url: str) -> Request:
-    return Request(url, -1, is_asset=True)
+def _request(url: str) -> AssetRequest:
+    return AssetRequest(url)
 
 
 def _size(response: Response | None) -> int:

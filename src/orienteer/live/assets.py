@@ -6,7 +6,7 @@ host slots, crawl delays, robots.txt, size limits; and they are archived.
     assets.fetch_for_browser(key, kind, callback)  calls `callback` once, with the response or the reason for a refusal
     assets.enqueue(urls, parent)                   queues the assets of an archived page; the queue survives a kill
     assets.start_due(now)                          starts the requests that may start now
-    assets.receive(response)                       handles the response to a request that was started here
+    assets.receive(request, response)              handles the response to a request that was started here
     assets.next_time()                             returns when the next request may start
 
 Requests of a browser go first. The queued ones alternate with pages of the same host and use half of the workers at
@@ -21,21 +21,17 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable
-from dataclasses import replace
-from typing import Any
 
-from orienteer.crawl.retries import HOST_FAILURES
+from orienteer.crawl.host_scheduler import HostScheduler, HostSlot
 from orienteer.credentials.keyring import Keyring
-from orienteer.frontier.host_health import HostHealth
 from orienteer.ledger.ledger import Ledger
 from orienteer.live.asset_cache import AssetCache
 from orienteer.live.asset_queues import AssetKey, AssetQueue, AssetQueues, Callback, QueuedAsset
-from orienteer.live.asset_slots import AssetSlots, TakenSlot
-from orienteer.live.host_requests import HostRequest
-from orienteer.live.host_slots import HostSlots
+from orienteer.live.host_requests import HostFailures, HostRequests
 from orienteer.pages.outcome import Outcome
-from orienteer.responses.response import Request, Response
+from orienteer.responses.response import AssetRequest, Response
 from orienteer.responses.secrets import origin_of
+from orienteer.responses.verdict import VerdictKind
 from orienteer.store.log import Log
 from orienteer.url import canonical_url, host_of
 from orienteer.wording import counted
@@ -49,9 +45,8 @@ STOPPED = "the crawl was stopped"
 NO_URL = "no URL that could be fetched"
 
 _MAX_ATTEMPTS = 2
-_MAX_HOST_FAILURES = 3  # in a row, before a host is abandoned for assets
 _MAX_LOST = 3
-_RETRYABLE = frozenset((Outcome.TIMED_OUT, Outcome.SERVER_ERROR, Outcome.BROKEN))
+_NO_FAILURES = frozenset((Outcome.LOST, Outcome.LOGGED_OUT))  # of the host
 # Outcomes with a response to store; all others are recorded as refusals.
 _STORED = frozenset((Outcome.OK, Outcome.REDIRECT, Outcome.NOT_MODIFIED, Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR,
                      Outcome.SLOW_DOWN, Outcome.LEADS_NOWHERE))  # fmt: skip
@@ -66,8 +61,9 @@ class AssetFetcher:
         self,
         ledger: Ledger,
         pool: WorkerPool,
-        slots: HostSlots,
-        health: HostHealth,
+        hosts: HostScheduler,
+        host_requests: HostRequests,
+        failures: HostFailures,
         keyring: Keyring,
         log: Log,
         workers: int,
@@ -75,30 +71,24 @@ class AssetFetcher:
         self.n_done = self.n_failed = self.n_bytes = 0
         self._ledger, self._pool, self._keyring, self._log = ledger, pool, keyring, log
         self._workers = workers
-        self._host_requests = slots.host_requests
-        self._slots = AssetSlots(ledger, slots)
+        self._hosts, self._host_requests, self._failures = hosts, host_requests, failures
+        host_requests.on_robots_failure = self._refuse_all
         self._cache = AssetCache(ledger, keyring)
-        self._page_health = health
-        retry = ledger.plan.retry
-        self._health = HostHealth(replace(retry, give_up_after=min(retry.give_up_after, _MAX_HOST_FAILURES)))
-        self._numbers: dict[str, int] = {}  # by name of an asset host; ids for `_health` alone
         self._assets: dict[AssetKey, QueuedAsset] = {}  # queued and in flight
         self._awaited: dict[str, dict[AssetKey, QueuedAsset]] = {}  # by host: assets that browsers wait for
         self._awaited_due: dict[str, float] = {}  # by host: when to try again
         self._queues = AssetQueues()
-        self._in_flight: dict[int, tuple[QueuedAsset | HostRequest, TakenSlot]] = {}  # by request.page
-        self._robots_in_flight: set[str] = set()  # hosts
-        self._n_started = 0
+        self._in_flight: dict[AssetRequest, QueuedAsset] = {}
         self._is_announced = False
         if ledger.plan.crawl.assets:
-            for row in ledger.database.assets_requested():
+            for row in ledger.database.assets.requested():
                 key = AssetKey(row.url, self._cache.has_credentials(row))
                 self._enqueue(QueuedAsset(key, host_of(row.url), row.id, depth=1))
 
     @property
     def n_waiting(self) -> int:
         """The number of assets that are queued and not in flight."""
-        return len(self._assets) - sum(isinstance(item, QueuedAsset) for item, _ in self._in_flight.values())
+        return len(self._assets) - len(self._in_flight)
 
     @property
     def n_in_flight(self) -> int:
@@ -199,7 +189,7 @@ class AssetFetcher:
 
     def start_due(self, now: float, only_awaited: bool = False) -> None:
         """Start requests while workers are free; with `only_awaited` only those that a browser waits for."""
-        self._slots.adopt(now)
+        self._hosts.register_hosts(now)
         for host in list(self._awaited):
             self._start_awaited(host, now)
         if only_awaited:
@@ -215,19 +205,23 @@ class AssetFetcher:
         soonest = min([queued, *self._awaited_due.values()])
         return None if soonest == math.inf else soonest
 
-    def on_slot_free(self, host: int) -> None:
-        """Reschedule the queue of a host after a response for one of its pages."""
+    def on_slot_free(self, slot: HostSlot) -> None:
+        """Reschedule the queue of a host after a response to one of its requests."""
         if self._queues:
-            self._queues.on_slot_free(self._ledger.seen.host_name(host), 0.0, by_page=True)
+            self._queues.on_slot_free(slot.name, 0.0, by_page=slot.page is not None)
 
     def _has_free_worker(self) -> bool:
         """Whether a worker is free for queued assets, which no browser waits for."""
-        return len(self._in_flight) < max(1, self._workers // 2) and self._pool.n_in_flight < self._workers
+        return self._n_held() < max(1, self._workers // 2) and self._pool.n_in_flight < self._workers
+
+    def _n_held(self) -> int:
+        """Return the number of requests in flight for assets, with those for robots.txt."""
+        return len(self._in_flight) + self._host_requests.n_for_assets
 
     def _start_awaited(self, host: str, now: float) -> None:
         self._awaited_due.pop(host, None)
         assets = self._awaited.get(host, {})
-        while assets and len(self._in_flight) < self._workers:  # pages in a browser may hold all workers
+        while assets and self._n_held() < self._workers:  # pages in a browser may hold all workers
             asset = next(iter(assets.values()))
             retry_at = self._try_start(asset, now)
             if retry_at is not None:
@@ -241,32 +235,25 @@ class AssetFetcher:
         while queue.assets:
             if not self._has_free_worker():
                 return self._queues.schedule(queue, now)
-            if queue.is_page_next and self._has_waiting_page(queue.host):
+            if queue.is_page_next and self._hosts.has_waiting_page(queue.host):
                 return self._queues.schedule(queue, math.inf)
-            asset, n_started = queue.first, self._n_started
+            asset, n_held = queue.first, self._n_held()
             retry_at = self._try_start(asset, now)
-            queue.is_page_next = queue.is_page_next or self._n_started > n_started
+            queue.is_page_next = queue.is_page_next or self._n_held() > n_held
             if retry_at is not None:
                 return self._queues.schedule(queue, retry_at)
             queue.assets.pop(asset.key, None)
         self._queues.remove_host(queue.host)
-
-    def _has_waiting_page(self, name: str) -> bool:
-        crawl, host = self._ledger.crawl, self._slots.host(name)
-        return host is not None and not crawl.is_closed and crawl.frontier.has_pages(host)
 
     def _try_start(self, asset: QueuedAsset, now: float) -> float | None:
         """Start or refuse the request and return None; otherwise return when to try again.
 
         Infinity means: after the next response of the host.
         """
-        name, url = asset.host, asset.url
-        if name in self._robots_in_flight:
-            return math.inf
-        rules = self._rules_key(name, now)
-        host_request = self._host_requests.robots_request(rules, url, now)
+        name, url, rules = asset.host, asset.url, self._hosts.rules
+        robots = rules.robots_request(name, url, now)
         refusal = self._refusal(asset)
-        if refusal is None and host_request is None and not self._host_requests.allows(rules, url):
+        if refusal is None and robots is None and not rules.allows(name, url):
             refusal = Outcome.ROBOTS
         if refusal is not None:
             self._refuse(asset, refusal)
@@ -274,83 +261,46 @@ class AssetFetcher:
         needs_login = asset.key.with_credentials and self._keyring.next_step(url) is not None
         if needs_login and not self._ledger.crawl.is_closed:
             return math.inf  # a page of the host runs the login
-        if host_request is not None and not asset.callbacks and self._has_waiting_page(name):
-            return math.inf  # a page of the host requests robots.txt, and then its sitemaps
-        back_off_s = self._health.back_off_left_s(self._host_number(name), now)
-        free_at = max(self._slots.free_at(name, now), now + back_off_s)
+        if robots is not None:
+            is_for_page = not asset.callbacks or self._keyring.next_step(url) is not None
+            if self._host_requests.is_in_flight(name) or (is_for_page and self._hosts.has_waiting_page(name)):
+                return math.inf  # a page of the host requests robots.txt, after a login, and then its sitemaps
+        free_at = self._hosts.free_at(name, now)
         if free_at > now:
             return free_at
-        taken = self._slots.take(name, now)
-        if taken is None:
+        if robots is not None:
+            self._host_requests.start_for_asset(robots, name, now)
             return math.inf
-        if host_request is not None:
-            self._start(host_request, taken, self._robots_request(host_request))
-            self._robots_in_flight.add(name)
-            return math.inf
-        self._start(asset, taken, self._request(asset))
+        request = self._request(asset)
+        self._hosts.take(request, name, now)
+        self._in_flight[request] = asset
+        self._pool.start(request)
         return None
 
     def _refusal(self, asset: QueuedAsset) -> Outcome | None:
         """Return why the asset is not requested, regardless of robots.txt; None if it may be."""
-        host = self._slots.host(asset.host)
-        is_abandoned = host is not None and self._page_health.is_abandoned(host)
-        if is_abandoned or self._health.is_abandoned(self._host_number(asset.host)):
+        if self._hosts.is_abandoned_for_assets(asset.host):
             return Outcome.HOST_ABANDONED
         return self._keyring.refusal(asset.url) if asset.key.with_credentials else None
 
-    def _host_number(self, name: str) -> int:
-        return self._numbers.setdefault(name, len(self._numbers))
-
-    def _rules_key(self, name: str, now: float) -> int:
-        """Return the host id for HostRequests: the crawl's own id where its rules are known, else a negative one.
-
-        A robots.txt that is requested here does not set the rules of the crawl's host, which would lose its sitemaps.
-        """
-        host = self._slots.host(name)
-        return host if host is not None and self._host_requests.has_rules(host, now) else -1 - self._host_number(name)
-
-    def _request(self, asset: QueuedAsset) -> Request:
+    def _request(self, asset: QueuedAsset) -> AssetRequest:
         key = asset.key
         headers = (*key.headers, *self._cache.request_headers(key))
         if asset.kind not in _DOCUMENTS:
             headers = (("Accept", "*/*"), *headers)
         limit = self._ledger.plan.fetch.max_asset_bytes
         secrets = self._keyring.secrets_for(key.url) if key.with_credentials else None
-        return Request(
-            key.url, self._next_request_id(), headers, max_body_bytes=limit, secrets=secrets, is_asset=True,
-            method=key.method,
-        )  # fmt: skip
-
-    def _robots_request(self, host_request: HostRequest) -> Request:
-        secrets = self._keyring.secrets_for(host_request.url)
-        limit = host_request.max_body_bytes
-        return Request(host_request.url, self._next_request_id(), any_type=True, max_body_bytes=limit, secrets=secrets)
-
-    def _next_request_id(self) -> int:
-        """Return a unique negative id, which distinguishes asset requests from page requests."""
-        self._n_started += 1
-        return -1 - self._n_started
-
-    def _start(self, item: QueuedAsset | HostRequest, taken: TakenSlot, request: Request) -> None:
-        self._in_flight[request.page] = item, taken
-        self._pool.start(request)
+        return AssetRequest(
+            key.url, headers=headers, max_body_bytes=limit, secrets=secrets, is_preflight=key.is_preflight
+        )
 
     # -- responses ----------------------------------------------------------------------------------------------
 
-    def receive(self, response: FetchResult) -> None:
-        """Handle the response to a request that was started here: its page is below -1."""
+    def receive(self, request: AssetRequest, response: FetchResult) -> None:
+        """Handle the response to a request that was started here."""
         now = time.monotonic()
-        item, taken = self._in_flight.pop(response.request.page)
-        self._slots.end(taken, now)
-        self._queues.on_slot_free(taken.name, now)
-        if isinstance(item, QueuedAsset):
-            self._receive(item, response, now)
-        else:
-            self._receive_robots(taken.name, response, now)
-
-    def _receive(self, asset: QueuedAsset, response: FetchResult, now: float) -> None:
-        number = self._host_number(asset.host)
-        self._log.note("asset", **facts_of(response))
+        asset = self._in_flight.pop(request)
+        self._log.note("asset", **response.facts)
         self.n_bytes += response.n_bytes
         if response.outcome is Outcome.CANCELLED:
             return self._abort(asset, STOPPED)
@@ -358,34 +308,24 @@ class AssetFetcher:
             asset.n_lost += 1
             return self._requeue(asset)
         asset.n_attempts += 1
-        if response.outcome in HOST_FAILURES:
-            self._record_host_failure(
-                asset.host, response, now, asset.url if response.outcome is Outcome.SLOW_DOWN else None
-            )
-        elif response.outcome in _RETRYABLE:
-            back_off_s = self._health.record_page_failure(
-                number, response.request.page, now, bool(response.status), response.reason
-            )
-            self._back_off(asset.host, response, back_off_s, now)
+        health = self._hosts.asset_health
+        has_failed = response.verdict.kind is VerdictKind.TRY_AGAIN and response.outcome not in _NO_FAILURES
+        if has_failed:
+            self._failures.record_for_assets(asset.host, response, now, asset.url)
         elif response.status:
-            self._health.record_success(number)
-        is_retryable = response.outcome in _RETRYABLE or response.outcome in HOST_FAILURES
-        if (
-            is_retryable
-            and asset.n_attempts < _MAX_ATTEMPTS
-            and not asset.callbacks
-            and not self._health.is_abandoned(number)
-        ):
+            health.record_success(asset.host)
+        is_last = asset.n_attempts >= _MAX_ATTEMPTS or bool(asset.callbacks) or health.is_abandoned(asset.host)
+        if has_failed and not is_last:
             return self._requeue(asset)
-        self._health.forget(number, asset.url)
+        health.forget(asset.host, asset.url)
         if response.outcome not in _STORED or response.full_response is None:
             return self._refuse(asset, response.reason)
-        self._complete(asset, response)
+        self._complete(asset, request, response)
 
-    def _complete(self, asset: QueuedAsset, response: FetchResult) -> None:
+    def _complete(self, asset: QueuedAsset, request: AssetRequest, response: FetchResult) -> None:
         """Store the response and call the callbacks."""
         stored = self._cache.store(asset.key, asset.row, response)
-        self._keyring.record_response(response.request, False, response.cookies)
+        self._keyring.record_response(request, False, response.cookies)
         del self._assets[asset.key]
         if not asset.key.is_preflight:
             self._follow_asset(asset, response, stored)
@@ -432,38 +372,6 @@ class AssetFetcher:
         for callback in callbacks:
             callback(reason)
 
-    def _record_host_failure(self, name: str, response: FetchResult, now: float, refused: str | None = None) -> None:
-        """Record a failure of the host; `refused` is the URL of an asset whose response was 429 or 503."""
-        back_off_s = self._health.record_failure(
-            self._host_number(name), now, response.retry_after_s, response.reason, refused
-        )
-        self._back_off(name, response, back_off_s, now)
-
-    def _back_off(self, name: str, response: FetchResult, back_off_s: float | None, now: float) -> None:
-        """Back off from the host for `back_off_s`; None: it is abandoned for assets, and only pages are requested."""
-        if back_off_s is None:
-            self._log.note("host abandoned for assets", host=name, why=self._health.reason(self._host_number(name)))
-        elif back_off_s:
-            self._slots.snooze(name, now + back_off_s)
-            self._log.note("host backs off", host=name, back_off_s=round(back_off_s, 3), why=response.reason)
-
-    def _receive_robots(self, name: str, response: FetchResult, now: float) -> None:
-        self._robots_in_flight.discard(name)
-        self._log.note("robots", **facts_of(response))
-        if response.outcome in (Outcome.CANCELLED, Outcome.LOST):
-            return
-        assert response.full_response is not None
-        number = self._host_number(name)
-        robots = self._host_requests.receive_robots(-1 - number, response.full_response, now)
-        if robots is not None:
-            self._health.record_success(number)
-            self._slots.keep_delay(name, robots.delay_s)
-        elif response.outcome is Outcome.FORBIDDEN_ADDRESS:
-            self._refuse_all(name, response.reason, also_queued=True)
-        elif response.outcome is not Outcome.REDIRECT:
-            self._record_host_failure(name, response, now)
-            self._refuse_all(name, Outcome.ROBOTS_UNREACHABLE, also_queued=False)
-
     def _refuse_all(self, name: str, reason: str, also_queued: bool) -> None:
         """Refuse the assets of a host that browsers wait for; with `also_queued` all of its assets."""
         waiting = list(self._awaited.pop(name, {}).values())
@@ -474,20 +382,6 @@ class AssetFetcher:
                 self._refuse(asset, reason)
             else:
                 self._abort(asset, _describe(reason))
-
-
-def facts_of(response: FetchResult) -> dict[str, Any]:
-    """Return the fields of a response for the log."""
-    facts = {
-        "url": response.request.url,
-        "outcome": response.reason,
-        "status": response.status,
-        "bytes": response.n_bytes,
-        "duration_s": round(response.duration_s, 4),
-    }
-    if response.request.method != "GET":
-        facts["method"] = response.request.method
-    return facts | {"detail": response.detail} if response.detail else facts
 
 
 def _describe(reason: str) -> str:

@@ -11,13 +11,11 @@ from pathlib import Path
 
 from orienteer.crawl.goal import Goal
 from orienteer.errors import CrawlFolderError
-from orienteer.inspect.folder_status import FolderStatus
-from orienteer.inspect.status_text import describe_share
+from orienteer.inspect.crawl_status import CrawlStatus
 from orienteer.inspect.survey_progress import SurveyProgress
 from orienteer.pages.stop_reason import StopReason
-from orienteer.processes.lock_holder import has_open, signaller
-from orienteer.store.lock import LOCK, holder_of
-from orienteer.wording import counted
+from orienteer.store.lock import LOCK, has_open, holder_of, signaller
+from orienteer.wording import counted, goal_share
 
 
 def ask_to_stop(path: Path) -> int:
@@ -45,34 +43,32 @@ def ask_to_stop(path: Path) -> int:
     return process
 
 
-def resume_refusal(status: FolderStatus, until: float | None = None, budget: int | None = None) -> str | None:
+def resume_refusal(status: CrawlStatus, until: float | None = None, budget: int | None = None) -> str | None:
     """Return in one line why a resume with this goal would have no effect; None if it may have one."""
-    if status.holder is not None:
+    if status.is_running:
         return "the crawl is running"
     if status.report is None or not status.report_is_current:
         return None
-    why, figures, settings = status.report.get("stopped_because"), status.figures or {}, status.plan.crawl
-    reached, spent = figures.get("until"), figures.get("budget")
+    why, before, settings = status.report.stopped_because, status.report.figures, status.plan.crawl
     if until == 1:  # everything that can be fetched, within the budget if one is given
         until = None
     else:
         until, budget = until or settings.until, budget or settings.budget
-    was_of_reachable = bool(figures.get("of_reachable"))
-    is_alike = settings.of_reachable or not was_of_reachable
-    if until is not None and isinstance(reached, float):
+    is_alike = settings.goal().of_reachable or not before.of_reachable
+    if until is not None and before.until is not None:
         # A lower goal than an impossible one may be possible, and not reached yet.
-        walked = status.survey
+        walked = before.survey
         is_measured = walked is not None and _is_believed(walked, settings.goal()) and not walked.is_proved
-        is_covered = why == StopReason.COVERAGE or (why == StopReason.MEASURED and is_measured)
-        is_all_there_is = why == StopReason.REACHABLE and until == reached
-        if (is_covered and is_alike and until <= reached) or is_all_there_is:
-            share = describe_share(until, was_of_reachable or is_all_there_is)
+        is_covered = why is StopReason.COVERAGE or (why is StopReason.MEASURED and is_measured)
+        is_all_there_is = why is StopReason.REACHABLE and until == before.until
+        if (is_covered and is_alike and until <= before.until) or is_all_there_is:
+            share = goal_share(until, before.of_reachable or is_all_there_is)
             how = "measured" if is_measured else "proved"
             return f"a coverage of {share} is {how} already; ask for more (100 % for everything) to resume"
-    if why == StopReason.BUDGET and budget is not None and isinstance(spent, int) and budget <= spent:
+    if why is StopReason.BUDGET and budget is not None and before.budget is not None and budget <= before.budget:
         return f"the limit of {counted(budget, 'page')} is reached; allow more to resume"
-    if why == StopReason.FRONTIER_EMPTY:
-        return "nothing is left to fetch; `orienteer crawl DIR --refresh` fetches the pages again"
+    if why is StopReason.FRONTIER_EMPTY:
+        return "nothing is left to fetch; `orienteer refresh DIR` fetches the pages again"
     return None
 
 

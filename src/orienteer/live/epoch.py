@@ -20,7 +20,7 @@ from orienteer.inspect.epoch_status import FIRST_CRAWL
 from orienteer.inspect.snapshot import web_of_crawl
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.revisiting import due_pages
-from orienteer.live.page_values import paper_value_of_crawl
+from orienteer.live.start_pages import paper_value_of_crawl
 from orienteer.pages.states import PageState
 from orienteer.progress import Progress, silent
 from orienteer.seeds.select import select_seeds
@@ -36,23 +36,25 @@ def begin_epoch(
 
     `now` is the time by which pages are due, in seconds since 1970.
     """
-    last = folder.database.last_epoch()
+    last = folder.database.epochs.last()
     if last is not None and last.ended is None:
         return last
     epoch = new_epoch(folder.database, plan, time.time() if now is None else now, progress)
     if last is None:
-        folder.database.set(FIRST_CRAWL, _first_crawl(folder.database))
-    folder.database.add_epoch(epoch)
+        folder.database.meta.set(FIRST_CRAWL, _first_crawl(folder.database))
+    folder.database.epochs.add(epoch)
     folder.acknowledge()
     return epoch
 
 
 def new_epoch(database: Database, plan: CrawlPlan, now: float, progress: Progress = silent) -> EpochRow:
     """Return the next epoch of a crawl, which is not stored yet."""
-    last = database.last_epoch()
-    seen = database.seen_pages()
+    last = database.epochs.last()
+    seen = database.visits.seen_pages()
     if len(seen.pages) == 0:
-        raise InputError("there is nothing to refresh: the crawl has fetched no page yet; resume it without --refresh")
+        raise InputError(
+            "there is nothing to refresh: the crawl has fetched no page yet; resume it with orienteer crawl"
+        )
     hops: int | None
     if plan.refresh.start == "selected":
         seeds = _selected(database, plan, progress)
@@ -64,7 +66,7 @@ def new_epoch(database: Database, plan: CrawlPlan, now: float, progress: Progres
         id=1 if last is None else last.id + 1,
         began=now,
         ended=None,
-        position=database.next_position(),
+        position=database.history.next_position(),
         hops=hops,
         seeds=seeds,
         trust=trust,
@@ -74,7 +76,7 @@ def new_epoch(database: Database, plan: CrawlPlan, now: float, progress: Progres
 
 def _first_crawl(database: Database) -> dict[str, int]:
     """Return the counts of the first crawl, whose rows change in later epochs."""
-    n_pages = database.counts().by_state
+    n_pages = database.pages.counts().by_state
     n_new = n_pages.get(PageState.FETCHED, 0)
     return {VisitKind.NEW.words: n_new, VisitKind.NOTHING.words: sum(n_pages.values()) - n_new}
 

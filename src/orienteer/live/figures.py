@@ -1,104 +1,33 @@
-"""The figures of a running crawl: for the display, the metrics, the report and `status`."""
+"""Compute the figures of a running crawl: for its panel, its metrics, its report and the status of its folder."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
 from orienteer.graph.pagerank import pagerank
-from orienteer.graph.proved import Certificate
 from orienteer.graph.survey.measured import Measured
+from orienteer.inspect.figures import CrawlFigures, WorkerNow
 from orienteer.inspect.frontier_top import TopWriter
-from orienteer.inspect.workers_text import Fetching, WorkerNow
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
-from orienteer.live.host_pace import HostPace
 from orienteer.live.live_crawl import LiveCrawl
-from orienteer.live.time_left import Point, TimeForecast
-from orienteer.live.worker_rates import WorkerRates
+from orienteer.live.time_left import HostPace, Point, TimeForecast
 from orienteer.pages.states import PageState
 from orienteer.pages.stop_reason import StopReason
 from orienteer.store.progress_points import ProgressHistory, ProgressPoint
 from orienteer.store.visits import named_visits
-from orienteer.wording import counted, time_left
+from orienteer.workers.worker import WorkerFigures
 
 _CERTIFICATE_SHARE = 0.02  # of the time may be spent on certificates for display, ...
 _SHARE = 0.01  # ... and this much on the other figures, some of which are O(pages)
 _CERTIFICATE_EVERY_S = 0.5
 _EVERY_S = 0.25
-
-
-@dataclass(frozen=True)
-class CrawlFigures:
-    """The state of a crawl in numbers.
-
-    Counts cover the whole epoch (0 is the first crawl), rates the last seconds; bytes, times, outcomes and assets cover
-    this run. `n_fetched` are pages with content of their own; `n_redirects` are other URLs of pages (with merged
-    duplicates). `n_skipped` are files of unwanted types. `n_done` is what a budget counts: the pages that were
-    requested and then fetched, failed, skipped, or refused by a response. `n_known` and `n_hosts` count all pages and
-    hosts in the scope; `n_frontier` of these pages wait. `visits` counts the visits of a refresh by VisitKind.
-    `n_on_topic` is None without a topic. `position` is the ledger position of the figures. `eta_s` is the estimated
-    time to the end, usually within a factor of two; None while estimates are not steady, 0 when the crawl is over.
-    `of_reachable`: `until` is a share of what is reachable; `goal_is_impossible`: it cannot be proved, since too much
-    is unreachable. `measured` is the coverage by random walks; None before they have begun, or without a survey.
-    `evidence` is their progress: at 1 the goal is reached with the requested confidence. `workers` are the worker
-    processes; `n_workers_crashed` of them crashed. `fetching` are the URLs that have been in flight longest. `n_assets`
-    assets are done (images, style sheets, …), `n_assets_failed` of them failed, `n_assets_waiting` are queued or in
-    flight.
-    """
-
-    epoch: int
-    position: int
-    n_done: int
-    n_fetched: int
-    n_failed: int
-    n_skipped: int
-    n_blocked: int
-    n_known: int
-    n_frontier: int
-    n_in_flight: int
-    n_hosts: int
-    n_hosts_backing_off: int
-    n_hosts_abandoned: int
-    n_bytes: int
-    pages_per_s: float
-    elapsed_s: float
-    eta_s: float | None
-    certificate: Certificate
-    until: float | None
-    budget: int | None
-    outcomes: dict[str, int]
-    visits: dict[str, int]
-    n_on_topic: int | None = None
-    n_redirects: int = 0
-    of_reachable: bool = False
-    goal_is_impossible: bool = False
-    measured: Measured | None = None
-    evidence: float | None = None
-    workers: tuple[WorkerNow, ...] = ()
-    fetching: tuple[Fetching, ...] = ()
-    n_workers_crashed: int = 0
-    n_assets: int = 0
-    n_assets_failed: int = 0
-    n_assets_waiting: int = 0
-    assets_bytes: int = 0
-
-    def __str__(self) -> str:
-        """Return the progress in one line."""
-        pages = f"{counted(self.n_done, 'page')} done, {self.n_frontier:,} waiting, {self.pages_per_s:.1f} a second"
-        measured = "" if self.measured is None else f"measured: {100 * self.measured.estimate:.1f} %; "
-        return f"{pages}; {measured}proved: {self.certificate}; left: {time_left(self.eta_s)}"
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self) | {
-            "certificate": self.certificate.as_dict(),
-            "measured": None if self.measured is None else self.measured.as_dict(),
-        }
+_RATES_OVER_S = 5.0  # of workers
 
 
 class ProgressWatch:
@@ -153,8 +82,8 @@ class ProgressWatch:
             n_frontier=len(crawl.frontier),
             n_in_flight=0 if live is None else live.n_in_flight,
             n_hosts=n_hosts,
-            n_hosts_backing_off=0 if live is None else live.health.n_failing,
-            n_hosts_abandoned=0 if live is None else live.health.n_abandoned,
+            n_hosts_backing_off=0 if live is None else live.hosts.health.n_failing,
+            n_hosts_abandoned=0 if live is None else live.hosts.health.n_abandoned,
             n_bytes=self.intake.n_bytes,
             pages_per_s=rate,
             elapsed_s=now - self._started,
@@ -172,7 +101,7 @@ class ProgressWatch:
             evidence=None if crawl.survey is None else crawl.survey.progress,
             workers=() if live is None else tuple(self._worker_rates.now(live.pool.figures(), now)),
             n_workers_crashed=0 if live is None else live.pool.n_crashed,
-            fetching=() if live is None or why is not None else live.in_flight.longest(now),
+            fetching=() if live is None or why is not None else live.fetching(now),
             n_assets=0 if live is None else live.assets.n_done,
             n_assets_failed=0 if live is None else live.assets.n_failed,
             n_assets_waiting=0 if live is None else live.assets.n_waiting + live.assets.n_in_flight,
@@ -250,3 +179,34 @@ def dead_mass(crawl: Crawl) -> float:
 def _n_on_topic(ledger: Ledger) -> int | None:
     reader = ledger.reader
     return None if reader is None else reader.n_on_topic
+
+
+@dataclass(frozen=True)
+class _Sample:
+    time: float
+    n_responses: int
+    cpu_s: float
+
+
+class WorkerRates:
+    """Recent samples of the counters of workers."""
+
+    def __init__(self) -> None:
+        self._samples: dict[tuple[str, int], list[_Sample]] = {}
+
+    def now(self, workers: list[WorkerFigures], time: float) -> list[WorkerNow]:
+        """Return the rates at this time, in seconds of any clock."""
+        known = {(worker.where, worker.process) for worker in workers}
+        self._samples = {name: samples for name, samples in self._samples.items() if name in known}
+        return [self._rated(worker, time) for worker in workers]
+
+    def _rated(self, worker: WorkerFigures, time: float) -> WorkerNow:
+        samples = self._samples.setdefault((worker.where, worker.process), [])
+        samples.append(_Sample(time, worker.n_responses, worker.cpu_s))
+        while len(samples) > 2 and samples[1].time <= time - _RATES_OVER_S:
+            samples.pop(0)
+        first, passed_s = samples[0], time - samples[0].time
+        rate = (worker.n_responses - first.n_responses) / passed_s if passed_s > 0 else 0.0
+        is_known = passed_s > 0 and worker.cpu_s > 0
+        busy = min((worker.cpu_s - first.cpu_s) / passed_s, 1.0) if is_known else None
+        return WorkerNow(*worker[:4], round(rate, 2), None if busy is None else round(busy, 3))

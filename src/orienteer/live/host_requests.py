@@ -1,9 +1,8 @@
-"""Requests to a host other than those for pages: robots.txt first, then the sitemaps that it names.
-
-If it names none, `/sitemap.xml` is requested once, as a guess; a missing one is not an error.
+"""Sends robots.txt, sitemaps and logins, and handles their responses.
 
 A host request takes the slot of a page: the selected page waits, the host request is sent instead, and then the page
-returns to the frontier for the crawl delay. So host requests obey the same delays and limits as pages.
+returns to the frontier for the crawl delay. If only assets of a host are waiting, its robots.txt takes a slot of its
+own. So host requests obey the same delays and limits as pages, and a host has one of them at a time.
 
 Pages of a host whose robots.txt is unreachable must not be requested (RFC 9309); the crawl backs off from it, as from
 any failing host.
@@ -11,150 +10,227 @@ any failing host.
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
 
+from orienteer.crawl.host_scheduler import HostScheduler, HostSlot
+from orienteer.credentials.keyring import Keyring, Step
+from orienteer.frontier.host_health import HOST_FAILURES
+from orienteer.ledger.intake import Intake
+from orienteer.ledger.ledger import Ledger
 from orienteer.pages.outcome import Outcome
-from orienteer.responses.response import Response
-from orienteer.responses.robots import MAX_ROBOTS_BYTES, Robots, robots_of
-from orienteer.responses.sitemaps import MAX_SITEMAP_BYTES, sitemap_urls
-from orienteer.url import canonical_url, host_of, site_of
-
-_MAX_SITEMAPS_PER_HOST = 50
-_MAX_ROBOTS_REDIRECTS = 5  # RFC 9309: follow at least five, also to other hosts
-_ROBOTS_LIFE_S = 24 * 3600.0  # RFC 9309: cache no longer than a day
-_MAX_HOSTS = 10_000  # with cached rules, a few kB each; least recently used ones are dropped and requested again
+from orienteer.responses.response import HostRequest, HostRequestKind
+from orienteer.responses.robots import Robots
+from orienteer.responses.verdict import VerdictKind
+from orienteer.store.log import Log
+from orienteer.url import canonical_url, host_of
+from orienteer.workers.fetch_result import FetchResult
+from orienteer.workers.worker_pool import WorkerPool
 
 
-class HostRequest(NamedTuple):
-    url: str
-    is_robots: bool
-    is_guess: bool = False  # not named by robots.txt
+class HostFailures:
+    """Records failures of hosts in the scheduler, the log and the database."""
 
-    @property
-    def max_body_bytes(self) -> int:
-        return MAX_ROBOTS_BYTES if self.is_robots else MAX_SITEMAP_BYTES
+    def __init__(self, ledger: Ledger, hosts: HostScheduler, log: Log) -> None:
+        self._ledger, self._hosts, self._log = ledger, hosts, log
+
+    def record(self, host: int, result: FetchResult, now: float, key: int | str | None = None) -> float:
+        """Record a failure for pages; return the back-off of the host, 0 if it is abandoned.
+
+        `key` is the requested page or sitemap, if the failure may be due to it alone.
+        """
+        health = self._hosts.health
+        if health.is_abandoned(host):
+            return 0.0
+        back_off_s = self._hosts.retries.record_failure(
+            host, key, result.outcome, now, result.reason, result.retry_after_s, got_response=bool(result.status)
+        )
+        name = self._hosts.name(host)
+        if back_off_s is None:
+            self._ledger.note(Outcome.HOST_ABANDONED, host, health.reason(host))
+            self._log.note("host abandoned", host=name, why=health.reason(host))
+        elif back_off_s:
+            self._note_back_off(name, back_off_s, result)
+        return back_off_s or 0.0
+
+    def record_for_assets(self, name: str, result: FetchResult, now: float, key: str | None = None) -> None:
+        """Record a failure for assets, after which only pages of an abandoned host are requested."""
+        back_off_s = self._hosts.record_asset_failure(
+            name, key, result.outcome, now, result.reason, result.retry_after_s, got_response=bool(result.status)
+        )
+        if back_off_s is None:
+            self._log.note("host abandoned for assets", host=name, why=self._hosts.asset_health.reason(name))
+        elif back_off_s:
+            self._note_back_off(name, back_off_s, result)
+
+    def _note_back_off(self, name: str, back_off_s: float, result: FetchResult) -> None:
+        self._log.note("host backs off", host=name, back_off_s=round(back_off_s, 3), why=result.reason)
 
 
-@dataclass
-class _HostState:
-    robots: Robots | None = None
-    expires: float = 0.0
-    moved_to: str = ""  # the target, if robots.txt was redirected
-    n_redirects: int = 0
-    sitemaps: deque[str] = field(default_factory=deque)  # the queue
-    is_page_next: bool = False  # a page is requested before the next sitemap
-    guess: str = ""  # the URL of the guessed sitemap
-    queued_sitemaps: set[str] = field(default_factory=set)  # in this run: an index may name itself
+@dataclass(eq=False, slots=True)
+class _Waiting:
+    """The pages that wait for a host request; the first one has given its slot, except where it is for an asset."""
+
+    pages: list[int]
+    step: Step | None = None
+    page_url: str = ""
 
 
 class HostRequests:
-    """The pending requests and the robots.txt rules of each host."""
+    """The host requests of a live crawl.
 
-    def __init__(self, user_agent: str, with_robots: bool, with_sitemaps: bool, with_guesses: bool = False) -> None:
-        self._user_agent = user_agent
-        self._with_robots = with_robots
-        self._with_sitemaps = with_sitemaps and with_robots
-        self._with_guesses = with_guesses and self._with_sitemaps
-        self._hosts: OrderedDict[int, _HostState] = OrderedDict()  # in order of last use
+    `on_robots_failure` is called with the name of a host, why its assets cannot be requested, and whether that is so
+    for good.
+    """
 
-    def next(self, host: int, page_url: str, now: float) -> HostRequest | None:
-        """Return the request to send before a page of this host; None if there is none."""
-        if (host_request := self.robots_request(host, page_url, now)) is not None or not self._with_robots:
-            return host_request
-        state = self._state(host)
-        assert state.robots is not None
-        if state.is_page_next:
-            state.is_page_next = False
-            return None
-        while state.sitemaps:
-            url = state.sitemaps.popleft()
-            if state.robots.allows(url):
-                return HostRequest(url, is_robots=False, is_guess=url == state.guess)
-        return None
+    def __init__(
+        self, ledger: Ledger, pool: WorkerPool, hosts: HostScheduler, failures: HostFailures, keyring: Keyring,
+        intake: Intake, log: Log,
+    ) -> None:  # fmt: skip
+        self._ledger, self._pool, self._hosts, self._failures = ledger, pool, hosts, failures
+        self._rules = hosts.rules
+        self._keyring, self._intake, self._log = keyring, intake, log
+        self._waiting: dict[str, _Waiting] = {}  # by host: its request is in flight
+        self.n_for_assets = 0  # in flight
+        self.on_robots_failure: Callable[[str, str, bool], None] = lambda name, why, is_final: None
 
-    def robots_request(self, host: int, page_url: str, now: float) -> HostRequest | None:
-        """Return the request for robots.txt; None if the rules are known."""
-        if not self._with_robots:
-            return None
-        state = self._state(host)
-        if state.robots is not None and now < state.expires:
-            return None
-        url = state.moved_to or canonical_url("/robots.txt", page_url)
-        assert url is not None  # a page's URL is canonical, so its host's robots.txt has a URL
-        return HostRequest(url, is_robots=True)
+    def is_in_flight(self, name: str) -> bool:
+        """Return whether a host request of this host is in flight: nothing else of the host may be started."""
+        return name in self._waiting
 
-    def has_rules(self, host: int, now: float) -> bool:
-        """Return whether the rules of this host are known and not expired."""
-        return not self._with_robots or (
-            host in self._hosts and self._hosts[host].robots is not None and now < self._hosts[host].expires
-        )
+    def hold(self, name: str, page: int) -> None:
+        """Let a selected page wait until the host request has ended."""
+        self._waiting[name].pages.append(page)
 
-    def allows(self, host: int, url: str) -> bool:
-        """Return whether robots.txt allows this URL; its rules must be known."""
-        robots = self._state(host).robots if self._with_robots else None
-        return robots is None or robots.allows(url)
+    # -- starting -----------------------------------------------------------------------------------------------
 
-    def delay_s(self, host: int) -> float | None:
-        """Return the crawl delay of the host's robots.txt; None without one, or while it is unknown."""
-        robots = self._hosts[host].robots if host in self._hosts else None
-        return None if robots is None else robots.delay_s
-
-    def receive_robots(self, host: int, response: Response, now: float) -> Robots | None:
-        """Apply the response for robots.txt; return None while the rules are unknown (redirected or unreachable)."""
-        state = self._state(host)
-        if response.outcome is Outcome.REDIRECT and response.location and state.n_redirects < _MAX_ROBOTS_REDIRECTS:
-            state.moved_to = response.location
-            state.n_redirects += 1
-            return None
-        robots = robots_of(response, self._user_agent)
-        state.moved_to, state.n_redirects = "", 0
-        if robots is not None:
-            state.robots, state.expires = robots, now + _ROBOTS_LIFE_S
-        return robots
-
-    def queue_sitemaps(self, host: int, urls: Sequence[str]) -> None:
-        """Queue sitemaps of this host, to be requested before its next pages."""
-        state = self._state(host)
-        for url in urls if self._with_sitemaps else ():
-            if len(state.queued_sitemaps) < _MAX_SITEMAPS_PER_HOST and url not in state.queued_sitemaps:
-                state.sitemaps.append(url)
-                state.queued_sitemaps.add(url)
-
-    def guess_sitemap(self, host: int, url: str) -> None:
-        """Queue this URL as a guess, unless the host names sitemaps itself."""
-        state = self._state(host)
-        if self._with_guesses and not state.queued_sitemaps and not state.guess:
-            state.guess = url
-            self.queue_sitemaps(host, [url])
-
-    def requeue(self, host: int, host_request: HostRequest, after_page: bool = False) -> None:
-        """Queue a failed sitemap again; with `after_page` it is requested after the next page of the host."""
-        state = self._state(host)
-        state.sitemaps.appendleft(host_request.url)
-        state.is_page_next = after_page
-
-    def receive_sitemap(self, response: Response) -> tuple[list[str], list[str]]:
-        """Return the pages and the further sitemaps that a sitemap lists; nothing if the request failed.
-
-        The target of a redirect is a further sitemap. Pages of other sites are ignored, since anyone could fill their
-        frontiers with URLs that do not exist.
-        """
-        if response.outcome is Outcome.REDIRECT and response.location:
-            return [], [response.location]
-        if response.outcome is not Outcome.OK:
-            return [], []
-        listed = sitemap_urls(response.content, response.request.url)
-        site = site_of(host_of(response.request.url))
-        return [url for url in listed.pages if site_of(host_of(url)) == site], listed.sitemaps
-
-    def _state(self, host: int) -> _HostState:
-        if host in self._hosts:
-            self._hosts.move_to_end(host)
+    def start_before(self, url: str, slot: HostSlot, now: float) -> bool:
+        """Start the request that must precede this page, in the page's slot; return False if there is none."""
+        assert slot.page is not None
+        step, name = self._keyring.next_step(url), slot.name
+        if step is not None:
+            request, slot.url = self._keyring.request_of(step, url), step.url_without_query
         else:
-            self._hosts[host] = _HostState()
-            if len(self._hosts) > _MAX_HOSTS:
-                self._hosts.popitem(last=False)
-        return self._hosts[host]
+            if (robots := self._rules.new_rules(name)) is not None:
+                self._queue_sitemaps(name, robots, url)
+            next_request = self._rules.next(name, url, now)
+            if next_request is None:
+                return False
+            request, slot.url = next_request, next_request.url
+            request.secrets = self._keyring.secrets_for(request.url)
+        self._waiting[name] = _Waiting([slot.page], step, url)
+        self._hosts.start(request, slot, now)
+        self._pool.start(request)
+        return True
+
+    def start_for_asset(self, robots: HostRequest, name: str, now: float) -> None:
+        """Request the robots.txt of a host in a slot of its own, which must be free."""
+        self._hosts.take(robots, name, now)
+        robots.secrets = self._keyring.secrets_for(robots.url)
+        self._waiting[name] = _Waiting([])
+        self.n_for_assets += 1
+        self._pool.start(robots)
+
+    # -- responses ----------------------------------------------------------------------------------------------
+
+    def receive(self, request: HostRequest, result: FetchResult, slot: HostSlot, now: float) -> None:
+        """Handle the response; then the pages that waited return to the frontier."""
+        waiting = self._waiting.pop(slot.name)
+        self.n_for_assets -= slot.page is None
+        back_off_s = 0.0
+        if waiting.step is not None:
+            back_off_s = self._receive_login_step(waiting.step, waiting.page_url, result, slot, now)
+        else:
+            self._log.note(str(request.kind), **result.facts)
+            if request.kind is HostRequestKind.ROBOTS:
+                back_off_s = self._receive_robots(result, slot, now)
+            else:
+                back_off_s = self._receive_sitemap(request, result, slot, now)
+        is_forbidden = result.outcome is Outcome.FORBIDDEN_ADDRESS and waiting.step is None
+        for page in waiting.pages:
+            if is_forbidden:
+                self._intake.block(page, result.reason, now)
+            elif result.outcome is Outcome.CANCELLED:
+                self._ledger.crawl.retry(page, now, 0.0)
+            else:
+                self._hosts.retries.retry(page, self._ledger.host(page), now, back_off_s)
+
+    def _receive_login_step(
+        self, step: Step, page_url: str, result: FetchResult, slot: HostSlot, now: float
+    ) -> float:  # fmt: skip
+        """Handle a login step; the log omits the query of its URL, which may hold a ticket."""
+        self._log.note("login", step=step.kind, url=step.url_without_query, outcome=result.reason)
+        if result.outcome in (Outcome.CANCELLED, Outcome.LOST):
+            return 0.0
+        assert result.full_response is not None
+        assert slot.host is not None
+        if self._keyring.is_inconclusive(step, result.full_response):
+            self._keyring.restart_login(page_url)
+            return self._failures.record(slot.host, result, now)
+        self._hosts.health.record_success(slot.host)
+        self._keyring.complete_step(step, page_url, result.full_response, result.cookies)
+        return 0.0
+
+    def _receive_robots(self, result: FetchResult, slot: HostSlot, now: float) -> float:
+        """Apply a robots.txt; return the back-off of pages, 0 unless the file is unreachable."""
+        if result.outcome in (Outcome.CANCELLED, Outcome.LOST):
+            return 0.0
+        assert result.full_response is not None
+        robots = self._rules.receive_robots(slot.name, result.full_response, now)
+        if robots is not None:
+            self._hosts.record_success(slot)
+            self._hosts.apply_delay(slot.name, now)
+            return 0.0
+        is_forbidden = result.outcome is Outcome.FORBIDDEN_ADDRESS
+        if result.outcome is Outcome.REDIRECT:
+            return 0.0
+        back_off_s = 0.0
+        if slot.page is not None and slot.host is not None:
+            # Without a response the outcome is an error of the connection, not of robots.txt.
+            has_status = result.status or is_forbidden
+            self._intake.outcomes[Outcome.ROBOTS_UNREACHABLE if has_status else result.reason] += 1
+            back_off_s = self._failures.record(slot.host, result, now)
+        elif not is_forbidden:
+            self._failures.record_for_assets(slot.name, result, now)
+        self.on_robots_failure(slot.name, result.reason if is_forbidden else Outcome.ROBOTS_UNREACHABLE, is_forbidden)
+        return back_off_s
+
+    def _receive_sitemap(self, request: HostRequest, result: FetchResult, slot: HostSlot, now: float) -> float:
+        """Add the pages of a sitemap, or queue it again; return the back-off of the host.
+
+        A server error of a sitemap is not one of its host.
+        """
+        assert slot.host is not None
+        if result.outcome in (Outcome.CANCELLED, Outcome.LOST):
+            if result.outcome is Outcome.LOST:
+                self._rules.requeue(slot.name, request.url)
+            return 0.0
+        if result.verdict.kind is not VerdictKind.TRY_AGAIN:
+            assert result.full_response is not None
+            self._add_sitemap(*self._rules.receive_sitemap(result.full_response))
+            return 0.0
+        back_off_s = 0.0 if request.is_guess else self._ledger.plan.retry.back_off_s
+        if result.outcome in HOST_FAILURES:
+            back_off_s = self._failures.record(slot.host, result, now, request.url)
+        retries = self._hosts.retries
+        if not request.is_guess and not retries.was_last_attempt(request.url, slot.host, result.outcome):
+            is_refused = result.outcome is Outcome.SLOW_DOWN
+            after_page = is_refused and self._ledger.crawl.has_pages(slot.host)
+            self._rules.requeue(slot.name, request.url, after_page)
+        return back_off_s
+
+    def _queue_sitemaps(self, name: str, robots: Robots, page_url: str) -> None:
+        """Queue the sitemaps that robots.txt names; else the usual one, as a guess."""
+        self._add_sitemap([], robots.sitemaps)
+        guess = canonical_url("/sitemap.xml", page_url)
+        if guess is not None and self._ledger.scope.contains([guess])[0]:
+            self._rules.guess_sitemap(name, guess)
+
+    def _add_sitemap(self, pages: list[str], sitemaps: list[str]) -> None:
+        pages = [url for url, is_inside in zip(pages, self._ledger.scope.contains(pages), strict=True) if is_inside]
+        if pages:
+            self._ledger.discover(pages)
+        for url in sitemaps:
+            name = host_of(url)
+            if self._hosts.number(name) is not None and self._ledger.scope.contains([url])[0]:
+                self._rules.queue_sitemaps(name, [url])

@@ -17,30 +17,31 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
 
 from orienteer import __version__
-from orienteer.crawl.retries import HOST_FAILURES, Retries
-from orienteer.credentials.keyring import Keyring, Step
-from orienteer.frontier.host_health import HostHealth
+from orienteer.crawl.host_rules import HostRules
+from orienteer.crawl.host_scheduler import HostScheduler, HostSlot
+from orienteer.credentials.keyring import Keyring
 from orienteer.hooks.page_hooks import Hook
+from orienteer.inspect.figures import MAX_CHARS, MAX_LISTED, Fetching
+from orienteer.inspect.status_text import describe_impossible
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
-from orienteer.live.assets import AssetFetcher, facts_of
-from orienteer.live.compiling import KernelCompilation
-from orienteer.live.host_requests import HostRequest, HostRequests
-from orienteer.live.host_slots import HostSlots
-from orienteer.live.impossible_goal import ImpossibleGoal
-from orienteer.live.in_flight import InFlight
+from orienteer.live.assets import AssetFetcher
+from orienteer.live.host_requests import HostFailures, HostRequests
 from orienteer.live.rendering import Rendering
-from orienteer.live.worker_shares import WorkerShares
+from orienteer.live.warm_up import KernelCompilation
 from orienteer.pages.outcome import Outcome
+from orienteer.pages.states import PageState
 from orienteer.pages.stop_reason import StopReason
-from orienteer.responses.response import Request
+from orienteer.responses.response import AssetRequest, HostRequest, PageRequest
 from orienteer.responses.verdict import VerdictKind
 from orienteer.store.log import Log, NoLog
-from orienteer.url import canonical_url, host_of
+from orienteer.wording import goal_share, plain
 from orienteer.workers.fetch_result import FetchResult
-from orienteer.workers.rendering import RenderLimits
 from orienteer.workers.worker_pool import WorkerPool
 
 _TICK_S = 0.25  # the longest wait for responses, which bounds the delay of a stop
@@ -48,6 +49,8 @@ _TICK_S = 0.25  # the longest wait for responses, which bounds the delay of a st
 # Verdicts on pages that a session gets only while it is logged in.
 _LOGGED_IN = frozenset((VerdictKind.FETCHED, VerdictKind.NOT_MODIFIED, VerdictKind.SKIPPED))
 _SEEDS_LOGGED = 20
+_PAGES_READ = 200  # blocked pages, for the reasons why a goal is impossible
+_MAX_REASONS = 3
 _MAX_UNFETCHED = 1000  # pages in a row that need no request, before responses are polled again
 
 
@@ -75,9 +78,12 @@ class LiveCrawl:
 
     def __init__(
         self, ledger: Ledger, pool: WorkerPool, hooks: Sequence[Hook] = (), keyring: Keyring | None = None,
-        render_limits: RenderLimits | None = None, kernels: KernelCompilation | None = None,
+        browser: str | None = None, kernels: KernelCompilation | None = None,
     ) -> None:  # fmt: skip
-        """`render_limits`: None without a browser. `kernels`: None if they are compiled already."""
+        """`browser` is the program that renders pages, "" for any; None: no page is rendered.
+
+        `kernels`: None if they are compiled already.
+        """
         plan = ledger.plan
         self.ledger = ledger
         self.crawl = ledger.crawl
@@ -85,28 +91,27 @@ class LiveCrawl:
         self.intake = Intake(ledger, hooks, self.log)
         self.pool = pool
         self.keyring = keyring or Keyring()
-        render_limits = render_limits if pool.uses_network else None
-        pool.begin(replace(self.intake.reading, rendering=render_limits))
+        renders = browser is not None and pool.uses_network
+        pool.begin(replace(self.intake.reading, render=plan.render if renders else None, browser=browser or ""))
         self.workers = min(plan.crawl.workers, pool.max_in_flight)
-        self.health = HostHealth(plan.retry)
-        self.shares = WorkerShares(self.crawl.frontier, self.workers)
         uses_robots = plan.crawl.robots and pool.uses_network
-        self.host_requests = HostRequests(
-            plan.fetch.user_agent, uses_robots, plan.crawl.sitemaps, plan.crawl.guess_sitemap
+        rules = HostRules(plan.fetch.user_agent, uses_robots, plan.crawl.sitemaps, plan.crawl.guess_sitemap)
+        n_seeds = len(plan.crawl.seeds)
+        self.hosts = HostScheduler(self.crawl, ledger.seen, rules, plan.retry, self.workers, n_seeds)
+        self.retries = self.hosts.retries
+        self._failures = HostFailures(ledger, self.hosts, self.log)
+        self.host_requests = HostRequests(ledger, pool, self.hosts, self._failures, self.keyring, self.intake, self.log)
+        self.assets = AssetFetcher(
+            ledger, pool, self.hosts, self.host_requests, self._failures, self.keyring, self.log, self.workers
         )
-        self.slots = HostSlots(ledger, self.host_requests)
-        self.retries = Retries(self.crawl, self.health, self.slots.is_shared)
-        self.assets = AssetFetcher(ledger, pool, self.slots, self.health, self.keyring, self.log, self.workers)
-        self.rendering = Rendering(ledger, pool, self.assets, render_limits is not None)
+        self.rendering = Rendering(ledger, pool, self.assets, renders)
         self._kernels = kernels
         self.stop_level = 0  # 1: finish the requests in flight; 2: cancel them
-        self.on_response: Callable[[FetchResult], None] = lambda response: None  # called before it is processed
+        # Called with the number of a host and a result, before it is processed; not for assets.
+        self.on_response: Callable[[int, FetchResult], None] = lambda host, result: None
         self.notify: Callable[[str], None] = lambda line: None  # receives one-line messages for the user
         self.impossible_goal = ImpossibleGoal(ledger)
         self.n_in_flight = 0  # when requests were last started
-        self.in_flight = InFlight()  # without assets
-        self._host_request_of: dict[int, HostRequest | Step] = {}  # by the page whose slot it uses
-        self._held: dict[int, list[int]] = {}  # by host: pages that wait for the end of its host request
 
     def run(self, tick: Callable[[], None] = lambda: None) -> StopReason:
         """Crawl until the goal is reached, the frontier is empty, or `stop_level` is set; return the reason.
@@ -115,7 +120,7 @@ class LiveCrawl:
         """
         self._log_start()
         self.pool.record_headers = self.ledger.folder.archive.record_headers()
-        self.slots.register_hosts()
+        self.hosts.register_hosts(time.monotonic())
         self.assets.enqueue_earlier_assets()
         started = time.monotonic()
         try:
@@ -132,7 +137,7 @@ class LiveCrawl:
         commit_every_s = self.ledger.plan.crawl.commit_every_s
         committed_at = time.monotonic()
         while True:
-            self.in_flight.drop_ended()
+            self.hosts.drop_ended()
             self._compile_remaining()
             has_started_all = self._start_fetches()
             self._check_goal()
@@ -141,12 +146,12 @@ class LiveCrawl:
                 break
             wait_s = self._wait_s() if has_started_all else 0.0
             if self.pool.n_in_flight:
-                self._receive_all(self.pool.poll(wait_s))
+                self.receive(self.pool.poll(wait_s))
                 self.rendering.relay()
             else:
                 time.sleep(wait_s)  # all hosts wait for their delays
             now = time.monotonic()
-            self.slots.update_if_due(now)
+            self.hosts.update_if_due(now)
             if now - committed_at >= commit_every_s:
                 self.assets.acknowledge()
                 self.ledger.acknowledge()
@@ -175,8 +180,9 @@ class LiveCrawl:
     def _check_goal(self) -> None:
         notice = self.impossible_goal.notice()
         if notice is not None:
-            self.log.note("goal impossible", **notice.facts)
-            self.notify(notice.line)
+            facts, line = notice
+            self.log.note("goal impossible", **facts)
+            self.notify(line)
         if self.crawl.stopped_because is not None and (line := self.assets.notice()):
             self.notify(line)
 
@@ -197,7 +203,7 @@ class LiveCrawl:
         for _ in range(self.workers + _MAX_UNFETCHED):
             if self.pool.n_in_flight >= self.workers:
                 return True
-            page = self.crawl.next(time.monotonic(), self.shares.only_quick())
+            page = self.hosts.next_page(time.monotonic())
             if page is None:
                 return True
             self._start_page(page)
@@ -215,44 +221,31 @@ class LiveCrawl:
         max_depth = self.ledger.max_depth
         if self.ledger.page_store.is_fresh(page):
             return self.ledger.keep(page, now)
-        if self.health.is_abandoned(host):
+        if self.hosts.health.is_abandoned(host):
             return self.intake.block(page, Outcome.HOST_ABANDONED, now)
         if max_depth is not None and self.ledger.depth(page) > max_depth:
             return self._skip_too_deep(page, now)
         if (refusal := self.keyring.refusal(url)) is not None:
             return self.intake.block(page, refusal, now)
-        if host in self._held:
-            self._held[host].append(page)
-            return
-        if self.slots.is_shared(host) and (back_off_s := self.health.back_off_left_s(host, now)) > 0:
+        slot = HostSlot(self.hosts.name(host), host, page, url=url)
+        if self.host_requests.is_in_flight(slot.name):
+            return self.host_requests.hold(slot.name, page)
+        if self.hosts.is_shared(host) and (back_off_s := self.hosts.health.back_off_left_s(host, now)) > 0:
             return self.retries.wait(page, now, back_off_s)
-        host_request = self.keyring.next_step(url) or self.host_requests.next(host, url, now)
-        if host_request is not None:
-            self._held[host] = []
-            self._host_request_of[page] = host_request
-            self._start(self._request_of(host_request, url, page), host)
-        elif not self.host_requests.allows(host, url):
-            self.intake.block(page, Outcome.ROBOTS, now)
-        else:
-            render = self.rendering.reason(page, url)
-            headers, secrets = self.ledger.page_store.request_headers(page, render), self.keyring.secrets_for(url)
-            self._start(Request(url, page, headers, secrets=secrets, render=render), host)
-
-    def _request_of(self, host_request: HostRequest | Step, page_url: str, page: int) -> Request:
-        if isinstance(host_request, Step):
-            return self.keyring.request_of(host_request, page_url, page)
-        secrets = self.keyring.secrets_for(host_request.url)
-        return Request(
-            host_request.url, page, any_type=True, max_body_bytes=host_request.max_body_bytes, secrets=secrets
-        )
-
-    def _start(self, request: Request, host: int) -> None:
-        self.slots.request_started(host)
-        self.shares.started(request.page, host)
-        is_login = isinstance(self._host_request_of.get(request.page), Step)
-        url = request.url.partition("?")[0] if is_login else request.url  # the query of a login may hold a ticket
-        self.in_flight.started(request.page, url, time.monotonic())
+        if self.host_requests.start_before(url, slot, now):
+            return
+        if not self.hosts.rules.allows(slot.name, url):
+            return self.intake.block(page, Outcome.ROBOTS, now)
+        render = self.rendering.reason(page, url)
+        headers, secrets = self.ledger.page_store.request_headers(page, render), self.keyring.secrets_for(url)
+        request = PageRequest(url, page, headers=headers, secrets=secrets, render=render)
+        self.hosts.start(request, slot, now)
         self.pool.start(request)
+
+    def fetching(self, now: float) -> tuple[Fetching, ...]:
+        """Return the first few URLs that have been in flight longest."""
+        slots = self.hosts.longest_in_flight(MAX_LISTED)
+        return tuple(Fetching(slot.url[:MAX_CHARS], round(max(now - slot.started_at, 0.0), 2)) for slot in slots)
 
     def _wait_s(self) -> float:
         """Return how long to wait for responses before another request can start, at most a tick."""
@@ -275,61 +268,58 @@ class LiveCrawl:
 
     # -- responses ----------------------------------------------------------------------------------------------
 
-    def _receive_all(self, responses: list[FetchResult]) -> None:
-        for response in responses:
-            if response.request.page < 0:
-                self.assets.receive(response)
-        responses = [response for response in responses if response.request.page >= 0]
-        self.intake.completed(
-            [response for response in responses if response.request.page not in self._host_request_of]
-        )
-        for response in responses:
-            self.intake.n_bytes += response.n_bytes
-            self.on_response(response)
-            host = self.ledger.host(response.request.page)
-            host_request = self._host_request_of.pop(response.request.page, None)
-            self.shares.ended(host, response)
-            self.in_flight.ended(response.request.page)
-            if host_request is None:
-                self.slots.request_ended(host, response.verdict.kind is VerdictKind.FETCHED)
-                self._receive_page(response)
-            else:
-                self.slots.request_ended(host, False)
-                back_off_s = self._receive_host_request(host_request, host, response)
-                is_forbidden = response.outcome is Outcome.FORBIDDEN_ADDRESS and not isinstance(host_request, Step)
-                self._release_held(host, response, back_off_s, is_forbidden)
-            if self.slots.is_shared(host):
-                self.slots.keep_delay(host, time.monotonic())
-            self.assets.on_slot_free(host)
-        self.slots.register_hosts()
+    def receive(self, results: list[FetchResult]) -> None:
+        """Process what workers return: each result releases the slot of its host."""
+        self.intake.completed([result for result in results if isinstance(result.request, PageRequest)])
+        for result in results:
+            self._receive(result)
+        self.hosts.register_hosts(time.monotonic())
 
-    def _receive_page(self, response: FetchResult) -> None:
-        page, now = response.request.page, time.monotonic()
+    def _receive(self, result: FetchResult) -> None:
+        request, now = result.request, time.monotonic()
+        is_page = isinstance(request, PageRequest) and result.verdict.kind is VerdictKind.FETCHED
+        slot = self.hosts.end(request, now, result.status, result.duration_s, is_page)
+        if slot.page is not None and slot.host is not None:
+            self.intake.n_bytes += result.n_bytes
+            self.on_response(slot.host, result)
+        if isinstance(request, AssetRequest):
+            self.assets.receive(request, result)
+        elif isinstance(request, HostRequest):
+            self.host_requests.receive(request, result, slot, now)
+        else:
+            assert isinstance(request, PageRequest)
+            self._receive_page(request, result)
+        if slot.page is not None:
+            self.hosts.released(slot, time.monotonic())
+        self.assets.on_slot_free(slot)
+
+    def _receive_page(self, request: PageRequest, response: FetchResult) -> None:
+        page, now = request.page, time.monotonic()
         host = self.ledger.host(page)
-        self.log.note("fetch", **facts_of(response), retry=self.retries.n_attempts(page))
+        self.log.note("fetch", **response.facts, retry=self.retries.n_attempts(page))
         self.rendering.page_received(response)
         if response.outcome is Outcome.CANCELLED:
             self.crawl.retry(page, now, 0.0)
         elif response.outcome is Outcome.LOST:
             self.retries.retry(page, host, now, 0.0)
         elif response.outcome is Outcome.LOGGED_OUT:
-            self.keyring.record_logged_out(response.request)
+            self.keyring.record_logged_out(request)
             self.retries.retry(page, host, now, 0.0)
         elif response.verdict.kind is VerdictKind.TRY_AGAIN:
             self._retry_later(page, host, response, now)
         else:
             if response.status:
-                self.health.record_success(host)
+                self.hosts.health.record_success(host)
             self.retries.forget(page, host)
-            self.keyring.record_response(response.request, response.verdict.kind in _LOGGED_IN, response.cookies)
+            self.keyring.record_response(request, response.verdict.kind in _LOGGED_IN, response.cookies)
             self.intake.record_response(page, response, now)
             self.assets.enqueue_page_assets(page, response)
-            self.slots.follow_links(page, host)
+            self.hosts.follow_links(page, host, now, self.ledger.depth)
 
     def _retry_later(self, page: int, host: int, response: FetchResult, now: float) -> None:
         """Schedule another attempt after a failure of the page or its host; block the page after the last one."""
         self.intake.outcomes[response.reason] += 1
-        back_off_s = self._record_failure(host, response, now, page)
+        back_off_s = self._failures.record(host, response, now, page)
         if self.retries.was_last_attempt(page, host, response.outcome):
             self.ledger.blocked(page, response.reason, response, now)
             self.retries.back_off(host, now, back_off_s)
@@ -338,119 +328,11 @@ class LiveCrawl:
         if wait_s:
             self.log.note("page waits", url=response.request.url, wait_s=round(wait_s, 3), why=response.reason)
 
-    def _record_failure(self, host: int, response: FetchResult, now: float, resource: int | str | None = None) -> float:
-        """Record a failure of the host; return its back-off, 0 if it is abandoned.
-
-        `resource` is the requested page or sitemap, if the failure may be due to it alone.
-        """
-        if self.health.is_abandoned(host):
-            return 0.0
-        why, name = response.reason, self.ledger.seen.host_name(host)
-        status, retry_after_s = response.status, response.retry_after_s
-        back_off_s = self.retries.record_failure(
-            host, resource, response.outcome, now, why, retry_after_s, got_response=bool(status)
-        )
-        if back_off_s is None:
-            self.ledger.note(Outcome.HOST_ABANDONED, host, self.health.reason(host))
-            self.log.note("host abandoned", host=name, why=self.health.reason(host))
-            return 0.0
-        if back_off_s:
-            self.log.note("host backs off", host=name, back_off_s=round(back_off_s, 3), why=why)
-        return back_off_s
-
     def _skip_too_deep(self, page: int, now: float) -> None:
         """Block a page beyond the maximum depth; in a refresh, skip it for this epoch only."""
         if self.ledger.epoch is None:
             return self.intake.block(page, Outcome.TOO_DEEP, now)
         self.ledger.skip(page, now)
-
-    # -- host requests ------------------------------------------------------------------------------------------
-
-    def _receive_host_request(self, host_request: HostRequest | Step, host: int, response: FetchResult) -> float:
-        """Handle robots.txt, a sitemap or a login step; return the back-off of the host."""
-        now = time.monotonic()
-        if isinstance(host_request, Step):
-            return self._receive_login_step(host_request, host, response, now)
-        self.log.note("robots" if host_request.is_robots else "sitemap", **facts_of(response))
-        if response.outcome is Outcome.LOST and not host_request.is_robots:
-            self.host_requests.requeue(host, host_request)
-        elif response.outcome in (Outcome.CANCELLED, Outcome.LOST):
-            pass
-        elif host_request.is_robots:
-            return self._receive_robots(host, response, now)
-        elif response.verdict.kind is VerdictKind.TRY_AGAIN:
-            return self._retry_sitemap(host, host_request, response, now)
-        else:
-            assert response.full_response is not None
-            pages, sitemaps = self.host_requests.receive_sitemap(response.full_response)
-            self._add_sitemap(pages, sitemaps)
-        return 0.0
-
-    def _receive_login_step(self, step: Step, host: int, response: FetchResult, now: float) -> float:
-        """Handle a login step; the log omits the query of its URL, which may hold a ticket."""
-        page_url = self.ledger.url(response.request.page)
-        self.log.note("login", step=step.kind, url=step.url.partition("?")[0], outcome=response.reason)
-        if response.outcome in (Outcome.CANCELLED, Outcome.LOST):
-            return 0.0
-        assert response.full_response is not None
-        if self.keyring.is_inconclusive(step, response.full_response):
-            self.keyring.restart_login(page_url)
-            return self._record_failure(host, response, now)
-        self.health.record_success(host)
-        self.keyring.complete_step(step, page_url, response.full_response, response.cookies)
-        return 0.0
-
-    def _release_held(self, host: int, response: FetchResult, back_off_s: float, is_forbidden: bool) -> None:
-        """Requeue the pages that waited for a host request; block them if its address is forbidden."""
-        now = time.monotonic()
-        for waiting in (response.request.page, *self._held.pop(host)):
-            if is_forbidden:
-                self.intake.block(waiting, response.reason, now)
-            elif response.outcome is Outcome.CANCELLED:
-                self.crawl.retry(waiting, now, 0.0)
-            else:
-                self.retries.retry(waiting, host, now, back_off_s)
-
-    def _receive_robots(self, host: int, response: FetchResult, now: float) -> float:
-        """Apply a robots.txt; return the back-off of the host, 0 unless the file is unreachable."""
-        assert response.full_response is not None
-        robots = self.host_requests.receive_robots(host, response.full_response, now)
-        if robots is None and response.outcome is Outcome.REDIRECT:
-            return 0.0
-        if robots is None:
-            # Without a response the outcome is an error of the connection, not of robots.txt.
-            has_status = response.status or response.outcome is Outcome.FORBIDDEN_ADDRESS
-            self.intake.outcomes[Outcome.ROBOTS_UNREACHABLE if has_status else response.reason] += 1
-            return self._record_failure(host, response, now)
-        self.health.record_success(host)
-        self.slots.keep_delay(host, now)
-        self._add_sitemap([], robots.sitemaps)
-        guess = canonical_url("/sitemap.xml", self.ledger.url(response.request.page))
-        if guess is not None and self.ledger.scope.contains([guess])[0]:
-            self.host_requests.guess_sitemap(host, guess)
-        return 0.0
-
-    def _retry_sitemap(self, host: int, host_request: HostRequest, response: FetchResult, now: float) -> float:
-        """Queue a failed sitemap again; return the back-off. A server error of a sitemap is not one of its host."""
-        is_host_failure = response.outcome in HOST_FAILURES
-        back_off_s = 0.0 if host_request.is_guess else self.ledger.plan.retry.back_off_s
-        if is_host_failure:
-            back_off_s = self._record_failure(host, response, now, host_request.url)
-        if not host_request.is_guess and not self.retries.was_last_attempt(host_request.url, host, response.outcome):
-            is_refused = response.outcome is Outcome.SLOW_DOWN
-            self.host_requests.requeue(
-                host, host_request, after_page=is_refused and self.crawl.frontier.has_pages(host)
-            )
-        return back_off_s
-
-    def _add_sitemap(self, pages: list[str], sitemaps: list[str]) -> None:
-        pages = [url for url, is_inside in zip(pages, self.ledger.scope.contains(pages), strict=True) if is_inside]
-        if pages:
-            self.ledger.discover(pages)
-        for url in sitemaps:
-            host = self.ledger.host_named(host_of(url))
-            if host is not None and self.ledger.scope.contains([url])[0]:
-                self.host_requests.queue_sitemaps(host, [url])
 
     # -- the log ------------------------------------------------------------------------------------------------
 
@@ -473,3 +355,37 @@ class LiveCrawl:
             assets_bytes=self.assets.n_bytes, elapsed_s=round(elapsed_s, 3),
         )  # fmt: skip
         self.log.close()
+
+
+class ImpossibleGoal:
+    """Detects a goal that cannot be reached, and reports it once in a run."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._is_announced = False
+
+    def notice(self) -> tuple[dict[str, Any], str] | None:
+        """Return once, at almost no cost, that the goal cannot be reached: fields for the log, and a line."""
+        crawl = self._ledger.crawl
+        until = crawl.goal.until
+        if self._is_announced or until is None or not crawl.goal_is_impossible:
+            return None
+        self._is_announced = True
+        proved, reasons = crawl.certificate(), self._reasons()
+        facts = {"until": until, "lower": proved.lower, "blocked": proved.blocked, "unknown": proved.unknown}
+        line = describe_impossible(until, proved, ", ".join(reasons))
+        if crawl.stopped_because is None:
+            line += f"; going on until {goal_share(until)} of what is reachable is covered"
+        return {**facts, "reasons": reasons}, line
+
+    def _reasons(self) -> list[str]:
+        """Return the few reasons of blocked pages that cost the most mass, by a sample of the heaviest pages."""
+        crawl, database = self._ledger.crawl, self._ledger.database
+        mass = crawl.coverage.p
+        blocked = np.flatnonzero(crawl.coverage.blocked)
+        cost: dict[str, float] = {}
+        for page in blocked[np.argsort(-mass[blocked])][:_PAGES_READ].tolist():
+            row = database.pages.row(page)
+            if row is not None and row.state == PageState.BLOCKED:
+                cost[row.outcome] = cost.get(row.outcome, 0.0) + float(mass[page])
+        return [plain(reason, 60) for reason in sorted(cost, key=lambda reason: -cost[reason])[:_MAX_REASONS]]

@@ -1,54 +1,63 @@
-"""Rendering of pages in a live crawl: selects the pages, fetches their assets, learns from the results.
+"""Rendering in a live crawl: selects the pages, fetches their assets, learns from the results.
 
 A worker renders a page. The requests of its browser come to the crawl and are fetched as assets (`assets`): within
 robots.txt, in the slot of their host, from no private address. While a page is rendered, the slot of its host is free.
+
+Rendering costs seventy times as much as reading, so not all pages are rendered. With `auto`, these are:
+
+- pages that look as if scripts generate them (`extract/script_signs`);
+- a few other pages with scripts of every host, as a sample of whether they gain links or words by it;
+- all pages whose template gained. URLs of the same host with the same parameters have the same template if their
+  paths differ only in numbers and names.
+
+The choice depends only on the set of rendered pages, not on their order; so a resumed crawl makes the same choices.
 """
 
 from __future__ import annotations
 
+import fnmatch
 import time
+from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from orienteer.browser.executable import find_browser
-from orienteer.browser.settings import BrowserSettings
+from orienteer.browser.job import BrowserRequest, BrowserResponse
+from orienteer.browser.render_settings import RenderSettings
 from orienteer.errors import InputError
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.live.asset_queues import AssetKey
 from orienteer.live.assets import AssetFetcher
-from orienteer.live.render_choice import RenderChoice
 from orienteer.pages.render_reason import RenderReason
 from orienteer.responses.response import Response
+from orienteer.url import host_of
 from orienteer.workers.fetch_result import FetchResult
-from orienteer.workers.rendering import AssetRequest, AssetResponse, RenderLimits
 from orienteer.workers.worker_pool import WorkerPool
 
+_SAMPLE_OF_TEMPLATE = 1  # rendered pages of a template, to see whether they gain
+_SAMPLE_OF_HOST = 2  # the same for a host, while none of its pages has gained
+_MORE_OF_HOST = 30  # once one has
+_GAIN = 1.2  # the factor by which words or links must grow, ...
+_FEW_LINKS, _FEW_WORDS = 3, 30  # ... and by this many at least
+_FREE = 50  # pages rendered before `max_share` applies
+_MAX_NAME = 16  # longer path segments are names of items
 
-def render_limits_of(plan: CrawlPlan, browser: str = "") -> RenderLimits | None:
-    """Return the limits of rendering; None if it is switched off, or `auto` finds no browser.
+
+def can_render(plan: CrawlPlan, browser: str = "") -> bool:
+    """Return whether pages are rendered: not if that is switched off, or if `auto` finds no browser.
 
     `browser` is the program; "": the first one found.
     """
-    render = plan.render
-    if render.mode == "never":
-        return None
+    if plan.render.mode == "never":
+        return False
     try:
         find_browser(browser)
     except InputError:
-        if browser or render.mode != "auto":
+        if browser or plan.render.mode != "auto":
             raise
-        return None
-    return RenderLimits(
-        BrowserSettings(browser),
-        user_agent=plan.fetch.user_agent,
-        scrolls=render.scrolls,
-        screenshots=render.screenshots,
-        pictures=render.screenshots or plan.crawl.assets,
-        max_requests=render.max_requests,
-        max_bytes=render.max_bytes,
-        time_s=render.time_s,
-        cpu_s=render.cpu_s,
-    )
+        return False
+    return True
 
 
 class Rendering:
@@ -60,7 +69,7 @@ class Rendering:
         self._assets = assets
         self._has_browser = has_browser
         self._choice = RenderChoice(ledger.plan.render, lambda: len(ledger.crawl.order))
-        for row in ledger.database.rendered():
+        for row in ledger.database.rendered.all():
             numbers = row.n_words_sent, row.n_words, row.n_links_sent, row.n_links
             self._choice.learn(ledger.url(row.page), *numbers)
 
@@ -73,7 +82,7 @@ class Rendering:
 
     def relay(self) -> None:
         """Start the requests of browsers that workers have passed on."""
-        for request in self._pool.asset_requests():
+        for request in self._pool.browser_requests():
             if request.url:
                 key = AssetKey(request.url, request.with_credentials, request.method, request.headers)
                 self._assets.fetch_for_browser(key, request.kind, self._responder(request))
@@ -88,11 +97,104 @@ class Rendering:
                 response.request.url, page.n_words_sent, page.n_words, page.n_links_sent, page.n_links
             )  # fmt: skip
 
-    def _responder(self, request: AssetRequest) -> Callable[[Response | str], None]:
+    def _responder(self, request: BrowserRequest) -> Callable[[Response | str], None]:
         def respond(result: Response | str) -> None:
             if isinstance(result, str):
-                self._pool.fulfill(AssetResponse(request.page, request.number, None, result))
+                self._pool.fulfill(BrowserResponse(request.page, request.number, None, result))
             else:
-                self._pool.fulfill(AssetResponse(request.page, request.number, result))
+                self._pool.fulfill(BrowserResponse(request.page, request.number, result))
 
         return respond
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Counts of rendered pages and of those that gained; `n_pending` are samples in flight."""
+
+    n_rendered: int = 0
+    n_gained: int = 0
+    n_pending: int = 0
+
+
+class RenderChoice:
+    """Decides for a URL whether its page may be rendered; `n_fetched` returns the number of pages so far."""
+
+    def __init__(self, settings: RenderSettings, n_fetched: Callable[[], int]) -> None:
+        self._settings = settings
+        self._n_fetched = n_fetched
+        self._templates: defaultdict[str, _Tally] = defaultdict(_Tally)
+        self._hosts: defaultdict[str, _Tally] = defaultdict(_Tally)
+        self._gained: dict[str, bool] = {}  # whether a rendered page gained, by URL
+        self._samples: set[str] = set()  # URLs in flight as samples
+
+    @property
+    def is_automatic(self) -> bool:
+        """Whether pages are selected here, and not by the user's setting."""
+        return self._settings.mode == "auto"
+
+    def reason(self, url: str) -> RenderReason:
+        """Return the reason for which the page at this URL may be rendered, or NONE."""
+        mode = self._settings.mode
+        if mode == "never" or (len(self._gained) >= self._settings.max_pages and url not in self._gained):
+            return RenderReason.NONE
+        if "#" in url:
+            return RenderReason.ROUTE
+        if mode != "auto":
+            return RenderReason.REQUESTED if mode == "always" or fnmatch.fnmatchcase(url, mode) else RenderReason.NONE
+        if self._is_over_budget():
+            return RenderReason.SUSPECT
+        template = self._templates[template_of(url)]
+        if template.n_rendered and 2 * template.n_gained >= template.n_rendered:
+            return RenderReason.LEARNED
+        return RenderReason.SAMPLE if self._takes_sample(url, template) else RenderReason.SUSPECT
+
+    def page_received(self, url: str) -> None:
+        """Count the response for a page, rendered or not."""
+        if url in self._samples:
+            self._samples.remove(url)
+            for tally in (self._templates[template_of(url)], self._hosts[host_of(url)]):
+                tally.n_pending -= 1
+
+    def learn(self, url: str, n_words_sent: int, n_words: int, n_links_sent: int, n_links: int) -> None:
+        """Record the gain of a rendered page, in place of an earlier one."""
+        gained, before = is_gain(n_words_sent, n_words, n_links_sent, n_links), self._gained.get(url)
+        self._gained[url] = gained
+        for tally in (self._templates[template_of(url)], self._hosts[host_of(url)]):
+            tally.n_rendered += before is None
+            tally.n_gained += gained - bool(before)
+
+    def _takes_sample(self, url: str, template: _Tally) -> bool:
+        host = self._hosts[host_of(url)]
+        most = _MORE_OF_HOST if host.n_gained else _SAMPLE_OF_HOST
+        if template.n_rendered + template.n_pending >= _SAMPLE_OF_TEMPLATE or host.n_rendered + host.n_pending >= most:
+            return False
+        self._samples.add(url)
+        template.n_pending += 1
+        host.n_pending += 1
+        return True
+
+    def _is_over_budget(self) -> bool:
+        return len(self._gained) >= max(_FREE, self._settings.max_share * self._n_fetched())
+
+
+def is_gain(n_words_sent: int, n_words: int, n_links_sent: int, n_links: int) -> bool:
+    """Return whether rendering a page was worth it, by its words and links as sent and as rendered."""
+    more_links = n_links >= _GAIN * n_links_sent and n_links - n_links_sent >= _FEW_LINKS
+    return more_links or (n_words >= _GAIN * n_words_sent and n_words - n_words_sent >= _FEW_WORDS)
+
+
+def template_of(url: str) -> str:
+    """Return the template of a URL: its host, and its path and parameter names without numbers and names of items.
+
+    >>> template_of("https://example.org/items/17/a-blue-chair?page=2&sort=up")
+    'example.org/items/9/*?page&sort'
+    """
+    path, _, query = url.partition("#")[0].partition("?")
+    host, *segments = path.partition("://")[2].split("/")
+    kinds = ["9" if any(map(str.isdigit, name)) else "*" if _is_name(name) else name for name in segments]
+    names = sorted({pair.partition("=")[0] for pair in query.split("&")}) if query else []
+    return "/".join((host, *kinds)) + ("?" + "&".join(names) if names else "")
+
+
+def _is_name(segment: str) -> bool:
+    return len(segment) > _MAX_NAME or "-" in segment or "_" in segment or "%" in segment

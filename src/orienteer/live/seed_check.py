@@ -3,20 +3,36 @@
 A crawl that has fetched pages retries failing hosts for minutes. A crawl without any page has nothing to wait for: when
 no seed can be reached for some seconds, it ends with one line that says why. Where some seeds work, the crawl goes on,
 and the failed ones are reported. Time is an argument.
+
+A seed that was typed without a scheme is requested by https, and then by http. Seeds are fixed for the life of a crawl,
+so this is decided before it begins, by a request for the robots.txt of each host with the fetcher and the limits of the
+crawl.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
 import numpy as np
 
 from orienteer.errors import SeedError
+from orienteer.fetch.addresses import forbidden_reason, literal_address
+from orienteer.fetch.fetcher import make_fetcher
+from orienteer.fetch.settings import FetchSettings
 from orienteer.inspect.status_text import describe_lost
 from orienteer.ledger.ledger import Ledger
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.settings import canonical_seeds
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
-from orienteer.responses.response import Response
+from orienteer.responses.response import HostRequest, HostRequestKind, PageRequest, Request, Response
 from orienteer.responses.verdict import VerdictKind, verdict_kind_of
-from orienteer.url import host_of
+from orienteer.store.folder_view import settings_of_folder
+from orienteer.url import canonical_url, host_of
 from orienteer.wording import plain
 from orienteer.workers.fetch_result import FetchResult
 
@@ -25,6 +41,9 @@ _SERVER_TIMEOUT_S = 20.0  # the same, if a server has responded with an error or
 _REDIRECTS_FOLLOWED = 20
 _NO_FAILURES = frozenset((Outcome.CANCELLED, Outcome.LOST, Outcome.LOGGED_OUT))
 _REPORT_EVERY_S = 10.0  # a shorter crawl names failed seeds in its report
+_SCHEME_TIMEOUT_S, _CONNECT_TIMEOUT_S = 10.0, 5.0  # while the scheme of a seed is not known
+_NEAR_TIMEOUT_S = 2.0  # for private addresses: a server without TLS may wait for more bytes and never respond
+_POLL_S = 0.25
 
 
 class SeedCheck:
@@ -41,10 +60,9 @@ class SeedCheck:
         self._next_report: float | None = None
         self.has_pages = ledger.epoch is not None or self._n_pages() > 0
 
-    def on_response(self, response: FetchResult, now: float) -> None:
+    def on_response(self, host: int, response: FetchResult, now: float) -> None:
         """Record a response to a page or a host request."""
-        host = self._ledger.host(response.request.page)
-        if response.outcome is Outcome.OK and not response.request.any_type:
+        if response.outcome is Outcome.OK and isinstance(response.request, PageRequest):
             self.has_pages = True
         if response.outcome is Outcome.REDIRECT and not self.has_pages:
             self._hosts.add(host)
@@ -105,7 +123,7 @@ class SeedCheck:
         return why if page == seed else f"redirects to {url}, and there: {why}"
 
     def _describe_error(self, page: int, url: str) -> str:
-        row = self._ledger.database.page(page)
+        row = self._ledger.database.pages.row(page)
         response = self._failures.get(self._ledger.host(page))
         if row is None or row.outcome == Outcome.HOST_ABANDONED:
             return describe_failure(response) if response is not None else "its host was abandoned after many failures"
@@ -113,7 +131,7 @@ class SeedCheck:
             return _WHY[row.outcome].format(host=plain(host_of(url)))
         if row.outcome == Outcome.UNWANTED_TYPE:
             kind = plain(row.content_type, 60) or "without a content type"
-            return f"it is not a page but {kind} (see --content-type)"
+            return f"it is not a page but {kind} (see fetch.content_types)"
         if row.outcome == Outcome.LEAVES_SCOPE and len(row.outside):
             return f"it redirects to {plain(self._ledger.url(int(row.outside[0])), 200)}, outside the scope"
         if row.status in _STATUSES:
@@ -148,10 +166,94 @@ def describe_failure(response: FetchResult | Response) -> str:
         return f"no connection to {host}" + (f" ({detail})" if detail else "")
     if response.outcome is Outcome.TIMED_OUT:
         return f"{host} did not answer in time"
-    what = f"robots.txt of {host} cannot be read: " if response.request.any_type else ""
+    what = f"robots.txt of {host} cannot be read: " if isinstance(response.request, HostRequest) else ""
     return f"{what}the server answered {response.status}" if response.status else f"{what}{host} broke off its response"
 
 
 def nothing_crawled(failed: dict[str, str]) -> SeedError:
     """Return the error for a crawl without a page, with the reasons in one line."""
     return SeedError(f"nothing was crawled: {describe_lost(failed)}")
+
+
+def resolve_schemes(
+    plan: CrawlPlan, typed: Sequence[str], folder: Path, notify: Callable[[str], None] | None = None
+) -> CrawlPlan:
+    """Return the plan, with http for those `typed` seeds whose hosts do not respond by https.
+
+    The plan has them as https. If the folder has a crawl already, its seeds decide without any request. `notify`
+    receives a line for each host that did not respond by https. Raises SeedError if no seed responded by either.
+    """
+    by_https = {}
+    for text in typed:
+        seed = canonical_seeds([text])[0]
+        if "://" not in text and seed in plan.crawl.seeds:
+            by_https[seed] = canonical_url(f"http://{text}") or seed
+    stored = settings_of_folder(folder)
+    if stored is not None:
+        known = CrawlPlan.parse(stored, str(folder / "crawl.toml")).crawl.seeds
+        moved = {https: http for https, http in by_https.items() if http in known}
+    else:
+        moved = _answering(by_https, plan, notify)
+    seeds = tuple(dict.fromkeys(moved.get(seed, seed) for seed in plan.crawl.seeds))
+    if len(seeds) < len(plan.crawl.seeds):  # one was also typed with http; merging them would change the trust
+        return plan
+    return replace(plan, crawl=replace(plan.crawl, seeds=seeds))
+
+
+def _answering(by_https: Mapping[str, str], plan: CrawlPlan, notify: Callable[[str], None] | None) -> dict[str, str]:
+    """Return the seeds that respond only by http, with their http URLs."""
+    failed = {url: response for url, response in _requested(list(by_https), plan.fetch).items() if not response.status}
+    # A forbidden address is forbidden by http as well; the crawl reports it.
+    retryable = {url: response for url, response in failed.items() if response.outcome is not Outcome.FORBIDDEN_ADDRESS}
+    again = _requested([by_https[url] for url in retryable], plan.fetch)
+    moved, lost = {}, []
+    for url, response in retryable.items():
+        other = again[by_https[url]]
+        seed, why = plain(url.partition("://")[2], 200), _why(response)
+        if other.status:
+            moved[url] = by_https[url]
+            if notify is not None:
+                notify(f"{seed}: https was tried ({why}), http answers: starting at {plain(by_https[url], 200)}")
+        elif why == _why(other):
+            lost.append(f"{seed}: https, then http was tried ({why})")
+        else:
+            lost.append(f"{seed}: https was tried ({why}), then http ({_why(other)})")
+    if lost and len(lost) == len(plan.crawl.seeds):
+        raise SeedError(f"nothing was crawled: {'; '.join(lost[:3])}")
+    if notify is not None:
+        for line in lost:
+            notify(f"seed {line}")
+    return moved
+
+
+def _requested(urls: Sequence[str], settings: FetchSettings) -> dict[str, Response]:
+    """Request the robots.txt of each URL; with a fetcher that sends no requests to hosts, the page itself."""
+    if not urls:
+        return {}
+    limit_s = _NEAR_TIMEOUT_S if all(_is_near(url, settings) for url in urls) else _CONNECT_TIMEOUT_S
+    timeout_s, connect_s = min(settings.timeout_s, _SCHEME_TIMEOUT_S), min(settings.connect_timeout_s, limit_s)
+    responses: dict[str, Response] = {}
+    with closing(make_fetcher(replace(settings, timeout_s=timeout_s, connect_timeout_s=connect_s))) as fetcher:
+        at_once = getattr(fetcher, "max_in_flight", len(urls))
+        waiting, url_of = list(urls)[::-1], dict[Request, str]()
+        while waiting or fetcher.n_in_flight:
+            while waiting and fetcher.n_in_flight < at_once:
+                url = waiting.pop()
+                target = f"{urlsplit(url).scheme}://{urlsplit(url).netloc}/robots.txt" if fetcher.uses_network else url
+                request = HostRequest(target, HostRequestKind.ROBOTS)
+                url_of[request] = url
+                fetcher.start(request)
+            responses |= {url_of[response.request]: response for response in fetcher.poll(_POLL_S)}
+    return responses
+
+
+def _is_near(url: str, settings: FetchSettings) -> bool:
+    """Return whether the host is this machine, or in a private network."""
+    address = literal_address(url if settings.connect_to is None else f"http://{settings.connect_to}/")
+    return address is not None and forbidden_reason(address) is not None
+
+
+def _why(response: Response) -> str:
+    if response.outcome is Outcome.TLS_FAILED:
+        return "it does not support TLS, or its certificate was not accepted"
+    return describe_failure(response)

@@ -5,129 +5,49 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orienteer.crawl.goal import Ending, Goal
-from orienteer.crawl.retries import HOST_FAILURES
 from orienteer.credentials.credentials_file import Credentials, read_credentials, without_secrets_for
 from orienteer.credentials.keyring import Keyring
 from orienteer.errors import CrawlFolderError, InputError, LoginError, SeedError
 from orienteer.extract.links import SCRIPTED
 from orienteer.fetch.fetcher import FETCHERS
-from orienteer.graph.proved import Certificate
+from orienteer.frontier.host_health import HOST_FAILURES
 from orienteer.hooks.page_hooks import (
     Hook,
-    HookFailures,
     HookSource,
     hooks_from_arguments,
     hooks_from_settings,
     names_of,
 )
-from orienteer.inspect.changes import MissingPage, missing_pages
+from orienteer.inspect.changes import missing_pages
+from orienteer.inspect.figures import CrawlFigures
 from orienteer.inspect.library_certificate import library_certificate, on_topic_certificate
-from orienteer.inspect.status_text import describe_assets, headline
-from orienteer.inspect.survey_progress import survey_of_figures
+from orienteer.inspect.run_report import Report
 from orienteer.kernel import never_waiting
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.permission import expect_allowed, remember_allowed
-from orienteer.ledger.plan import CrawlPlan, canonical_seeds, tables_of
-from orienteer.ledger.revisiting import RefreshSettings
+from orienteer.ledger.plan import CrawlPlan, tables_of
+from orienteer.ledger.settings import MEASURED, canonical_seeds
 from orienteer.ledger.setup import LoadedPolicy
 from orienteer.ledger.topic_reading import LoadedTopic
-from orienteer.live.compiling import loaded_kernels
 from orienteer.live.epoch import begin_epoch
-from orienteer.live.figures import CrawlFigures, ProgressWatch, dead_mass
+from orienteer.live.figures import ProgressWatch, dead_mass
 from orienteer.live.live_crawl import LiveCrawl, StopRequest
-from orienteer.live.rendering import render_limits_of
-from orienteer.live.seed_check import SeedCheck, nothing_crawled
-from orienteer.live.typed_seeds import resolve_schemes
-from orienteer.notebook import facts_html
+from orienteer.live.rendering import can_render
+from orienteer.live.seed_check import SeedCheck, nothing_crawled, resolve_schemes
+from orienteer.live.warm_up import loaded_kernels
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.stop_reason import StopReason
 from orienteer.progress import Progress, silent
-from orienteer.settings import merged
+from orienteer.settings import merged, stated
 from orienteer.store.folder import CrawlFolder, remove_crawl
-from orienteer.store.folder_files import DATABASE, settings_of_folder
-from orienteer.store.rendering_tables import AssetFigures, RenderedTally
+from orienteer.store.folder_view import DATABASE, settings_of_folder
 from orienteer.store.uploads import Uploads
-from orienteer.wording import counted, plain
+from orienteer.wording import counted
 from orienteer.workers.worker_pool import WorkerPool
-
-
-@dataclass(frozen=True)
-class Report:
-    """The result of a run: why it stopped, what is proved, and the figures."""
-
-    folder: Path
-    stopped_because: StopReason
-    ending: Ending
-    dead: float  # share of a surfer's time on missing pages: covered, but useless
-    figures: CrawlFigures
-    library: Certificate | None = None  # after a refresh: of all stored pages
-    topical: Certificate | None = None  # where there is a topic: as seen from the pages on topic
-    refresh: RefreshSettings = field(default_factory=RefreshSettings)
-    hook_failures: dict[str, HookFailures] = field(default_factory=dict)  # in this run, by hook
-    failed_seeds: dict[str, str] = field(default_factory=dict)  # seeds without a page, with the reason
-    n_abandoned: int = 0  # pages that were not fetched because their hosts could not be reached
-    has_pages: bool = True  # False: no page could be fetched at all
-    problem: str = ""  # why the login of a crawl with credentials failed
-    n_suspect: int = 0  # pages that scripts may generate: their links count as unknown
-    rendered: RenderedTally = field(default_factory=RenderedTally)  # in all runs
-    assets: AssetFigures = field(default_factory=AssetFigures)
-    n_unarchived: int = 0  # pages that were read but forbid archiving
-    missing: tuple[MissingPage, ...] = ()  # pages that have disappeared and are not deleted yet
-
-    @property
-    def goal_reached(self) -> bool:
-        return self.ending.goal_reached
-
-    @property
-    def headline(self) -> str:
-        """The result in a sentence: `stopped at your limit of 60 pages; at least 41.48 % covered`."""
-        figures, proved = self.figures, self.library or self.figures.certificate
-        goal = Goal(figures.until, figures.budget, of_reachable=figures.of_reachable)
-        line = headline(
-            self.ending, self.stopped_because, goal, proved, survey_of_figures(figures.as_dict()), self.n_abandoned
-        )
-        return line + (f" ({plain(self.problem, 300)})" if self.problem else "")
-
-    def as_dict(self) -> dict[str, Any]:
-        facts = asdict(self) | {"folder": str(self.folder), "figures": self.figures.as_dict()}
-        facts |= {"goal_reached": self.goal_reached, "headline": self.headline}
-        facts["assets"] = asdict(self.assets)
-        for name, proved in (("library", self.library), ("topical", self.topical)):
-            facts[name] = None if proved is None else proved.as_dict()
-        facts["rendered"] = self.rendered._asdict()
-        facts["missing"] = [page.as_dict() for page in self.missing]
-        del facts["refresh"]  # it is in crawl.toml
-        return facts
-
-    def __repr__(self) -> str:
-        pages = f"{self.figures.n_fetched:,} pages fetched, {self.figures.n_frontier:,} left in the frontier"
-        survey = survey_of_figures(self.figures.as_dict())
-        measured = "" if survey is None or survey.measured is None else f"; {survey.describe()}"
-        return f"<Report: {pages}; {self.figures.certificate}{measured}; stopped by {self.stopped_because}>"
-
-    def _repr_html_(self) -> str:
-        figures, survey = self.figures, survey_of_figures(self.figures.as_dict())
-        facts = [
-            ("folder", self.folder),
-            ("result", self.headline),
-            ("stopped by", self.stopped_because),
-            ("certificate", figures.certificate),
-            ("measured", "" if survey is None else survey.describe().removeprefix("measured: ")),
-            ("fetched", figures.n_fetched),
-            ("redirects", figures.n_redirects),
-            ("skipped", figures.n_skipped),
-            ("failed", figures.n_failed),
-            ("blocked", figures.n_blocked),
-            ("in the frontier", figures.n_frontier),
-            ("perhaps made by scripts", self.n_suspect or ""),
-            ("assets", describe_assets(self.assets)),
-        ]
-        return facts_html("Report of a crawl", facts)
 
 
 def live_crawl(
@@ -136,7 +56,7 @@ def live_crawl(
     *,
     until: float | None = None,
     budget: int | None = None,
-    confidence: float | None = 0.999,
+    stop_when: str = MEASURED,
     policy: str = "certified",
     scope: str = "host",
     topic: str | Path | None = None,
@@ -154,7 +74,8 @@ def live_crawl(
 
     A seed without a scheme is requested by https, then by http.
 
-    The crawl stops when the coverage `until` is proved, or measured with this `confidence` (None: only a proof counts).
+    The crawl stops when the coverage `until` is reached; `stop_when` says how that is known: "measured:0.999" (measured
+    with this confidence, or proved) or "proved" (only proved).
     `topic` is a topic file: pages are scored by their relevance to it. `hooks` are run on each page: they are names of
     plug-ins, files, or functions that take a HookPage and return None or Added. With `assets` the archive also receives
     the images, style sheets and scripts of pages. `settings` are tables as in crawl.toml:
@@ -167,14 +88,15 @@ def live_crawl(
     is_new = expect_pages and not (Path(folder) / DATABASE).exists()
     tables = {name: dict(table) for name, table in (settings or {}).items()}
     pages = canonical_seeds([seeds] if isinstance(seeds, str) else list(seeds))
-    named: dict[str, Any] = {"seeds": pages, "policy": policy, "topic": topic is not None, "assets": assets}
-    named |= {"proof": True} if confidence is None else {"confidence": confidence}
-    named |= {key: value for key, value in (("until", until), ("budget", budget)) if value is not None}
+    named = stated(
+        seeds=pages, policy=policy, topic=topic is not None, assets=assets, until=until, budget=budget,
+        stop_when=stop_when,
+    )  # fmt: skip
     tables["crawl"] = named | tables.get("crawl", {})
     tables["scope"] = {"kind": scope} | tables.get("scope", {})
     given = None if hooks is None else hooks_from_arguments(hooks)
     granted = None if credentials is None else read_credentials(Path(credentials), Path(folder))
-    plan = CrawlPlan.of_tables(merged(tables, {"crawl": {"hooks": names_of(given)}}), "settings")
+    plan = CrawlPlan.of_tables(merged(tables, {"crawl": stated(hooks=names_of(given))}), "settings")
     plan = resolve_schemes(plan, [seeds] if isinstance(seeds, str) else list(seeds), Path(folder))
     topic_file = None if topic is None else Path(topic)
     with open_crawl(
@@ -208,9 +130,9 @@ def resume(
     for `live_crawl`.
     """
     path = Path(folder)
-    goal = {key: value for key, value in (("until", until), ("budget", budget)) if value is not None}
     given = None if hooks is None else hooks_from_arguments(hooks)
-    plan = plan_of_folder(path, settings or {}, {"crawl": goal}, {"crawl": {"hooks": names_of(given)}})
+    named = stated(until=until, budget=budget, hooks=names_of(given))
+    plan = plan_of_folder(path, settings or {}, {"crawl": named})
     granted = None if credentials is None else read_credentials(Path(credentials), path)
     with open_crawl(
         path, plan, refresh=refresh, now=now, hooks=given, cluster=cluster, credentials=granted, browser=str(browser)
@@ -264,7 +186,7 @@ def run(
     """
     observer = ProgressWatch(live.intake, live)
     seeds = SeedCheck(live.ledger)
-    live.on_response = lambda response: seeds.on_response(response, time.monotonic())
+    live.on_response = lambda host, result: seeds.on_response(host, result, time.monotonic())
     live.notify = notify or live.notify
 
     def tick() -> None:
@@ -347,7 +269,7 @@ def _open_crawl(
     browser: str,
 ) -> Iterator[LiveCrawl]:
     plan.store.expect_usable()
-    render_limits = render_limits_of(plan, browser)
+    program = browser if can_render(plan, browser) else None
     plan = _with_credentials(path, plan, credentials)
     used_hooks = hooks_from_settings(plan.crawl.hooks, str(path)) if hooks is None else hooks
     loaded_topic = None if topic is None else LoadedTopic(topic)
@@ -370,9 +292,7 @@ def _open_crawl(
         with loaded_kernels(plan) as kernels:
             used_plan = plan if pool.uses_network else _without_delays(plan)
             used_credentials = credentials or without_secrets_for(pool.granted_origins)
-            live = LiveCrawl(
-                Ledger(folder, used_plan), pool, used_hooks, Keyring(used_credentials), render_limits, kernels
-            )
+            live = LiveCrawl(Ledger(folder, used_plan), pool, used_hooks, Keyring(used_credentials), program, kernels)
             with never_waiting():
                 yield live
 
@@ -429,11 +349,9 @@ def write_report(
     if ledger.epoch is not None and not why.is_pause:
         ledger.end_epoch()
     figures = watch.update(exact=True, why=why)
-    n_abandoned, has_pages = _n_abandoned(ledger), seeds is None or seeds.has_pages
     report = Report(
         folder=ledger.folder.path,
         stopped_because=why,
-        ending=ledger.crawl.goal.ending(why, figures.n_done, n_abandoned, has_pages),
         dead=dead_mass(ledger.crawl),
         figures=figures,
         library=None if ledger.epoch is None else library_certificate(ledger.database, ledger.plan),
@@ -443,13 +361,13 @@ def write_report(
         refresh=ledger.plan.refresh,
         hook_failures=dict(watch.intake.hooks.failures),
         failed_seeds={} if seeds is None or ledger.epoch is not None else seeds.failed(),
-        n_abandoned=n_abandoned,
-        has_pages=has_pages,
+        n_abandoned=_n_abandoned(ledger),
+        has_pages=seeds is None or seeds.has_pages,
         problem=problem,
-        n_suspect=ledger.database.n_unknown_because(SCRIPTED),
-        rendered=ledger.database.rendered_tally(),
-        assets=ledger.database.asset_figures(),
-        n_unarchived=ledger.database.n_unarchived() if ledger.plan.crawl.archive else 0,
+        n_suspect=ledger.database.details.n_unknown_because(SCRIPTED),
+        rendered=ledger.database.rendered.tally(),
+        assets=ledger.database.assets.figures(),
+        n_unarchived=ledger.database.pages.n_unarchived() if ledger.plan.crawl.archive else 0,
         missing=tuple(missing_pages(ledger.database)),
     )
     ledger.folder.write_report(report.as_dict())
@@ -457,5 +375,5 @@ def write_report(
 
 
 def _n_abandoned(ledger: Ledger) -> int:
-    by_outcome = ledger.database.counts().by_outcome
+    by_outcome = ledger.database.pages.counts().by_outcome
     return sum(by_outcome.get(outcome, 0) for outcome in (Outcome.HOST_ABANDONED, *HOST_FAILURES))

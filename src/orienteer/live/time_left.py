@@ -5,8 +5,9 @@ An estimate uses the last fifth of the elapsed time and the fifth before it:
     a coverage      The missing share m shrinks like dm/dt = -c m^(1 - a), with a between 0 (exponentially) and 1
                     (at a constant pace, as in a densely linked site); the rates of the two periods determine a.
     measured        The walks are conclusive when the true coverage is well above the goal: when the truly missing share
-                    is about half of the allowed one. The missing share is estimated from the walks, with a prior
-                    of a fifth of what is not proved. Past that point the time follows from the gain of evidence.
+                    is about 0.6 of the allowed one. The missing share is estimated from the walks, with a
+                    prior of a fifth of what is not proved; there is no estimate before the walks outweigh it. Past
+                    that point the time follows from the gain of evidence.
     everything      The time to fetch the waiting pages at the present rate, or to empty the longest queue of a host,
                     whichever is longer. While the known pages grow faster than the pages done, it is multiplied by the
                     square root of the expected growth. It is an upper bound for all goals.
@@ -14,10 +15,13 @@ An estimate uses the last fifth of the elapsed time and the fifth before it:
                     other estimates, and an estimate of its own only if at least that many pages wait: the site may
                     have fewer pages than the limit.
 
-There is no estimate before enough pages are done, nor while the estimates made in the last fifth of the time disagree
+There is no estimate before enough pages are done, nor while the estimates made in the last sixth of the time disagree
 by more than a factor of two in the remaining time. Simulated crawls with politeness
 (`python -m benchmarks time_left`, two minutes) count how often an estimate is within a factor of two of the truth, and
 at how many moments there is one; RESULTS has the figures, also for held-out webs.
+
+A crawl of several hosts is fast while all of them have pages waiting, and slow when only the largest remains. The total
+rate of all hosts cannot predict that, so `HostPace` estimates how long the longest queue of a host will take.
 """
 
 from __future__ import annotations
@@ -27,6 +31,10 @@ from bisect import bisect_left, bisect_right
 from collections import deque
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from orienteer.arrays import grown
 from orienteer.crawl.goal import Goal
 
 _RATE_OVER_S = 20.0
@@ -34,11 +42,14 @@ _RECENT = 0.2  # of the elapsed time
 _MIN_ELAPSED_S = 10.0  # before any estimate
 _MIN_PAGES = 20
 _MIN_SPACING = 1.01  # the least factor between the elapsed times of stored points
-_CONCLUSIVE_SHARE = 0.55  # of the allowed missing share: with no more missing, the walks are conclusive
+_CONCLUSIVE_SHARE = 0.62  # of the allowed missing share: with no more missing, the walks are conclusive
 _PRIOR_MISSING_SHARE = 0.2  # of what is not proved
 _PRIOR_WALKS = 10  # the weight of the prior, in walks
+_RECENT_PACE = 0.3  # of the time since the start
+_PACE_SPACING = 1.1  # of stored moments, as a factor of that time
+_MIN_HOST_PAGES = 3  # of a host, before its own pace is used
 _MAX_GROWTH = 4.0  # of the waiting pages, by those that they will lead to
-_AGREEMENT_SHARE = 0.2  # of the elapsed time: estimates made in this period must agree
+_AGREEMENT_SHARE = 0.18  # of the elapsed time: estimates made in this period must agree
 _AGREEMENT_MIN_S = 5.0  # the least length of that period
 _AGREEMENT_FACTOR = 2.0  # between the longest and the shortest remaining time
 _N_COMPARED = 12  # estimates of that period
@@ -163,6 +174,8 @@ def _measured(earlier: Point, before: Point, now: Point, until: float) -> float 
     proved_s = _covered(earlier, before, now, until)
     if proved_s is None or proved_s == 0:
         return proved_s
+    if now.n_walks < _PRIOR_WALKS:
+        return None
     unproved = 1.0 - now.lower
     n_missing = now.n_walks * (1.0 - now.measured) / unproved
     missing_share = max((n_missing + _PRIOR_WALKS * _PRIOR_MISSING_SHARE) / (now.n_walks + _PRIOR_WALKS), 1e-3)
@@ -191,3 +204,50 @@ def _at_pace(n_pages: int, before: Point, now: Point) -> float | None:
 
 def _least(a: float | None, b: float | None) -> float | None:
     return b if a is None else a if b is None else min(a, b)
+
+
+class _Moment(NamedTuple):
+    time: float
+    n_done: NDArray[np.int64]
+
+
+class HostPace:
+    """The recent pace of each host."""
+
+    def __init__(self) -> None:
+        self._moments: list[_Moment] = []
+        self._start: float | None = None
+
+    def queue_s(self, now: float, n_done: NDArray[np.int64], n_waiting: NDArray[np.int64]) -> float:
+        """Return the seconds until the last queue is empty, if nothing is added; 0 while no pace is known.
+
+        Both arguments are counts by slot (a host, or several that share one). A host whose own pace is unknown is
+        assumed to have the median pace.
+
+        >>> pace = HostPace()
+        >>> pace.queue_s(0.0, np.array([0, 0]), np.array([100, 100]))
+        0.0
+        >>> pace.queue_s(10.0, np.array([20, 5]), np.array([80, 95]))
+        190.0
+        """
+        n_hosts = max(len(n_done), len(n_waiting))
+        done, waiting = grown(n_done, n_hosts)[:n_hosts], grown(n_waiting, n_hosts)[:n_hosts]
+        self._start = now if self._start is None else self._start
+        elapsed = now - self._start
+        before = self._before(self._start + (1 - _RECENT_PACE) * elapsed)
+        if not self._moments or elapsed >= _PACE_SPACING * (self._moments[-1].time - self._start):
+            self._moments.append(_Moment(now, done.copy()))
+        if before is None or now <= before.time:
+            return 0.0
+        n_recent = done - grown(before.n_done, n_hosts)[:n_hosts]
+        is_known = n_recent >= _MIN_HOST_PAGES
+        if not is_known.any():
+            return 0.0
+        seconds = (now - before.time) / np.where(is_known, n_recent, np.median(n_recent[is_known]))
+        return float((waiting * seconds).max())
+
+    def _before(self, time: float) -> _Moment | None:
+        """Return the last moment that is not after `time`; drop the older ones."""
+        while len(self._moments) > 1 and self._moments[1].time <= time:
+            del self._moments[0]
+        return self._moments[0] if self._moments else None

@@ -10,6 +10,7 @@ from typing import Any
 from orienteer.errors import InputError
 from orienteer.ledger.permission import remember_allowed
 from orienteer.live.session import plan_of_folder
+from orienteer.settings import stated
 from orienteer.store.folder import CrawlFolder
 
 
@@ -46,7 +47,7 @@ def upload(
     The arguments are stored in crawl.toml. Files that are uploaded already are skipped. `notify` receives messages.
     """
     path = Path(folder)
-    named = {"store": {"archive_to": archive_to, "drop_local": drop_local}}
+    named = {"store": stated(archive_to=archive_to, drop_local=drop_local)}
     plan = plan_of_folder(path, settings or {}, named)
     if plan.store.archive_to is None:
         raise InputError(f"{path}: its settings name no object store; pass --archive-to s3://bucket/prefix")

@@ -1,15 +1,30 @@
-"""Calls all kernels that a crawl needs, so that they are compiled.
+"""Calls all kernels that a crawl needs, so that they are compiled: in a child process, so that a crawl starts at once.
 
 Kernels are compiled at their first call, and cached: half a minute in all with an empty cache. In the middle of a crawl
 requests in flight would time out meanwhile, and the crawl would not react to a stop.
+
+The child calls every kernel once; each is stored in the cache as soon as it is compiled. When the child has finished,
+the crawl loads the kernels from the cache; until then it runs them as plain Python. While a folder is opened and there
+is much to compute, the crawl waits for the child; with requests in flight it never waits. A crawl that ends earlier
+kills the child, and the kernels compiled so far stay in the cache.
+
+If the child fails, the crawl compiles the kernels itself, once none of its requests is in flight.
 """
 
 from __future__ import annotations
 
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
+
 import numpy as np
 
+from orienteer import kernel_folder
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
+from orienteer.errors import ProcessError
 from orienteer.extract.tokens import page_tokens
 from orienteer.frontier.seen import SeenUrls
 from orienteer.graph.coverage import Coverage
@@ -19,6 +34,7 @@ from orienteer.graph.push import LinkRows
 from orienteer.graph.survey.entries import Edge, draw_entries
 from orienteer.graph.survey.evidence import Evidence, kelly
 from orienteer.graph.survey.walking import Lives, Rows
+from orienteer.kernel import NotCompiled, compiled_here, only_loading, substituted
 from orienteer.ledger.band_index import BandIndex
 from orienteer.ledger.event_replay import Depths
 from orienteer.ledger.plan import CrawlPlan
@@ -26,9 +42,11 @@ from orienteer.policies.batches import BatchedPolicy
 from orienteer.policies.focused import AboutPage, LinkWords
 from orienteer.policies.policy import TrustedPages
 from orienteer.policies.policy_spec import PolicySpec
+from orienteer.processes.child import Child
 from orienteer.workers.reading_kernels import warm_up_reading
 
 _URL = "http://a.example/"
+_NICENESS = 10  # of the child: on a single core the crawl has priority
 
 
 def warm_up(plan: CrawlPlan) -> None:
@@ -60,10 +78,10 @@ def warm_up(plan: CrawlPlan) -> None:
     crawl.blocked(3)
     crawl.take(2)
     crawl.failed(2)
-    crawl.frontier.set_delay(0, 1.0)
-    crawl.frontier.snooze(0, 1.0)
-    crawl.frontier.set_quick(0, True)
-    crawl.frontier.wake(0)
+    crawl.set_delay(0, 1.0)
+    crawl.snooze(0, 1.0)
+    crawl.set_quick(0, True)
+    crawl.wake(0)
     crawl.certificate()
     crawl.waiting()
     _measure(crawl)
@@ -93,3 +111,76 @@ def _measure(crawl: Crawl) -> None:
     evidence.add_scores(lives.scores[:1, 0])
     evidence.peak(np.zeros(1))
     kelly(np.full(1, 0.2), np.ones(1), 0.5, 0.1)
+
+
+class KernelCompilation:
+    """The kernels of a crawl while a child process compiles them."""
+
+    def __init__(self, process: Child, plan: CrawlPlan) -> None:
+        self._process = process
+        self._plan = plan
+        self._is_done = False
+
+    def poll(self) -> bool | None:
+        """Return True once they are compiled; None while they run as plain Python."""
+        return True if self._is_done or self._process.poll() == 0 else None
+
+    def wait(self) -> None:
+        """Wait until they are compiled."""
+        if self._process.wait() != 0:
+            self.compile_here()
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the child ended before they were compiled."""
+        return not self._is_done and self._process.poll() not in (None, 0)
+
+    def compile_here(self) -> None:
+        """Compile them in this process, which blocks until they are ready."""
+        with compiled_here():
+            warm_up(self._plan)
+        self._is_done = True
+
+
+@contextmanager
+def loaded_kernels(plan: CrawlPlan) -> Iterator[KernelCompilation | None]:
+    """Prepare the kernels of a crawl with this plan: yields None if they are loaded, else their compilation."""
+    process = None if _are_loaded(plan) else _started(plan)
+    if process is None:
+        yield None
+        return
+    kernels = KernelCompilation(process, plan)
+    try:
+        with substituted(kernels):
+            yield kernels
+    finally:
+        process.kill()
+        process.close()
+
+
+def _are_loaded(plan: CrawlPlan) -> bool:
+    folder = kernel_folder.folder()
+    if folder is None or not any(folder.iterdir()):
+        return False
+    try:
+        with only_loading():
+            warm_up(plan)
+    except NotCompiled:
+        return False
+    return True
+
+
+def _started(plan: CrawlPlan) -> Child | None:
+    """Start the child; without a cache or a process compile in this process and return None."""
+    if kernel_folder.folder() is not None:
+        with suppress(ProcessError):
+            return Child(_compile, plan.crawl.policy, plan.crawl.damping)
+    warm_up(plan)
+    return None
+
+
+def _compile(channel: Connection, policy: str, damping: float) -> None:
+    os.nice(_NICENESS)
+    warnings.filterwarnings("error", kernel_folder.NOT_STORED)  # without a cache the child is of no use
+    settings = {"seeds": ["http://a.example/"], "policy": policy, "damping": damping, "topic": True}
+    warm_up(CrawlPlan.of_tables({"crawl": settings}, "crawl"))

@@ -17,9 +17,9 @@ from typing import Any
 
 from orienteer.errors import CrawlFolderError
 from orienteer.fetch.webhook import Webhook, send
-from orienteer.files.durable import write_durably
+from orienteer.files.plain import write_durably
 from orienteer.inspect.changes import KINDS, EpochChanges, changes, crawl_id, epoch_changes
-from orienteer.store.database_view import DatabaseView
+from orienteer.store.database import DatabaseView
 from orienteer.store.failures import map_disk_errors
 from orienteer.store.folder_view import FolderView
 
@@ -58,7 +58,9 @@ class WebhookDeliveries:
         if delivered is None:
             return []
         with FolderView.open(self._folder) as crawl:
-            return sorted(head.id for head in crawl.database.epochs() if head.ended is not None and head.id > delivered)
+            return sorted(
+                head.id for head in crawl.database.epochs.all() if head.ended is not None and head.id > delivered
+            )
 
     def deliver(self, pause: Callable[[float], None] = time.sleep) -> list[str]:
         """Deliver the waiting epochs until one fails; return a line for each."""

@@ -21,20 +21,25 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import resource
+import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from orienteer.errors import OrienteerError
-from orienteer.processes.limits import prefer_oom_kill
+from orienteer.processes.child import prefer_oom_kill
 from orienteer.processes.supervisor import ProcessTask, Supervisor
 
+MAX_PROCESSES = 8  # by default: a single process combines the results of the others
+MIN_ITEMS = 1000  # with fewer, starting processes (a second of CPU time or more each) costs more than it saves
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 _In = TypeVar("_In", contravariant=True)
@@ -45,6 +50,25 @@ _ITEMS_PER_CHUNK = 16
 _MAX_CHUNKS_IN_FLIGHT = 6  # per process
 _MAX_CHUNKS = 12  # per process, including results that are not taken yet
 _MAX_RESULT_BYTES = 64 << 20  # with more, only the chunk that is needed next is assigned
+_Key = TypeVar("_Key")
+
+
+def usable_cores() -> int:
+    """Return the number of cores that this process may use, which a container or a batch system may restrict."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def default_process_count(n_items: int) -> int:
+    """Return the default number of processes for so many items; 1 means in this process."""
+    return min(MAX_PROCESSES, usable_cores()) if n_items >= MIN_ITEMS else 1
+
+
+def cpu_time_s() -> float:
+    """Return the CPU time of this process and of its children that have ended."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + ended.ru_utime + ended.ru_stime
 
 
 class CannotBeDoneError(Exception):
@@ -259,3 +283,41 @@ def _sendable(error: Exception) -> BaseException:
             return sent
     kind = OrienteerError if isinstance(error, OrienteerError) else RuntimeError
     return kind(str(error) or type(error).__name__)
+
+
+@contextlib.contextmanager
+def in_order(
+    opening: Opening[_Item, _Result],
+    arguments: tuple[Any, ...],
+    items: Iterable[tuple[_Key, _Item]],
+    n_processes: int | None = None,
+) -> Iterator[Iterator[tuple[_Key, _Result | Failed]]]:
+    """Apply a function to many items in several processes; results come in the order of the items.
+
+        with in_order(reading, (folder,), ((row, row.place) for row in rows), n_processes) as read:
+            for row, content in read: ...
+
+    The input are pairs of a key, which stays in this process, and an item, which is sent to a process. The output are
+    pairs of the key and the result, or `Failed`. Items are consumed lazily, so that there may be any number of them. By
+    default `n_processes` depends on the number of items; with 1 no process is started.
+    """
+    rest = iter(items)
+    if n_processes is None:
+        first = list(islice(rest, MIN_ITEMS))
+        n_processes = default_process_count(len(first))
+        rest = chain(first, rest)
+    with opened_pool(opening, arguments, n_processes) as pool:
+        yield _in_order_results(pool, rest)
+
+
+def _in_order_results(
+    pool: ProcessPool[_Item, _Result], items: Iterator[tuple[_Key, _Item]]
+) -> Iterator[tuple[_Key, _Result | Failed]]:
+    in_flight: deque[_Key] = deque()
+    for key, item in items:
+        in_flight.append(key)
+        pool.put(item)
+        while not pool.has_room:
+            yield in_flight.popleft(), pool.take()
+    while in_flight:
+        yield in_flight.popleft(), pool.take()

@@ -34,8 +34,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from orienteer.errors import ProcessError
-from orienteer.processes.child import Child
-from orienteer.processes.limits import TaskLimits
+from orienteer.processes.child import Child, TaskLimits
 
 _Key = TypeVar("_Key", bound=Hashable)
 

@@ -35,9 +35,10 @@ from orienteer.repair.archive_scan import ArchiveScan
 from orienteer.repair.rendered_rows import RENDERED_COLUMNS, copy_assets, copy_rendered
 from orienteer.repair.salvage import Salvage
 from orienteer.store.archive import Position
-from orienteer.store.column_ranges import RowRanges
-from orienteer.store.database import Database, SessionRow
-from orienteer.store.folder_files import ARCHIVE_END
+from orienteer.store.column_ranges import RANGES, RowRanges
+from orienteer.store.database import Database
+from orienteer.store.detail_tables import SessionRow
+from orienteer.store.folder_view import ARCHIVE_END
 from orienteer.store.page_row import PageRow, page_ids
 from orienteer.store.visits import EpochRow, Revisits, Visit, VisitKind
 from orienteer.url import canonical_url
@@ -82,15 +83,16 @@ def rebuild(old: Salvage, seeds: tuple[str, ...], scan: ArchiveScan, new: Databa
 
 
 class _Rebuilding:
-    """One run of `rebuild`; `_position` is that of the next event."""
+    """One run of `rebuild`; `_position` is that of the next event, `_last_visit` that of the last visit."""
 
     def __init__(self, old: Salvage, scan: ArchiveScan, new: Database) -> None:
         self._old, self._scan, self._new = old, scan, new
         self.result = Rebuilt()
         self._numbers: NDArray[np.int64] = np.zeros(0, np.int64)  # new ids by old ones, -1: lost
-        self._position = 0
+        self._position, self._last_visit = 0, -1
         self._is_done: NDArray[np.bool_] = np.zeros(0, np.bool_)
         self._is_known: NDArray[np.bool_] = np.zeros(0, np.bool_)
+        self._is_visited: NDArray[np.bool_] = np.zeros(0, np.bool_)  # in this epoch
         self._lost_pages: list[int] = []
 
     def run(self, seeds: tuple[str, ...]) -> Rebuilt:
@@ -107,7 +109,7 @@ class _Rebuilding:
         if unknown:
             self._make_known(unknown)
         self._copy_other_tables()
-        self._new.set(ARCHIVE_END, self._scan.end)
+        self._new.meta.set(ARCHIVE_END, self._scan.end)
         return self.result
 
     # -- URLs ---------------------------------------------------------------------------------------------------
@@ -129,11 +131,11 @@ class _Rebuilding:
                 batch.append(url)
             numbers[old] = seen[url] + 1
             if len(batch) >= _URLS_AT_ONCE:
-                self._new.add_urls(first, batch)
+                self._new.urls.add(first, batch)
                 first, batch = first + len(batch), []
-        self._new.add_urls(first, batch)
+        self._new.urls.add(first, batch)
         self._numbers = numbers[:n_old] - 1
-        self._is_done, self._is_known = np.zeros((2, len(seen)), np.bool_)
+        self._is_done, self._is_known, self._is_visited = np.zeros((3, len(seen)), np.bool_)
         self.result.n_urls, self.result.n_urls_lost = len(seen), int((self._numbers < 0).sum())
 
     def _id(self, old: Any) -> int:
@@ -163,17 +165,18 @@ class _Rebuilding:
         pages = (
             _Event(row[columns.index("position")], _PAGE, row) for row in self._old.rows("page", "position", columns)
         )
-        known = (_Event(row[0], _KNOWN, row) for row in self._old.rows("known", "position", ("position", "pages")))
+        known_rows = self._old.valid_rows("known", "position", ("position", "pages"))
+        known = (_Event(row[0], _KNOWN, row) for row in known_rows)
         names = ("position", "page", "kind", "state", "time", "redirect_to")
         position = ("archive_file", "archive_offset", "archive_bytes")
-        visits = (_Event(row[0], _VISIT, row) for row in self._old.rows("visit", "position", (*names, *position)))
+        visits = (_Event(row[0], _VISIT, row) for row in self._old.valid_rows("visit", "position", (*names, *position)))
         return heapq.merge(known, pages, visits, key=lambda event: event[:2])
 
     def _apply(self, event: _Event) -> None:
         try:
             if event.kind == _KNOWN:
                 pages, _ = self._remaining_ids(event.values[1])
-                self._new.add_known(self._position, pages)
+                self._new.history.add_known(self._position, pages)
                 self._is_known[pages] = True
                 self._position += 1
             elif event.kind == _PAGE:
@@ -196,8 +199,8 @@ class _Rebuilding:
         if not self._is_known[row.id]:
             self._make_known([row.id])
             self.result.n_made_known += 1
-        self._new.add_page(row._replace(position=self._position))
-        self._is_done[row.id] = True
+        self._new.pages.add(row._replace(position=self._position))
+        self._is_done[row.id] = self._is_visited[row.id] = True
         self.result.n_pages += 1
         self._mark_known(row.links, row.redirect_to)
         if row.archived is not None:
@@ -218,7 +221,7 @@ class _Rebuilding:
         page = self._id(row.id)
         if row.archived is not None and not self._scan.holds(row.archived):
             raise _UnusableRowError("its record in the archive is lost")
-        if row.archived is not None and not self._scan.holds(row.archived, self._new.url(page)):
+        if row.archived is not None and not self._scan.holds(row.archived, self._new.urls.of(page)):
             raise _UnusableRowError("its record in the archive is of another page")
         return row._replace(
             id=page,
@@ -236,11 +239,15 @@ class _Rebuilding:
             page, target = self._id(old), self._optional_id(redirect_to)
         except _UnusableRowError:
             return
-        row = self._new.page(page) if self._is_done[page] else None
+        row = self._new.pages.row(page) if self._is_done[page] else None
         is_blocked_now = VisitKind(kind) in (VisitKind.LEFT, VisitKind.UNREACHABLE, VisitKind.NOTHING)
         if row is None and not (is_blocked_now and state == PageState.BLOCKED):
             return
-        is_first = row is not None and row.position == self._position - 1  # the page was new: the same event
+        # The page was new: the same event.
+        is_first = row is not None and row.position == self._position - 1 != self._last_visit
+        if self._is_visited[page] and not is_first:
+            return  # the row of an epoch that began in between is lost
+        self._is_visited[page] = True
         if not self._is_known[page]:
             self._make_known([page])
             self.result.n_made_known += 1
@@ -248,12 +255,12 @@ class _Rebuilding:
         archived = None if None in location else Position(*location)
         if archived is not None and not self._scan.holds(archived):
             archived = None
-        self._new.add_visit(Visit(position, page, int(kind), int(PageState(state)), float(time), target, archived))
+        self._new.visits.add(Visit(position, page, int(kind), int(PageState(state)), float(time), target, archived))
         if archived is not None:
             self.result.used.add(archived[:2])
         if row is not None and state == PageState.FETCHED:
             self._mark_known(row.links, target)
-        self._position = position + 1
+        self._last_visit, self._position = position, position + 1
 
     def _lose(self, old: Any, why: str) -> None:
         """Return a page to the frontier, unless its URL is lost."""
@@ -262,11 +269,11 @@ class _Rebuilding:
         except _UnusableRowError:
             return
         self._lost_pages.append(page)
-        self.result.lost[self._new.url(page)] = why
+        self.result.lost[self._new.urls.of(page)] = why
 
     def _make_known(self, pages: Iterable[int]) -> None:
         ids = np.array(list(pages), np.uint32)
-        self._new.add_known(self._position, ids)
+        self._new.history.add_known(self._position, ids)
         self._is_known[ids] = True
         self._position += 1
 
@@ -280,7 +287,7 @@ class _Rebuilding:
     def _epochs(self) -> list[EpochRow]:
         """Return the epochs with remaining seeds; their trust is scaled to sum to 1 again."""
         epochs = []
-        for row in self._old.rows("epoch", "id", EpochRow._fields):
+        for row in self._old.valid_rows("epoch", "id", EpochRow._fields):
             try:
                 number, began, ended, position, hops, seeds, trust, due = row
                 seeds, remains = self._remaining_ids(seeds)
@@ -297,8 +304,8 @@ class _Rebuilding:
         return sorted(epochs, key=lambda epoch: epoch.position)
 
     def _begin(self, epoch: EpochRow) -> None:
-        self._new.add_epoch(epoch._replace(position=self._position))
-        self._is_known[:] = False
+        self._new.epochs.add(epoch._replace(position=self._position))
+        self._is_visited[:] = self._is_known[:] = False
         self._is_known[epoch.seeds] = True
         self._is_known[epoch.due] = True
 
@@ -310,64 +317,56 @@ class _Rebuilding:
         rows = list(self._of_pages("unknown", ("n", "why")))
         if self._old.n_lost == n_lost:
             for page, n, why in rows:
-                self._new.set_unknown(page, UnknownLinks(int(n), str(why)))
+                self._new.details.set_unknown(page, UnknownLinks(n, why))
             return
         for page in np.flatnonzero(self._is_done).tolist():
-            row = self._new.page(page)
+            row = self._new.pages.row(page)
             if row is not None and row.state == PageState.FETCHED and row.redirect_to is None:
-                self._new.set_unknown(page, UnknownLinks(UNKNOWN_COUNT, "the folder was damaged"))
+                self._new.details.set_unknown(page, UnknownLinks(UNKNOWN_COUNT, "the folder was damaged"))
 
     def _copy_other_tables(self) -> None:
         new = self._new
         self._copy_unknown_links()
-        for stripped, page, digest, is_same in self._old.all_rows_of("session", "stripped, page, digest, is_same"):
-            try:
-                new.set_session(str(stripped), SessionRow(self._id(page), bytes(digest), bool(is_same)))
-            except (_UnusableRowError, TypeError, ValueError):
-                continue
+        for stripped, page, digest, is_same in self._old.all_rows_of("session", _SESSION_COLUMNS):
+            with suppress(_UnusableRowError):
+                new.details.set_session(stripped, SessionRow(self._id(page), digest, bool(is_same)))
         for page, target in self._of_pages("canonical", ("target",)):
-            with suppress(_UnusableRowError, TypeError, ValueError):
-                new.set_canonical(page, self._id(target))
+            with suppress(_UnusableRowError):
+                new.details.set_canonical(page, self._id(target))
         for page, words in self._of_pages("words", ("words",)):
-            new.set_words(page, words)
+            new.details.set_words(page, words)
         for page, text in self._of_pages("added", ("added",)):
-            new.set_added(page, Additions.of_json(text))
+            new.details.set_added(page, Additions.of_json(text))
         for page, *values in self._of_pages("revisit", Revisits._fields[1:]):
-            new.set_revisits(Revisits(page, *values))
+            new.visits.set_revisits(Revisits(page, *values))
         for page, signature in self._of_pages("signature", ("signature",)):
-            new.add_signature(page, signature)
+            new.signatures.add(page, signature)
         assets = copy_assets(self._old, self._scan, new)
         self.result.lost_assets = assets.lost
         self.result.used |= assets.used | copy_rendered(self._of_pages("rendered", RENDERED_COLUMNS), self._scan, new)
-        for time, kind, host, detail in self._old.rows("event", "id", ("time", "kind", "host", "detail")):
-            try:
-                new.add_event(float(time), str(kind), host, **json.loads(detail))
-            except (TypeError, ValueError, RecursionError):
-                continue
-        for key, value in self._old.all_rows_of("meta", "key, value"):
-            try:
+        for time, kind, host, detail in self._old.valid_rows("event", "id", _EVENT_COLUMNS, _EVENT_RANGES):
+            with suppress(TypeError, ValueError, RecursionError):
+                new.meta.add_event(time, kind, host, **json.loads(detail))
+        for key, value in self._old.all_rows_of("meta", ("key", "value")):
+            with suppress(TypeError, ValueError, RecursionError):
                 if key not in _DERIVED:
-                    new.set(str(key), json.loads(value))
-            except (TypeError, ValueError, RecursionError):
-                continue
+                    new.meta.set(str(key), json.loads(value))
 
     def _of_pages(self, table: str, columns: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
         """Yield the usable rows of a table for pages that are done."""
-        for old, *values in self._old.rows(table, "page", ("page", *columns)):
+        for old, *values in self._old.valid_rows(table, "page", ("page", *columns)):
             try:
                 page = self._id(old)
                 if table == "added":
                     Additions.of_json(values[0])
-                if table == "signature" and len(values[0]) != SIGNATURE_BYTES:
-                    continue
-                is_text = table != "words" or isinstance(values[0], bytes)
-                if table == "unknown" and int(values[0]) < UNKNOWN_COUNT:
-                    continue
             except (_UnusableRowError, TypeError, ValueError, KeyError):
                 continue
-            if self._is_done[page] and is_text and not (table == "revisit" and None in values[:5]):
+            if self._is_done[page] and not (table == "signature" and len(values[0]) != SIGNATURE_BYTES):
                 yield page, *values
 
 
 _ROW_RANGES = RowRanges(PageRow._fields)
+_SESSION_COLUMNS = ("stripped", "page", "digest", "is_same")
+_EVENT_COLUMNS = ("time", "kind", "host", "detail")
+_EVENT_RANGES = dict(RANGES) | {"kind": RANGES["event_kind"]}  # in other tables a kind is a number
 _TEXTS = ("outcome", "content_type", "language", "title", "etag", "last_modified")

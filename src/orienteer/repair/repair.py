@@ -29,8 +29,7 @@ import numpy as np
 
 from orienteer.errors import CrawlFolderError
 from orienteer.fetch.archive import archived_response
-from orienteer.files.durable import sync_folder, write_durably
-from orienteer.files.plain import expect_plain_folder, make_plain_folder, open_plain
+from orienteer.files.plain import expect_plain_folder, make_plain_folder, open_plain, sync_folder, write_durably
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
@@ -38,14 +37,14 @@ from orienteer.progress import Progress, silent
 from orienteer.repair.archive_scan import ArchiveScan
 from orienteer.repair.rebuild import Rebuilt, rebuild
 from orienteer.repair.salvage import Salvage
-from orienteer.responses.response import Request
+from orienteer.responses.response import PageRequest
 from orienteer.responses.verdict import VerdictKind
 from orienteer.store.archive import Archive, ArchiveEnd, Position
 from orienteer.store.capture_table import FOLDER as CAPTURES
 from orienteer.store.database import Database
 from orienteer.store.failures import map_disk_errors
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.folder_files import ARCHIVE_END, DATABASE, SETTINGS, text_of
+from orienteer.store.folder_view import ARCHIVE_END, DATABASE, SETTINGS, text_of
 from orienteer.store.lock import INNER_FOLDERS, FolderLock
 from orienteer.store.record import warcinfo_record
 from orienteer.store.wrong_digests import correct_file
@@ -161,7 +160,7 @@ class _Repair:
         """Return the acknowledged end of the archive from the old database; None if it cannot be read."""
         try:
             with Database.open(self._folder / DATABASE, read_only=True) as database:
-                return ArchiveEnd(*map(int, database.get(ARCHIVE_END, (0, 0))))
+                return ArchiveEnd(*map(int, database.meta.get(ARCHIVE_END, (0, 0))))
         except (CrawlFolderError, TypeError, ValueError):
             return None
 
@@ -224,8 +223,8 @@ class _Repair:
         if not rebuilt.lost:
             return {}
         with Database.open(self._folder / DATABASE, read_only=True) as database:
-            pages = ((url, database.find_url(url)) for url in rebuilt.lost)
-            return {url: rebuilt.lost[url] for url, page in pages if page is None or database.page(page) is None}
+            pages = ((url, database.urls.find(url)) for url in rebuilt.lost)
+            return {url: rebuilt.lost[url] for url, page in pages if page is None or database.pages.row(page) is None}
 
     def _move_to_backup(self, names: Iterable[str]) -> Iterable[str]:
         for name in names:
@@ -339,7 +338,7 @@ class _Adder:
         page = ledger.seen.find(archived.url)
         if page is None or page not in ledger.crawl.frontier or archived.time < self._began:
             return False
-        response = archived_response(Request(archived.url, page), archived, ledger.plan.fetch)
+        response = archived_response(PageRequest(archived.url, page), archived, ledger.plan.fetch)
         (read,) = self._intake.read([response])
         if read.verdict.kind in _NOT_FINAL:
             return False

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from orienteer.errors import CrawlFolderError
+from orienteer.store.column_ranges import RANGES, Range, RowRanges
 from orienteer.store.connection import connected
 
 _ROWS_AT_ONCE = 2_048
@@ -17,7 +18,7 @@ _ERRORS = (sqlite3.Error, UnicodeDecodeError, OverflowError)
 
 
 class Salvage:
-    """A database that may be damaged or missing. `n_lost` counts unreadable rows, and ranges of them."""
+    """A database that may be damaged or missing. `n_lost` counts invalid and unreadable rows, and ranges of those."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -70,14 +71,30 @@ class Salvage:
             if failures[0] > _MAX_FAILURES:
                 return
 
-    def all_rows_of(self, table: str, columns: str) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a table without an integer key, up to the first unreadable one."""
+    def valid_rows(
+        self, table: str, key: str, columns: Sequence[str], ranges: Mapping[str, Range] = RANGES
+    ) -> Iterator[tuple[Any, ...]]:
+        """Yield those of `rows` that a crawl can have written."""
+        return self._valid(self.rows(table, key, columns), RowRanges(columns, ranges))
+
+    def all_rows_of(self, table: str, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        """Yield the valid rows of a table without an integer key, up to the first unreadable one."""
         if self._connection is None or not self._columns(table):
             return
         try:
-            yield from self._connection.execute(f"SELECT {columns} FROM {table}")
+            rows = self._connection.execute(f"SELECT {', '.join(columns)} FROM {table}")
+            yield from self._valid(rows, RowRanges(columns))
         except _ERRORS:
             self.n_lost += 1
+
+    def _valid(self, rows: Iterator[tuple[Any, ...]], ranges: RowRanges) -> Iterator[tuple[Any, ...]]:
+        for row in rows:
+            try:
+                ranges.check(row)
+            except ValueError:
+                self.n_lost += 1
+            else:
+                yield row
 
     def _columns(self, table: str) -> set[str]:
         """Return the names of the columns; empty if the table is missing or unreadable."""

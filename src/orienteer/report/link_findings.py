@@ -19,7 +19,7 @@ from orienteer.pages.outcome import Outcome
 from orienteer.progress import Progress
 from orienteer.report.finding import Clicks, FindingDraft
 from orienteer.report.page_table import Hosts, LinkState, PageTable
-from orienteer.store.database_view import DatabaseView
+from orienteer.store.database import DatabaseView
 from orienteer.url import canonical_url
 
 _STAGE = "following the links"
@@ -54,7 +54,7 @@ class LinkTable:
         self._is_faulty = np.isin(table.link_states, _FAULTY) | (table.hops > 0)
         found: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
         n_done, n_all = 0, int(table.is_page.sum())
-        links_of_pages = (pair for pair in database.all_links() if table.is_page[pair[0]])
+        links_of_pages = (pair for pair in database.pages.links() if table.is_page[pair[0]])
         while batch := list(islice(links_of_pages, _PAGES_AT_ONCE)):
             found.append(self._count_links(table, selected, batch))
             n_done += len(batch)
@@ -195,5 +195,5 @@ def _abandoned(
             n_places=len(at),
             places=list(zip(links.sources[at][:max_places].tolist(), links.shares[at][:max_places].tolist(),
                             strict=True)),
-            url=canonical_url("/", database.url(first)) or "",
+            url=canonical_url("/", database.urls.of(first)) or "",
         )  # fmt: skip

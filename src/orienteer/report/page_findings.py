@@ -14,10 +14,10 @@ from orienteer.graph.reach import distances
 from orienteer.report.finding import FindingDraft
 from orienteer.report.link_findings import LinkTable, ending
 from orienteer.report.page_table import NO_TITLE, Hosts, LinkState, PageTable
-from orienteer.search.column_writing import CrawlRanks
-from orienteer.store.database_view import DatabaseView
+from orienteer.search.page_columns import CrawlRanks
+from orienteer.store.database import DatabaseView
 from orienteer.store.failures import damaged
-from orienteer.store.folder_files import ESTIMATE, estimate_of_folder
+from orienteer.store.folder_view import ESTIMATE, estimate_of_folder
 from orienteer.url import host_of
 
 Mask = NDArray[np.bool_]
@@ -38,7 +38,7 @@ def page_findings(
         yield FindingDraft("untitled", page, "", float(table.rank[page]))
     yield from _same_titles(database, table, indexed, hosts, max_places)
     yield from _repeated(database, table, indexed, max_places)
-    for page in database.pages_unknown_because(SCRIPTED):
+    for page in database.details.unknown_because(SCRIPTED):
         if page < table.n_urls and pages[page]:
             yield FindingDraft("scripts", page, "", float(table.rank[page]))
     yield from _named_by_sitemaps(database, table, ~links.is_linked & hosts.is_selected, seeds)
@@ -103,7 +103,7 @@ def _groups(
         yield FindingDraft(
             kind,
             first,
-            database.titles([first])[0] if kind == "titles" else "",
+            database.pages.titles([first])[0] if kind == "titles" else "",
             float(table.rank[[first, *others]].sum()),
             n_places=len(others),
             places=[(page, float(table.rank[page])) for page in others[:max_places]],
@@ -113,7 +113,7 @@ def _groups(
 def _names_another(database: DatabaseView, n_urls: int) -> Mask:
     """Return which pages name another page as canonical."""
     named = np.zeros(n_urls, np.bool_)
-    named[[page for page, _ in database.canonicals()]] = True
+    named[[page for page, _ in database.details.canonicals()]] = True
     return named
 
 
@@ -121,7 +121,7 @@ def _named_by_sitemaps(
     database: DatabaseView, table: PageTable, unlinked: Mask, seeds: Sequence[int]
 ) -> Iterator[FindingDraft]:
     """Yield pages without incoming links, and entries of sitemaps that are no pages."""
-    known = np.setdiff1d(database.known_without_link().astype(np.int64), list(seeds))
+    known = np.setdiff1d(database.history.known_without_link().astype(np.int64), list(seeds))
     for page in known[unlinked[known]].tolist():
         state, rank = table.link_states[page], float(table.rank[page])
         if table.is_page[page]:

@@ -17,15 +17,14 @@ from numpy.typing import NDArray
 from orienteer.extract.assets import asset_urls
 from orienteer.extract.page import Page, extract_page
 from orienteer.inspect.archived_page import MAX_BYTES, ArchivedPosition, archive_to_read, archived_page, warn_skipped
-from orienteer.processes.ordered import in_order
-from orienteer.processes.pool import Failed
+from orienteer.processes.pool import Failed, in_order
 from orienteer.progress import Progress
 from orienteer.responses.body import BodyError, unpacked
 from orienteer.responses.headers import Headers
 from orienteer.responses.reading import is_html
 from orienteer.responses.response import charset_in
 from orienteer.store.archive import Archive
-from orienteer.store.database_view import DatabaseView
+from orienteer.store.database import DatabaseView
 
 _STAGE = "reading the archive"
 _MAX_TEXTS = 3  # of links to one address on one page
@@ -61,15 +60,15 @@ def pages_read(
 
     Unreadable pages are skipped with a warning.
     """
-    rendered = database.rendered_documents()
+    rendered = database.rendered.documents()
     n_done, n_all = 0, int(is_selected.sum())
 
     def to_read() -> Iterator[tuple[tuple[int, str], LinkSearch]]:
-        for rows in database.readable_pages():
+        for rows in database.pages.readable():
             for row in rows:
                 place = row.archived
                 if place is not None and (row.id in linked or (is_selected[row.id] and is_html(row.content_type))):
-                    url = database.url(row.id)
+                    url = database.urls.of(row.id)
                     page = ArchivedPosition(place, row.content_type, url, rendered.get(row.id))
                     yield (row.id, url), LinkSearch(page, linked.get(row.id, ()))
 

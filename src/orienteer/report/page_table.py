@@ -26,8 +26,8 @@ from orienteer.pages.states import PageState
 from orienteer.progress import Progress
 from orienteer.responses.reading import is_html
 from orienteer.responses.verdict import NO_PAGE
-from orienteer.search.column_writing import CrawlRanks, repetition_groups
-from orienteer.store.database_view import DatabaseView
+from orienteer.search.page_columns import CrawlRanks, repetition_groups
+from orienteer.store.database import DatabaseView
 from orienteer.store.page_row import PageRow
 from orienteer.wording import moment
 
@@ -106,7 +106,7 @@ class PageTable:
     """
 
     def __init__(self, database: DatabaseView, ranks: CrawlRanks, progress: Progress) -> None:
-        n = database.n_urls()
+        n = database.urls.count()
         self.n_urls = n
         self.rank = np.zeros(n)
         self.rank[ranks.pages] = ranks.local[ranks.pages]
@@ -119,8 +119,8 @@ class PageTable:
         self.repeats = np.arange(n)
         self.titles = np.zeros(n, np.uint64)
         self.outcomes: dict[int, str] = {}  # of pages that were not fetched, or are missing now
-        n_all = database.counts().n_pages
-        for n_done, row in enumerate(database.done_rows(), 1):
+        n_all = database.pages.counts().n_pages
+        for n_done, row in enumerate(database.pages.rows(), 1):
             self._add(row)
             progress(_STAGE, n_done, n_all)
         for missing in missing_pages(database):
@@ -202,11 +202,11 @@ class Hosts:
     """The host of every URL, and which URLs are of the hosts that the report covers."""
 
     def __init__(self, database: DatabaseView, selected: tuple[str, ...]) -> None:
-        n_urls = database.n_urls()
+        n_urls = database.urls.count()
         self.ids = np.zeros(n_urls, np.int64)
         numbers: dict[str, int] = {}
         start = 0
-        for block in database.url_blocks():
+        for block in database.urls.blocks():
             ids, names = host_ids(UrlTable.of(block.split(b"\n")))
             known = np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int64)
             self.ids[start : start + len(ids)] = known[ids]

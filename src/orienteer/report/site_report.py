@@ -18,7 +18,7 @@ from orienteer.report.link_findings import LinkTable, link_findings
 from orienteer.report.page_findings import deep_findings, page_findings, valued_findings
 from orienteer.report.page_reading import PageReport, pages_read
 from orienteer.report.page_table import Hosts, PageTable
-from orienteer.search.column_writing import CrawlRanks, crawl_ranks
+from orienteer.search.page_columns import CrawlRanks, crawl_ranks
 from orienteer.store.folder_view import FolderView
 
 DEEP, SLOW_S, MAX_PLACES = 5, 3.0, 20
@@ -79,7 +79,7 @@ class _ReportBuilder:
         finished = [(self._order(draft), self._finding(draft, words)) for draft in drafts]
         for _, finding in sorted(finished, key=lambda pair: (-pair[0], pair[1].url)):
             findings[finding.kind].append(finding)
-        times = self._database.times()
+        times = self._database.history.times()
         table, links = self._table, self._links
         return SiteReport(
             crawl=self._crawl.path.resolve().name,
@@ -87,7 +87,7 @@ class _ReportBuilder:
             hosts=self._selected_hosts,
             first_time=None if times is None else times[0],
             last_time=None if times is None else times[1],
-            position=self._database.next_position(),
+            position=self._database.history.next_position(),
             n_pages=int((table.is_page & self._hosts.is_selected).sum()),
             n_links=links.n_links,
             n_checked=links.n_checked,
@@ -112,7 +112,7 @@ class _ReportBuilder:
 
     def _read_pages(self, drafts: list[FindingDraft], processes: int | None) -> dict[tuple[int, str], str]:
         """Read the archived pages, and append their findings to `drafts`; return the texts of links by page and URL."""
-        urls = {draft.page: self._database.url(draft.page) for draft in drafts if draft.with_words}
+        urls = {draft.page: self._database.urls.of(draft.page) for draft in drafts if draft.with_words}
         linked: dict[int, list[str]] = {}
         for draft in drafts:
             for source, _ in draft.places if draft.with_words else ():
@@ -159,12 +159,12 @@ class _ReportBuilder:
 
     def _finding(self, draft: FindingDraft, words: dict[tuple[int, str], str]) -> Finding:
         database = self._database
-        url = draft.url or database.url(draft.page)
+        url = draft.url or database.urls.of(draft.page)
         places = [
             LinkingPage(place, words.get((source, url)) if draft.with_words else None, cost)
-            for (source, cost), place in zip(draft.places, database.urls(_firsts(draft.places)), strict=True)
+            for (source, cost), place in zip(draft.places, database.urls.of_all(_firsts(draft.places)), strict=True)
         ]
-        leads_to = tuple(database.urls(draft.leads_to))
+        leads_to = tuple(database.urls.of_all(draft.leads_to))
         return Finding(draft.kind, url, draft.why, draft.cost, leads_to, draft.value, draft.n_places, tuple(places))
 
 

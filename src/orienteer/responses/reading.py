@@ -5,7 +5,7 @@ from __future__ import annotations
 from orienteer.extract.blocks import blocks_of_text
 from orienteer.extract.documents.document import TOO_MANY_LINKS as CUT
 from orienteer.extract.documents.document import Document, DocumentReading, UnreadableDocumentError
-from orienteer.extract.documents.kinds import READERS, XML_TYPES, is_document
+from orienteer.extract.documents.kinds import HTML_TYPES, PLAIN_TEXT, is_document
 from orienteer.extract.documents.limited import read_document
 from orienteer.extract.language import primary_language
 from orienteer.extract.links import NOFOLLOW, TOO_MANY_LINKS, UNREADABLE, URL_TOO_LONG, resolved
@@ -14,10 +14,6 @@ from orienteer.extract.page_fields import with_server_date
 from orienteer.extract.parser import decoded
 from orienteer.extract.robot_rules import OUR_NAME
 from orienteer.responses.sniffing import is_xml
-
-HTML_TYPES = ("text/html", "application/xhtml+xml")
-PLAIN_TEXT = "text/plain"
-READ_TYPES = (*HTML_TYPES, PLAIN_TEXT, *READERS, *sorted(XML_TYPES))  # feeds are served as all kinds of XML
 
 
 def is_html(content_type: str) -> bool:

@@ -34,11 +34,6 @@ def without_secrets(response: Response, secrets: Secrets) -> tuple[Response, tup
     return _redact(response, [*secrets.redacted, *filter(looks_secret, new)]), cookies
 
 
-def rendered_secrets(response: Response, redacted: Response) -> bool:
-    """Whether the rendered page contained secrets."""
-    return response.rendered != redacted.rendered
-
-
 def looks_secret(value: str) -> bool:
     """Whether the value of a cookie or a header looks like a secret, and not like a word of the page.
 
@@ -61,9 +56,12 @@ def is_redactable(secret: str) -> bool:
 
 def _redact(response: Response, texts: Sequence[str]) -> Response:
     values = [value.encode("utf-8", "replace") for value in texts if value]
-    if response.rendered is not None:
-        rendered = rendered_document_of(_mask(archived_document(response.rendered), values), response.request.url)
-        response = replace(response, rendered=rendered)
+    if (page := response.rendered) is not None:
+        document = archived_document(page)
+        masked = _mask(document, values)
+        if masked is not document:  # then the screenshot may show a secret, and is dropped
+            rendered = rendered_document_of(masked, response.request.url)
+            response = replace(response, rendered=rendered._replace(n_requests=page.n_requests, cpu_s=page.cpu_s))
     raw_headers = _mask(response.raw_headers, values)
     if raw_headers is not response.raw_headers:
         pairs = [(name, _text(value, values)) for name, value in response.headers.items()]

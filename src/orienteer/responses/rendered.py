@@ -23,17 +23,23 @@ from orienteer.url import canonical_url, route_url, without_route_fields
 _HEAD = b"<!--orienteer "
 _COMMENT = re.compile(rb"<!--orienteer (\{[^\n]*\})-->\n")
 _MAX_LINKS = 10_000
+_NO_FACTS = frozenset(("document", "screenshot", "n_requests", "cpu_s"))  # they are stored elsewhere
 
 
-class RenderedDocument(NamedTuple):
-    """A page rendered by a browser. The names of the fields are stored in archives (see `archived_document`).
+class RenderedPage(NamedTuple):
+    """A page rendered by a browser. The names of its facts are stored in archives (see `archived_document`).
 
     `url` is the final URL, `document` is HTML in UTF-8. `links` include client-side routes, links in frames, and
     windows that the page tried to open. `redirect` is the target of a redirect by script, or "". `n_clickable` elements
     are not links but may open other pages when clicked. `grows`: further scrolling would load more. `n_refused`
-    requests of the page were not fetched. `trouble` is the error that made the rendering incomplete, or "".
+    requests of the page were not fetched: refused by the owner or before (methods other than GET, event streams,
+    workers that outlive a page, too many); unwanted pictures do not count. `trouble` is why the rendering is
+    incomplete, or "": time, cpu, memory, crashed, too many requests, too large, not loaded (the browser shows an error
+    page of its own), left (the page emptied itself), cancelled.
     `named_routes`: fragments without a leading slash are routes, too. `only_routes`: there are routes, and no link to
     the page without a fragment. `anchors` are the fields of routes (`url.route_fields`) that only scroll the page.
+
+    `screenshot` is an image, or empty. `n_requests` were passed to the owner of the browser, which used `cpu_s`.
     """
 
     url: str
@@ -47,37 +53,40 @@ class RenderedDocument(NamedTuple):
     named_routes: bool = False
     only_routes: bool = False
     anchors: tuple[str, ...] = ()
+    screenshot: bytes = b""
+    n_requests: int = 0
+    cpu_s: float = 0.0
 
 
-def archived_document(rendered: RenderedDocument) -> bytes:
+def archived_document(rendered: RenderedPage) -> bytes:
     """Serialize a rendered page for the archive.
 
-    >>> archived_document(RenderedDocument("http://example.org/", b"<p>text"))
+    >>> archived_document(RenderedPage("http://example.org/", b"<p>text"))
     b'<!--orienteer {"url": "http://example.org/"}-->\\n<p>text'
     """
-    facts = {name: value for name, value in rendered._asdict().items() if value and name != "document"}
+    facts = {name: value for name, value in rendered._asdict().items() if value and name not in _NO_FACTS}
     text = json.dumps(facts).replace("--", "-\\u002d").replace(">", "\\u003e")  # which would end the comment
     return _HEAD + text.encode() + b"-->\n" + rendered.document
 
 
-def rendered_document_of(document: bytes, url: str) -> RenderedDocument:
+def rendered_document_of(document: bytes, url: str) -> RenderedPage:
     """Parse an archived document of the page at `url`; documents of other programs have no comment.
 
-    >>> page = RenderedDocument("http://example.org/", b"<p>text", n_clickable=3)
+    >>> page = RenderedPage("http://example.org/", b"<p>text", n_clickable=3)
     >>> rendered_document_of(archived_document(page), "").n_clickable
     3
     >>> url = "http://example.org/"
-    >>> rendered_document_of(b"<p>by others", url) == RenderedDocument(url, b"<p>by others")
+    >>> rendered_document_of(b"<p>by others", url) == RenderedPage(url, b"<p>by others")
     True
     """
     comment = _COMMENT.match(document)
     if comment is None:
-        return RenderedDocument(url, document)
+        return RenderedPage(url, document)
     try:
         facts = json.loads(comment[1])
     except (ValueError, RecursionError):
-        return RenderedDocument(url, document)
-    return RenderedDocument(
+        return RenderedPage(url, document)
+    return RenderedPage(
         url=_text(facts.get("url")) or url,
         document=document[comment.end() :],
         links=_texts(facts.get("links"))[:_MAX_LINKS],
@@ -104,13 +113,13 @@ def _number(value: Any) -> int:
     return value if isinstance(value, int) and 0 <= value < 1 << 31 else 0
 
 
-def redirect_of(rendered: RenderedDocument, url: str) -> str | None:
+def redirect_of(rendered: RenderedPage, url: str) -> str | None:
     """Return the target of a redirect by script; None without one, or if it leads to the page at `url` itself."""
     target = canonical_url(rendered.redirect, rendered.url) if rendered.redirect else None
     return None if target in (None, url.partition("#")[0]) else target
 
 
-def page_as_rendered(sent: Page, rendered: RenderedDocument, url: str, **how: Any) -> Page:
+def page_as_rendered(sent: Page, rendered: RenderedPage, url: str, **how: Any) -> Page:
     """Return the page at `url`; `sent` is the page parsed without a browser, `how` are the arguments of that."""
     if not rendered.document:
         return sent
@@ -151,7 +160,7 @@ def _without(home: str | None, page: Page) -> list[str]:
     return page.links if page.canonical == home else [link for link in page.links if link != home]
 
 
-def _route(link: str, rendered: RenderedDocument) -> str | None:
+def _route(link: str, rendered: RenderedPage) -> str | None:
     """Return the page of a link; routes of the same application lose the fields that are anchors."""
     here, anchors, is_named = rendered.url.partition("#")[0], rendered.anchors, rendered.named_routes
     url = route_url(link, here, is_named)
@@ -160,7 +169,7 @@ def _route(link: str, rendered: RenderedDocument) -> str | None:
     return without_route_fields(url, anchors)
 
 
-def _unknown(sent: Page, page: Page, rendered: RenderedDocument, n_links: int) -> tuple[str, ...]:
+def _unknown(sent: Page, page: Page, rendered: RenderedPage, n_links: int) -> tuple[str, ...]:
     """Return why there may be unknown links although a browser rendered the page."""
     reasons = dict.fromkeys(why for why in (*sent.unknown_links, *page.unknown_links) if why != SCRIPTED)
     if sent.is_suspect and (rendered.trouble or (rendered.n_refused and page.is_suspect)):

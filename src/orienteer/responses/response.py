@@ -11,14 +11,14 @@ import re
 from dataclasses import dataclass, field
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from typing import NamedTuple
+from enum import StrEnum
 
 from orienteer.extract.documents.kinds import document_type
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.render_reason import RenderReason
 from orienteer.responses.body import BodyError, BodyTooLargeError, unpacked
 from orienteer.responses.headers import Headers
-from orienteer.responses.rendered import RenderedDocument
+from orienteer.responses.rendered import RenderedPage
 from orienteer.responses.secrets import Secrets
 from orienteer.responses.sniffing import UNKNOWN_TYPES, sniffed_type
 from orienteer.url import canonical_url
@@ -27,24 +27,62 @@ _CHARSET = re.compile(r"""charset\s*=\s*["']?([^\s"';,]{1,40})""", re.IGNORECASE
 _SECONDS = re.compile(r"\d{1,9}")
 
 
-class Request(NamedTuple):
-    """One URL to fetch.
+@dataclass(eq=False, slots=True)
+class Request:
+    """One URL to fetch: a page, an asset, or something about a host.
 
-    `any_type` is for robots.txt and sitemaps: content types are not filtered, and a body that is too large is
-    truncated. `secrets` are sent to the origin of the URL and never stored. `is_asset`: content types are not filtered,
-    and the full response is archived and returned. `render` is why a browser may render the page. `method` is GET, or
-    OPTIONS for a CORS preflight.
+    A result refers to its request object, so that two requests are never equal. `secrets` are sent to the origin of the
+    URL and never stored. `max_body_bytes` replaces the limit of the settings.
     """
 
     url: str
+    headers: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
+    secrets: Secrets | None = field(default=None, kw_only=True)
+    max_body_bytes: int | None = field(default=None, kw_only=True)
+
+    @property
+    def method(self) -> str:
+        return "GET"
+
+
+@dataclass(eq=False, slots=True)
+class PageRequest(Request):
+    """A page of the crawl. `render` is why a browser may render it."""
+
     page: int
-    headers: tuple[tuple[str, str], ...] = ()
-    any_type: bool = False
-    max_body_bytes: int | None = None
-    secrets: Secrets | None = None
-    is_asset: bool = False
-    render: RenderReason = RenderReason.NONE
-    method: str = "GET"
+    render: RenderReason = field(default=RenderReason.NONE, kw_only=True)
+
+
+@dataclass(eq=False, slots=True)
+class AssetRequest(Request):
+    """A picture, style sheet, script or frame: any content type; the full response is archived and returned.
+
+    `is_preflight`: it asks whether another origin may send a request (CORS).
+    """
+
+    is_preflight: bool = field(default=False, kw_only=True)
+
+    @property
+    def method(self) -> str:
+        return "OPTIONS" if self.is_preflight else "GET"
+
+
+class HostRequestKind(StrEnum):
+    ROBOTS = "robots"
+    SITEMAP = "sitemap"
+    LOGIN = "login"
+    WEBHOOK = "webhook"
+
+
+@dataclass(eq=False, slots=True)
+class HostRequest(Request):
+    """A request about a host: any content type; a body that is too large is truncated, and returned unread.
+
+    `is_guess`: a sitemap that robots.txt does not name.
+    """
+
+    kind: HostRequestKind
+    is_guess: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +106,7 @@ class Response:
     started_at: float = 0.0  # seconds since 1970
     duration_s: float = 0.0
     detail: str = ""  # the error, in one line
-    rendered: RenderedDocument | None = None  # if a browser rendered it
+    rendered: RenderedPage | None = None  # if a browser rendered it
 
     @property
     def content_type(self) -> str:

@@ -22,14 +22,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from orienteer.extract.documents.document import DocumentReading, UnreadableDocumentError
-from orienteer.extract.documents.kinds import is_document
+from orienteer.extract.documents.kinds import HTML_TYPES, is_document
 from orienteer.extract.documents.limited import read_document
 from orienteer.extract.page import Page
 from orienteer.extract.robot_rules import OUR_NAME
 from orienteer.pages.added import Additions
 from orienteer.pages.outcome import Outcome
-from orienteer.responses.reading import HTML_TYPES, may_hold_links, read_page
-from orienteer.responses.rendered import RenderedDocument, page_as_rendered, redirect_of
+from orienteer.responses.reading import may_hold_links, read_page
+from orienteer.responses.rendered import RenderedPage, page_as_rendered, redirect_of
 from orienteer.responses.response import Response
 
 
@@ -194,7 +194,7 @@ def _page(response: Response, with_text: bool, robot: str, documents: DocumentRe
     )
 
 
-def _as_rendered(response: Response, rendered: RenderedDocument, sent: Page, with_text: bool, robot: str) -> Page:
+def _as_rendered(response: Response, rendered: RenderedPage, sent: Page, with_text: bool, robot: str) -> Page:
     robots_header, now = _robots_header(response), response.started_at or None
     return page_as_rendered(
         sent, rendered, response.request.url, robots_header=robots_header, with_text=with_text, now=now, robot=robot

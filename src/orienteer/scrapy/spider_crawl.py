@@ -15,6 +15,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterable, Iterator
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,20 +23,73 @@ from numpy.typing import NDArray
 from orienteer.arrays import grown
 from orienteer.crawl.crawl import Crawl
 from orienteer.frontier.politeness import Politeness
+from orienteer.graph.growing_graph import GrowingGraph
+from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.proved import Certificate
 from orienteer.graph.survey.crawl_survey import SurveyStart, restarted, survey_seed
 from orienteer.graph.survey.measured import Measured
 from orienteer.inspect.survey_progress import walk_of
 from orienteer.pages.states import PageState
 from orienteer.pages.stop_reason import StopReason
-from orienteer.policies.policy import TrustedPages
-from orienteer.scrapy.boosted import Boosted, Boosts
+from orienteer.policies.policy import Policy, Priorities, Run, TrustedPages
 from orienteer.scrapy.plugin_settings import PluginSettings
 
+_TIMES_PER_POINT = 10.0
+_MAX_POINTS = 100  # more would exceed the range of floats
 # Scrapy's downloader enforces delays and limits, so the frontier has none.
 _UNLIMITED = Politeness(delay_s=0.0, connections=1_000_000)
 _REBUILD_SHARE = 0.02  # of the time may be spent on replays
 _COVERED = (StopReason.COVERAGE, StopReason.MEASURED, StopReason.REACHABLE)
+
+
+class Boosts:
+    """A factor for every page: ten to the power of its priority, by default 1."""
+
+    def __init__(self) -> None:
+        self._exponents: NDArray[np.int32] = np.zeros(1024, np.int32)
+        self.any = False  # whether any factor differs from 1
+
+    def set(self, page: int, points: int) -> None:
+        self._exponents = grown(self._exponents, page + 1)
+        self._exponents[page] = max(-_MAX_POINTS, min(points, _MAX_POINTS))
+        self.any = self.any or points != 0
+
+    def of(self, pages: NDArray[np.uint32]) -> NDArray[np.float64]:
+        self._exponents = grown(self._exponents, int(pages.max(initial=0)) + 1)
+        return np.power(_TIMES_PER_POINT, self._exponents[pages])
+
+    def applied(self, changed: Priorities) -> Priorities:
+        """Return boosted priorities; negative ones are boosted towards 0, so that a boost always means sooner."""
+        if not self.any or len(changed.pages) == 0:
+            return changed
+        factors, values = self.of(changed.pages), changed.values
+        return Priorities(changed.pages, np.where(values > 0, values * factors, values / factors))
+
+
+class Boosted(Policy):
+    """Another policy with boosts. It has no guarantee of its own; the certificate is independent of it."""
+
+    name: ClassVar[str] = "boosted"
+
+    def __init__(self, policy: Policy, boosts: Boosts) -> None:
+        self._policy = policy
+        self._boosts = boosts
+        self.damping = policy.damping
+
+    def begin(self, web: GrowingGraph, trusted: TrustedPages) -> Priorities:
+        return self._boosts.applied(self._policy.begin(web, trusted))
+
+    def fetched(self, page: int, web: GrowingGraph) -> Priorities:
+        return self._boosts.applied(self._policy.fetched(page, web))
+
+    def failed(self, page: int, web: GrowingGraph) -> Priorities:
+        return self._boosts.applied(self._policy.failed(page, web))
+
+    def lost(self, page: int, web: GrowingGraph) -> Priorities:
+        return self._boosts.applied(self._policy.lost(page, web))
+
+    def run(self, graph: LinkGraph, trusted: TrustedPages) -> Run:
+        raise NotImplementedError("boosts are for real requests, not for simulations")
 
 
 class SpiderCrawl:
@@ -135,7 +189,7 @@ class SpiderCrawl:
     def wake(self, host: int) -> None:
         """Mark a host as ready."""
         if self._crawl is not None:
-            self._crawl.frontier.wake(host)
+            self._crawl.wake(host)
 
     def n_waiting(self) -> int:
         """Return the number of known pages that are neither done nor in flight."""
@@ -169,7 +223,7 @@ class SpiderCrawl:
         value = crawl.frontier.priority(page)
         if np.isfinite(value) and walk_of(value) is None:
             factor = self._boosts.of(np.array([page], np.uint32))[0] / before
-            crawl.frontier.put([page], [value * factor if value > 0 else value / factor], [self.host(page)])
+            crawl.prioritize([page], [value * factor if value > 0 else value / factor])
 
     def finish(self, page: int, state: PageState, redirect_to: int | None = None, links: Iterable[int] = ()) -> None:
         """Record the state of a page that is done: FETCHED, FAILED or BLOCKED."""

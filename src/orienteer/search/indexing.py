@@ -36,14 +36,11 @@ from orienteer.kernel import plain_at_first
 from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.pages.added import Additions
 from orienteer.pages.states import PageState
-from orienteer.processes.ordered import in_order
-from orienteer.processes.parallelism import cpu_time_s
-from orienteer.processes.pool import Failed
+from orienteer.processes.pool import Failed, cpu_time_s, in_order
 from orienteer.progress import Progress, silent
-from orienteer.search.column_writing import crawl_ranks, write_columns
 from orienteer.search.completion import has_completions, write_completions
 from orienteer.search.index_files import TEXTS, index_folder
-from orienteer.search.page_columns import FILE
+from orienteer.search.page_columns import FILE, crawl_ranks, write_columns
 from orienteer.search.page_facts import topic_term
 from orienteer.search.page_reading import (
     PageToIndex,
@@ -56,13 +53,12 @@ from orienteer.search.page_reading import (
 )
 from orienteer.search.text_index import TextIndex, remove_index
 from orienteer.search.words import PLAIN, stemmer_of
-from orienteer.store.database_view import DatabaseView
+from orienteer.store.database import DatabaseView
 from orienteer.store.failures import map_disk_errors
 from orienteer.store.folder_view import FolderView
 from orienteer.store.lock import LOCK, FolderLock
 from orienteer.store.page_row import PageRow
 from orienteer.store.page_texts import PageTexts
-from orienteer.store.url_numbers import seen_urls
 
 MAX_DELETED_SHARE = 0.2
 _PAGES_PER_COMMIT = 5_000
@@ -209,7 +205,7 @@ class _Indexing:
             n_skipped=n_skipped,
             **counts._asdict(),
             has_global_rank=ranks.has_outside,
-            position=self._database.next_position(),
+            position=self._database.history.next_position(),
             size_bytes=sum(path.stat().st_size for path in self._index.iterdir()),
             elapsed_s=time.monotonic() - began,
             cpu_s=cpu_time_s() - cpu,
@@ -219,7 +215,7 @@ class _Indexing:
 
     def _read(self, texts: PageTexts) -> _ReadingResult:
         """Update pages.db: other processes read pages, and this one writes."""
-        seen = seen_urls(self._database, self._progress)
+        seen = self._database.urls.seen(self._progress)
         known, stamps = texts.stamps()
         stamp_by_page = dict(zip(known.tolist(), stamps.tolist(), strict=True))
         found: list[tuple[int, float, int, float]] = []
@@ -256,11 +252,11 @@ class _Indexing:
         Pages of the crawl are removed from `stamp_by_page`; what remains is no longer in the crawl.
         """
         database = self._database
-        n_done, n_pages = 0, database.n_in_states((PageState.FETCHED,))
-        rendered = database.rendered_documents()
-        for batch in database.readable_pages():
+        n_done, n_pages = 0, database.pages.n_in_states((PageState.FETCHED,))
+        rendered = database.rendered.documents()
+        for batch in database.pages.readable():
             changed = [page for page in batch if stamp_by_page.pop(page.id, None) != content_stamp(page)]
-            for page, url in zip(changed, database.urls(page.id for page in changed), strict=True):
+            for page, url in zip(changed, database.urls.of_all(page.id for page in changed), strict=True):
                 yield (page, url), to_read(page, url, rendered.get(page.id))
             found += [_figures(page) for page in batch if self._is_selected(page)]
             n_done += len(batch)
@@ -310,7 +306,7 @@ class _Indexing:
         others = self._other_names()
         for n_done, page in enumerate(selection.pages.tolist()):
             link_texts = texts.link_texts((page, *others.get(page, ())))
-            added = self._database.added(page)
+            added = self._database.details.added(page)
             relevance = float(selection.relevance[n_done])
             topic = topic_term(None if math.isnan(relevance) else relevance, self._threshold)
             facts = (content[n_done], texts.mask(page), link_texts, None if added is None else added.to_json(), topic)

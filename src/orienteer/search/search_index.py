@@ -159,7 +159,7 @@ class SearchIndex:
         view = self._view
         if self._outdated is not view:
             with FolderView.open(self.folder) as crawl:
-                if crawl.database.next_position() == view.columns.position:
+                if crawl.database.history.next_position() == view.columns.position:
                     return True
             self._outdated = view  # it stays outdated, since the position of a crawl only grows
         return False

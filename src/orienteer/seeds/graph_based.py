@@ -12,8 +12,8 @@ from orienteer.graph.reach import UNREACHED, distances
 from orienteer.kernel import allocating_kernel
 from orienteer.progress import Progress, silent
 from orienteer.seeds.cover import Cover
+from orienteer.seeds.greedy import Weighing
 from orienteer.seeds.seed_method import SeedMethod, checked_depth, seed_method
-from orienteer.seeds.weighing import Weighing
 
 
 @seed_method

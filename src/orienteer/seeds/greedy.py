@@ -1,7 +1,7 @@
 """The greedy algorithm for maximum coverage: exact, the default and the reference for all methods; and by sketches.
 
 The weights of all pages within the hops come from bit-parallel search (graph/reach.py), and after each seed only
-changed weights are computed again (weighing.py). The usual lazy evaluation would evaluate tens of thousands of pages
+changed weights are computed again (`Weighing`). The usual lazy evaluation would evaluate tens of thousands of pages
 for a single seed, because the neighbourhoods of pages overlap; and it is wrong with negative values.
 
 The cost is proportional to the total size of the neighbourhoods of all pages: seconds for 300,000 pages of one country,
@@ -17,18 +17,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError
-from orienteer.graph.reach import weights_of
+from orienteer.graph.reach import add_depth_weights, weights_of
 from orienteer.graph.reach_sketch import N_RANKS, TYPICAL_ERROR, EstimatedWeights, estimated_weights
 from orienteer.progress import Progress, silent
 from orienteer.seeds.cover import Cover
 from orienteer.seeds.seed_method import Approximation, SeedMethod, seed_method
-from orienteer.seeds.weighing import Weighing
 
 EXACT_UP_TO = 500_000
 _N_UNLIKE = 64
 _N_HEADS = 16
 _N_ALIKE = 16
 CONFIDENCE = 0.99
+
+
+class Weighing:
+    """`weights[v]` is the value left within `depth` links of page v."""
+
+    def __init__(self, cover: Cover, depth: int, progress: Progress = silent) -> None:
+        self._depth = depth
+        self._left = cover.remaining_values.copy()  # the values that the weights are sums of
+        self._progress = progress
+        self.weights = np.zeros(cover.graph.n_pages)
+        self._weigh(cover)
+
+    def covered(self, pages: NDArray[np.int64], cover: Cover) -> None:
+        """Update the weights after these pages were covered."""
+        gone = pages[self._left[pages] != 0]
+        if len(gone) < np.count_nonzero(cover.remaining_values):
+            add_depth_weights(cover.graph, self._depth, gone, -self._left, self.weights, self._progress)
+        else:
+            self.weights[:] = 0
+            self._weigh(cover)
+        self._left[gone] = 0
+
+    def _weigh(self, cover: Cover) -> None:
+        pages = np.flatnonzero(cover.remaining_values)
+        add_depth_weights(cover.graph, self._depth, pages, cover.remaining_values, self.weights, self._progress)
+
+    def best(self) -> int | None:
+        """Return the page of the greatest weight; None if no weight is above 0."""
+        page = int(self.weights.argmax())
+        return page if self.weights[page] > 0 else None
+
+    def best_of(self, is_candidate: NDArray[np.bool_]) -> int:
+        """Return the page of the greatest weight among the candidates."""
+        return int(np.where(is_candidate, self.weights, -np.inf).argmax())
 
 
 @seed_method

@@ -24,7 +24,7 @@ from orienteer.graph.growing_graph import PageHosts
 from orienteer.inspect.snapshot import LocalWeb, local_pages, local_web, url_batches
 from orienteer.ledger.permission import Tables
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.ledger.scope import ScopeSettings
+from orienteer.ledger.settings import ScopeSettings
 from orienteer.live.live_crawl import LiveCrawl, StopRequest
 from orienteer.notebook import rows_html
 from orienteer.pages.states import PageState
@@ -41,10 +41,10 @@ from orienteer.side_crawls.side_crawl import (
 )
 from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.folder_files import FolderFiles
+from orienteer.store.folder_view import FolderFiles
 from orienteer.store.history import DonePages, KnownPages
+from orienteer.store.object_store import StoreSettings
 from orienteer.store.page_row import PageRow
-from orienteer.store.store_settings import StoreSettings
 
 _LOCAL, _ROUNDS = "local", "rounds"  # keys in the database: the domain that was copied; the sizes of the rounds
 _STORED_PAGES = 100  # of each kind, in the report that stays in the folder
@@ -58,7 +58,7 @@ class NeighborhoodSetup(SideCrawlSetup):
 
     def __init__(self, folder: FolderFiles, plan: CrawlPlan, settings: EstimateSettings) -> None:
         super().__init__(folder, plan, range(1, sys.maxsize), "the sizes of rounds are invalid")
-        source = folder.database.get(_LOCAL)
+        source = folder.database.meta.get(_LOCAL)
         self.settings = settings
         self.n_local, self._n_names = int(source["n_pages"]), int(source["n_names"])
         self._names: dict[int, int] = {}
@@ -97,7 +97,7 @@ def _neighborhood_plan(plan: CrawlPlan) -> CrawlPlan:
 
 def _begin(folder: CrawlFolder, crawl: CrawlFolder) -> None:
     """Copy the domain into a new folder; check that another one belongs to the crawl."""
-    source = folder.database.get(_LOCAL)
+    source = folder.database.meta.get(_LOCAL)
     if source is None:
         _fill(folder, crawl.database)
     else:
@@ -111,11 +111,13 @@ def _fill(folder: CrawlFolder, local: Database) -> None:
     n_urls = 0
     for pages in (web.pages, web.others):
         for urls in url_batches(local, pages):
-            database.add_urls(n_urls, urls)
+            database.urls.add(n_urls, urls)
             n_urls += len(urls)
     for row in _rows(web):
-        database.add_page(row)
-    database.set(_LOCAL, {"n_pages": web.n_local, "n_names": len(web.others), "position": local.next_position()})
+        database.pages.add(row)
+    database.meta.set(
+        _LOCAL, {"n_pages": web.n_local, "n_names": len(web.others), "position": local.history.next_position()}
+    )
     folder.acknowledge()
 
 
@@ -166,7 +168,7 @@ class EstimateReport:
             "goal_reached": self.goal_reached,
             "settings": asdict(self.settings),
             "history": [asdict(one) for one in self.history],
-            "outlook": asdict(self.forecast) | {"text": str(self.forecast)},
+            "forecast": asdict(self.forecast) | {"text": str(self.forecast)},
             **self.view.as_dict(self.urls.get, n),
             "outcomes": self.outcomes,
             "elapsed_s": self.elapsed_s,
@@ -275,10 +277,10 @@ def _report(opened: OpenEstimate, why: StopReason, elapsed_s: float) -> Estimate
         settings=setup.settings,
         history=tuple(estimation.history),
         pages=pages,
-        urls=dict(zip(named, live.ledger.database.urls(named), strict=True)),
+        urls=dict(zip(named, live.ledger.database.urls.of_all(named), strict=True)),
         outcomes=dict(live.intake.outcomes.most_common()),
         elapsed_s=elapsed_s,
-        position=crawl.database.next_position(),
+        position=crawl.database.history.next_position(),
     )
     crawl.write_ranks({"pages": pages, "global": view.rank, "local": view.local_rank})
     crawl.write_estimate(report.as_stored())

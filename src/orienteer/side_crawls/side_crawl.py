@@ -30,7 +30,7 @@ from orienteer.settings import merged, to_table
 from orienteer.store.database import Database
 from orienteer.store.failures import damaged
 from orienteer.store.folder import CrawlFolder, remove_crawl
-from orienteer.store.folder_files import FolderFiles
+from orienteer.store.folder_view import FolderFiles
 from orienteer.workers.worker_pool import WorkerPool
 
 # The policy of a side crawl is not one of a plan, and pages come from it alone.
@@ -48,7 +48,7 @@ class SideCrawlSetup(CrawlSetup, ABC):
     def __init__(self, folder: FolderFiles, plan: CrawlPlan, allowed: range, error: str) -> None:
         """Read the stored selections, which are `allowed` numbers; `error` is the message if they are not."""
         super().__init__(folder, plan)
-        stored = folder.database.get(self.selections_key, [])
+        stored = folder.database.meta.get(self.selections_key, [])
         if not isinstance(stored, list) or not all(isinstance(number, int) and number in allowed for number in stored):
             raise damaged(folder.database.path, error)
         self.stored_selections: list[int] = stored
@@ -66,7 +66,7 @@ class SideCrawlSetup(CrawlSetup, ABC):
         if len(selections) == len(self.stored_selections):
             return False
         self.stored_selections = list(selections)
-        database.set(self.selections_key, self.stored_selections)
+        database.meta.set(self.selections_key, self.stored_selections)
         return True
 
 
@@ -97,7 +97,7 @@ def open_side_folder(path: Path, plan: CrawlPlan, restart: bool, begin: Callable
 
 def expect_position(crawl: FolderFiles, position: Any, begun: str) -> None:
     """Raise an InputError if the crawl has continued since this position, where the side crawl was `begun`."""
-    if position != crawl.database.next_position():
+    if position != crawl.database.history.next_position():
         raise InputError(f"{crawl.path}: the crawl has continued since its {begun}")
 
 

@@ -29,7 +29,8 @@ from orienteer.graph.push import LinkRows
 from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
 from orienteer.graph.survey.survey import FixedSurvey
 from orienteer.ledger.permission import Tables
-from orienteer.ledger.plan import CrawlPlan, CrawlSettings
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.settings import CrawlSettings
 from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.live.live_crawl import LiveCrawl, StopRequest
 from orienteer.pages.states import COUNTS_AS_FETCHED
@@ -46,10 +47,9 @@ from orienteer.side_crawls.survey_report import N_GAPS, Names, SurveyReport, sur
 from orienteer.store.database import Database
 from orienteer.store.failures import damaged
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.folder_files import FolderFiles, settings_of_folder
-from orienteer.store.folder_view import FolderView
+from orienteer.store.folder_view import FolderFiles, FolderView, settings_of_folder
 from orienteer.store.history import DonePages, KnownPages
-from orienteer.store.store_settings import StoreSettings
+from orienteer.store.object_store import StoreSettings
 from orienteer.url import session_of
 
 _SURVEY, _WALKS = "survey", "walks"  # keys in the database: MadeFor; the pages where walks entered
@@ -156,7 +156,7 @@ class SurveySetup(SideCrawlSetup):
     widens_scope = False  # the measured web does not change
 
     def __init__(self, folder: FolderFiles, plan: CrawlPlan, goal: SurveyGoal) -> None:
-        super().__init__(folder, plan, range(folder.database.n_urls()), "walks begin at unknown pages")
+        super().__init__(folder, plan, range(folder.database.urls.count()), "walks begin at unknown pages")
         self.goal = goal
         self.made_for = made_for(folder.database)
 
@@ -180,14 +180,18 @@ class SurveySetup(SideCrawlSetup):
         """Yield the events of the crawl, begin the walks, yield the probes so far, then request pages."""
         first = self.made_for.first_probe
         yield from _before(super().history(database), first)
-        for page in self.crawl.frontier.all()[0].tolist():  # from sitemaps
-            self.crawl.frontier.remove(page)
+        self.crawl.drop_waiting()  # pages from sitemaps
         self.probes.begin_walks(
-            self.crawl, database.urls, self.made_for.seed, self.goal, self.plan.crawl.workers, self.stored_selections
+            self.crawl,
+            database.urls.of_all,
+            self.made_for.seed,
+            self.goal,
+            self.plan.crawl.workers,
+            self.stored_selections,
         )
-        yield from database.pages_after(first - 1)
+        yield from database.history.pages_after(first - 1)
         needed = self.probes.start_requests()
-        self.crawl.frontier.put(needed.pages, needed.values)
+        self.crawl.prioritize(needed.pages, needed.values)
 
     def selections(self) -> list[int]:
         return self.walks.survey.lives.entries.tolist()
@@ -217,7 +221,7 @@ def _survey_plan(plan: CrawlPlan) -> CrawlPlan:
 
 def _begin(folder: CrawlFolder, crawl: FolderView, on_topic: bool) -> None:
     """Copy the crawl into a new folder; check that another one is a survey of it, for the same surfer."""
-    if folder.database.get(_SURVEY) is None:
+    if folder.database.meta.get(_SURVEY) is None:
         _fill(folder, crawl.database, _pages_on_topic(crawl) if on_topic else ())
         return
     source = made_for(folder.database)
@@ -232,13 +236,13 @@ def _expect_no_crawl(path: Path) -> None:
     if settings_of_folder(path) is None:
         return
     with FolderView.open(path) as folder:
-        if folder.database.get(_SURVEY) is None and folder.database.n_urls() > 0:
+        if folder.database.meta.get(_SURVEY) is None and folder.database.urls.count() > 0:
             raise InputError(f"{path}: there is a crawl in this folder, and no survey; name another one")
 
 
 def made_for(database: Database) -> MadeFor:
     """Return what the survey in this database measures; it must be signed by this user."""
-    stored = database.get(_SURVEY)
+    stored = database.meta.get(_SURVEY)
     try:
         source = MadeFor(
             int(stored["crawl_position"]), int(stored["first_probe"]), int(stored["n_pages"]), str(stored["seed"]),
@@ -261,7 +265,7 @@ def _pages_on_topic(crawl: FolderView) -> tuple[int, ...]:
     """Return the pages of a crawl that are on its topic."""
     if not crawl.topic_path.exists():
         raise InputError(f"{crawl.path}: this crawl has no topic")
-    pages = crawl.database.relevant_pages(topic_threshold(crawl))
+    pages = crawl.database.pages.relevant(topic_threshold(crawl))
     if len(pages) == 0:
         raise InputError(f"{crawl.path}: no page on topic was found, so no surfer starts from there")
     return tuple(pages.tolist())
@@ -271,40 +275,42 @@ def _fill(folder: CrawlFolder, crawl: Database, trusted: tuple[int, ...]) -> Non
     """Copy the crawl, all of it in one transaction."""
     copy = folder.database
     n_pages = 0
-    for first in range(0, crawl.n_urls(), _URLS_AT_ONCE):
-        urls = crawl.urls_between(first, first + _URLS_AT_ONCE)
-        copy.add_urls(first, urls)
+    for first in range(0, crawl.urls.count(), _URLS_AT_ONCE):
+        urls = crawl.urls.between(first, first + _URLS_AT_ONCE)
+        copy.urls.add(first, urls)
         _copy_sessions(copy, crawl, urls)
-    for events in crawl.pages_after():
+    for events in crawl.history.pages_after():
         if isinstance(events, KnownPages):
-            copy.add_known(events.position, events.pages)
+            copy.history.add_known(events.position, events.pages)
         else:
             n_pages += _copy_pages(copy, crawl, events)
     if n_pages == 0:
         raise InputError(f"{crawl.path.parent}: the crawl has fetched no page yet, so there is nothing to measure")
-    source = MadeFor(crawl.next_position(), copy.next_position(), n_pages, secrets.token_hex(_SEED_BYTES), trusted)
+    source = MadeFor(
+        crawl.history.next_position(), copy.history.next_position(), n_pages, secrets.token_hex(_SEED_BYTES), trusted
+    )
     signed = signature(_PURPOSE, [_content(source)]) or b""
     stored: Mapping[str, Any] = source._asdict() | {"signature": signed.hex()}
-    copy.set(_SURVEY, stored)
+    copy.meta.set(_SURVEY, stored)
     folder.acknowledge()
 
 
 def _copy_pages(copy: Database, crawl: Database, events: DonePages) -> int:
     """Copy pages; return how many of them count as fetched."""
     for page, n_unknown in zip(events.pages.tolist(), events.n_unknown.tolist(), strict=True):
-        row = crawl.page(page)
+        row = crawl.pages.row(page)
         assert row is not None
-        copy.add_page(row._replace(**_NOT_ARCHIVED, relevance=None))
+        copy.pages.add(row._replace(**_NOT_ARCHIVED, relevance=None))
         if n_unknown:
-            copy.set_unknown(page, crawl.unknown(page))
+            copy.details.set_unknown(page, crawl.details.unknown(page))
     return sum(int(state) in COUNTS_AS_FETCHED for state in events.states.tolist())
 
 
 def _copy_sessions(copy: Database, crawl: Database, urls: list[str]) -> None:
     for session in filter(None, map(session_of, urls)):
-        known = crawl.session(session.stripped)
+        known = crawl.details.session(session.stripped)
         if known is not None:
-            copy.set_session(session.stripped, known)
+            copy.details.set_session(session.stripped, known)
 
 
 class OpenSurvey(NamedTuple):
@@ -329,7 +335,7 @@ class OpenSurvey(NamedTuple):
         if walks.stopped_because is None:
             self.live.run(tick)
         self.live.ledger.acknowledge()
-        names = Names.of_urls(self.live.ledger.database.urls)
+        names = Names.of_urls(self.live.ledger.database.urls.of_all)
         outcomes = dict(self.live.intake.outcomes.most_common())
         n_pages = self.setup.made_for.n_pages
         report = survey_report(walks, names, n_gaps, str(self.source), n_pages, outcomes, began)

@@ -3,10 +3,11 @@
 Records are only appended. The database stores the acknowledged end, and opening the archive truncates everything after
 it, such as the tail that a killed crawl has left.
 
-    archive.append(response)     writes the record; a power failure may still lose it
-    archive.sync()               makes it durable; the end goes into the database, in the transaction with the pages
+    archive.append(response)     returns the position of the record; it is written with others, a mebibyte at a time
+    archive.sync()               makes all of them durable; the end goes into the database, in the transaction with the
+                                 pages
 
-A tail longer than a killed crawl can leave is an error and is not truncated (see `archive_tail`). Symbolic links are
+A tail longer than a killed crawl can leave is an error and is not truncated (see `archive_members`). Symbolic links are
 never followed.
 
 Complete files may be in an object store (see `stored_files`); a file that is also in this folder is read from here.
@@ -17,15 +18,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import NamedTuple, TypeVar
 
 from orienteer.errors import CrawlFolderError
-from orienteer.files.durable import sync_folder
-from orienteer.files.plain import expect_plain, make_plain_folder, open_plain
-from orienteer.store.archive_tail import ACKNOWLEDGED, acknowledged_text, exceeds_crash_tail
+from orienteer.files.plain import expect_plain, make_plain_folder, open_plain, sync_folder
+from orienteer.store.archive_members import ACKNOWLEDGED, acknowledged_text, exceeds_crash_tail
 from orienteer.store.failures import damaged, map_disk_errors
 from orienteer.store.record import (
     ArchivedPage,
@@ -41,12 +41,12 @@ from orienteer.store.record import (
     revisit_record,
     warcinfo_record,
 )
-from orienteer.store.remote_file import RemoteFiles
-from orienteer.store.stored_files import StoredFile, StoredFiles
+from orienteer.store.stored_files import RemoteFiles, StoredFile, StoredFiles
 
 REPAIR = "`orienteer repair DIR`"
 REPAIR_HINT = f"{REPAIR} recovers what is left"
 _NO_MORE: Mapping[str, str] = {}
+_WRITTEN_BYTES = 1 << 20  # records are written together once there are so many
 _Read = TypeVar("_Read")
 _FILE_NAME = re.compile(r"orienteer-(\d{5,})\.warc\.gz")
 
@@ -86,6 +86,8 @@ class Archive:
         self._out: int | None = None  # descriptor of the last file
         self._out_path = folder
         self._reading: tuple[int, int] | None = None  # number and descriptor of the file last read from
+        self._unwritten: list[bytes] = []  # the last records
+        self._n_unwritten = 0  # their bytes
         self._is_synced = True
         self._failed: CrawlFolderError | None = None
         if not read_only:
@@ -123,6 +125,7 @@ class Archive:
         """Make everything appended durable, and return the end to acknowledge."""
         if self._failed is not None:
             raise self._failed
+        self._flush()
         if self._out is not None and not self._is_synced:
             try:
                 with map_disk_errors(self.path(self.end.file)):
@@ -169,6 +172,7 @@ class Archive:
     def local_copy(self, file: int) -> Iterator[Path]:
         """Yield the path of a file, to read it from beginning to end; a remote file is copied for that time."""
         path = self.path(file)
+        self._flush()
         if path.exists():
             yield path
             return
@@ -235,7 +239,7 @@ class Archive:
         return self.path(number).exists() and exceeds_crash_tail(self.path(number), start, self.end)
 
     def record_headers(self) -> dict[str, str]:
-        """Return the headers that name the acknowledged end in each new record (see `archive_tail`)."""
+        """Return the headers that name the acknowledged end in each new record (see `archive_members`)."""
         return {ACKNOWLEDGED: acknowledged_text(self.acknowledged)}
 
     def _truncate_last(self) -> None:
@@ -284,22 +288,39 @@ class Archive:
                 sync_folder(self.folder.parent)
 
     def _write(self, member: bytes) -> None:
-        """Append the whole member, or leave the file unchanged."""
-        assert self._out is not None
+        """Append a member, now or with the next ones."""
         self._is_synced = False
-        rest = memoryview(member)
-        with map_disk_errors(self._out_path):
-            try:
-                while rest:
-                    rest = rest[os.write(self._out, rest) :]
-            except OSError:
-                os.ftruncate(self._out, self.end.size_bytes)
-                raise
+        self._unwritten.append(member)
+        self._n_unwritten += len(member)
         self.end = ArchiveEnd(self.end.file, self.end.size_bytes + len(member))
+        if self._n_unwritten >= _WRITTEN_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Write all records that are not written. If that fails, none of them is, and nothing can be appended."""
+        if not self._unwritten:
+            return
+        assert self._out is not None
+        n_written = self.end.size_bytes - self._n_unwritten
+        rest = memoryview(self._unwritten[0] if len(self._unwritten) == 1 else b"".join(self._unwritten))
+        self._unwritten, self._n_unwritten = [], 0
+        try:
+            with map_disk_errors(self._out_path):
+                try:
+                    while rest:
+                        rest = rest[os.write(self._out, rest) :]
+                except OSError:
+                    os.ftruncate(self._out, n_written)
+                    raise
+        except CrawlFolderError as error:
+            self._failed = error
+            raise
 
     def _member_at(self, position: Position) -> bytes | None:
         """Return the bytes at a position; None if they are not in the file."""
         file, offset, n_bytes = position
+        if file == self.end.file:
+            self._flush()
         descriptor = self._descriptor(file)
         if descriptor is not None:
             is_inside = 0 <= offset <= offset + n_bytes <= os.fstat(descriptor).st_size
@@ -335,5 +356,7 @@ class Archive:
 
     def _close_out(self) -> None:
         if self._out is not None:
+            with suppress(CrawlFolderError):  # what has no room is not acknowledged
+                self._flush()
             os.close(self._out)
             self._out = None

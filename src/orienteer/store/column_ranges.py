@@ -7,6 +7,7 @@ SQLite stores NaN as NULL.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from types import NoneType
 from typing import Any, NamedTuple
@@ -92,7 +93,8 @@ RANGES: Mapping[str, Range] = {
     **_named("time first_time checked began", _TIME),
     **_named("ended missing_since first_time_or_none last_time_or_none", _optional(_TIME)),
     **_named("until confidence error", _SHARE),
-    **_named("allowed free stake", _ANY_NUMBER),
+    **_named("allowed stake", _ANY_NUMBER),
+    "free": _number(sys.float_info.min, float("inf")),  # walks begin only where there is mass; it is divided by
     **_named("cpu_s", _number(0.0, 1e12)),
     **_named("relevance", _optional(_SHARE)),
     **_named("url outcome content_type language title etag last_modified why trouble", _TEXT),

@@ -1,19 +1,21 @@
-"""SQLite connections of the store: explicit transactions, durable commits, one-line errors.
+"""SQLite connections of the store: explicit transactions, durable commits, checked rows, one-line errors.
 
 The first write begins a transaction, `commit` ends it; a connection reads its own uncommitted writes. A commit is
 durable (write-ahead log, synchronous=FULL), and other processes may read it at any time. When a write fails the whole
 transaction is lost: `commit` raises the same error again until `rollback`.
+
+The classes of the tables (`Database` has one for each group of tables) share one connection.
 """
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from itertools import groupby
 from pathlib import Path
-from types import TracebackType
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 from orienteer.errors import CrawlFolderError
 from orienteer.files.plain import expect_plain, replaced_inside
@@ -47,19 +49,31 @@ class DatabaseKind(NamedTuple):
     ranges: Mapping[str, Range] = {}
 
 
+CRAWL_DATABASE = DatabaseKind("the database of a crawl", APPLICATION_ID, VERSION, SCHEMA, TABLES, UPGRADES, RANGES)
+
+
+class Buffer(Protocol):
+    """Rows that a table collects before it writes them."""
+
+    def write(self) -> None: ...
+
+    def clear(self) -> None: ...
+
+
 class DatabaseConnection:
-    """An open database. Only one thread may use it.
+    """An open database of a kind. Only one thread may use it.
 
     A database of an older version is upgraded when it is opened for writing; `upgraded_from` is then its old version.
     Opened read-only it stays unchanged, and `missing_tables` and `missing_columns` name what the upgrade would add.
+
+    `buffers` are written before a commit, and before any query except `row`, which looks up a single row.
     """
 
-    kind: ClassVar[DatabaseKind] = DatabaseKind(
-        "the database of a crawl", APPLICATION_ID, VERSION, SCHEMA, TABLES, UPGRADES, RANGES
-    )
-
-    def __init__(self, path: Path, read_only: bool = False) -> None:
+    def __init__(self, path: Path, kind: DatabaseKind, read_only: bool = False) -> None:
         self.path = path
+        self.kind = kind
+        self.read_only = read_only
+        self.buffers: list[Buffer] = []
         self.upgraded_from: int | None = None
         self.missing_tables: frozenset[str] = frozenset()
         self.missing_columns: frozenset[str] = frozenset()
@@ -79,35 +93,26 @@ class DatabaseConnection:
                 raise
 
     @classmethod
-    def create(cls, path: Path) -> Self:
+    def create(cls, path: Path, kind: DatabaseKind) -> Self:
         """Create a database; it gets its name when it is complete."""
         with map_disk_errors(path), replaced_inside(path) as new:
             connection = sqlite3.connect(new, isolation_level=None)
             try:
                 connection.executescript(
-                    f"PRAGMA journal_mode = WAL; PRAGMA application_id = {cls.kind.application_id};"
-                    f"BEGIN; {cls.kind.schema} PRAGMA user_version = {cls.kind.version}; COMMIT;"
+                    f"PRAGMA journal_mode = WAL; PRAGMA application_id = {kind.application_id};"
+                    f"BEGIN; {kind.schema} PRAGMA user_version = {kind.version}; COMMIT;"
                     "PRAGMA wal_checkpoint(TRUNCATE);"  # closing does it too, but ignores a full disk
                 )
             finally:
                 connection.close()
-        return cls(path)
-
-    @classmethod
-    def open(cls, path: Path, read_only: bool = False) -> Self:
-        return cls(path, read_only)
+        return cls(path, kind)
 
     def close(self) -> None:
         """Close the connection; uncommitted changes are lost."""
         self._connection.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        self.close()
-
     def commit(self) -> None:
+        self._write_buffers()
         if self._failed is not None:
             raise self._failed
         if self._connection.in_transaction:
@@ -115,36 +120,85 @@ class DatabaseConnection:
 
     def rollback(self) -> None:
         """Return to the last commit."""
+        for buffer in self.buffers:
+            buffer.clear()
         self._failed = None
         if self._connection.in_transaction:
             with map_disk_errors(self.path):
                 self._connection.execute("ROLLBACK")
 
-    def _rows(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
-        for batch in self._batches(1000, sql, *values):
+    def begin_snapshot(self) -> None:
+        """From the next read on, do not see later commits of other processes."""
+        with map_disk_errors(self.path):
+            self._connection.execute("BEGIN")
+
+    def schema_problem(self) -> str:
+        """Return why queries of this database may contradict each other, in a few words; "" where they do not."""
+        with map_disk_errors(self.path):
+            return schema_problem(self._connection, self.kind.schema)
+
+    def rows(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+        for batch in self.batches(1000, sql, *values):
             yield from batch
 
-    def _batches(self, n_rows: int, sql: str, *values: Any) -> Iterator[list[tuple[Any, ...]]]:
+    def batches(self, n_rows: int, sql: str, *values: Any) -> Iterator[list[tuple[Any, ...]]]:
+        self._write_buffers()
         with map_disk_errors(self.path):
             cursor = self._connection.execute(sql, values)
             batch = cursor.fetchmany(n_rows)
         ranges = self._ranges_of(sql, cursor)
         while batch:
-            with self._expecting_damage():
+            with self.expecting_damage():
                 ranges.check_all(batch)
             yield batch
             with map_disk_errors(self.path):
                 batch = cursor.fetchmany(n_rows)
 
-    def _row(self, sql: str, *values: Any) -> tuple[Any, ...] | None:
-        """Return the first row; None if there is none."""
+    def row(self, sql: str, *values: Any) -> tuple[Any, ...] | None:
+        """Return the first row; None if there is none. Rows in buffers are not found."""
         with self._map_errors:
             cursor = self._connection.execute(sql, values)
             row: tuple[Any, ...] | None = cursor.fetchone()
         if row is not None:
-            with self._expecting_damage():
+            with self.expecting_damage():
                 self._ranges_of(sql, cursor).check(row)
         return row
+
+    def first(self, sql: str, *values: Any) -> Any:
+        """Return the first column of the first row; None if there is no row."""
+        self._write_buffers()
+        row = self.row(sql, *values)
+        return None if row is None else row[0]
+
+    def write(self, sql: str, *values: Any) -> None:
+        self._change(self._connection.execute, sql, values)
+
+    def write_all(self, sql: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        self._change(self._connection.executemany, sql, rows)
+
+    def begin(self) -> None:
+        """Begin a transaction, unless one is open."""
+        if self._failed is not None:
+            raise self._failed
+        if not self._connection.in_transaction:
+            self._try(self._connection.execute, "BEGIN IMMEDIATE", ())
+
+    @contextmanager
+    def expecting_damage(self) -> Iterator[None]:
+        """Report errors inside as damage: SQLite has no checksums, so it may read a wrong value without an error."""
+        try:
+            yield
+        except (TypeError, ValueError, OverflowError, LookupError, RecursionError) as error:
+            raise damaged(self.path, error) from None
+
+    def json(self, text: str) -> Any:
+        """Parse a stored JSON text."""
+        with self.expecting_damage():
+            return json.loads(text)
+
+    def _write_buffers(self) -> None:
+        for buffer in self.buffers:
+            buffer.write()
 
     def _ranges_of(self, sql: str, cursor: sqlite3.Cursor) -> RowRanges:
         ranges = self._ranges.get(sql)
@@ -153,36 +207,10 @@ class DatabaseConnection:
             ranges = self._ranges[sql] = RowRanges(columns, self.kind.ranges)
         return ranges
 
-    def _first(self, sql: str, *values: Any) -> Any:
-        """Return the first column of the first row; None if there is no row."""
-        row = self._row(sql, *values)
-        return None if row is None else row[0]
-
-    def _write(self, sql: str, *values: Any) -> None:
-        self._change(self._connection.execute, sql, values)
-
-    def _write_all(self, sql: str, rows: Iterable[tuple[Any, ...]]) -> None:
-        self._change(self._connection.executemany, sql, rows)
-
-    @contextmanager
-    def _expecting_damage(self) -> Iterator[None]:
-        """Report errors inside as damage: SQLite has no checksums, so it may read a wrong value without an error."""
-        try:
-            yield
-        except (TypeError, ValueError, OverflowError, LookupError, RecursionError) as error:
-            raise damaged(self.path, error) from None
-
     def _change(self, execute: Callable[[str, Any], Any], sql: str, values: Any) -> None:
         """Execute a statement inside a transaction."""
-        self._begin()
+        self.begin()
         self._try(execute, sql, values)
-
-    def _begin(self) -> None:
-        """Begin a transaction, unless one is open."""
-        if self._failed is not None:
-            raise self._failed
-        if not self._connection.in_transaction:
-            self._try(self._connection.execute, "BEGIN IMMEDIATE", ())
 
     def _try(self, execute: Callable[[str, Any], Any], sql: str, values: Any) -> None:
         try:

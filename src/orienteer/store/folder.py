@@ -1,4 +1,4 @@
-"""The crawl folder, opened for writing: the complete state of a crawl. `folder_files` lists the files in it.
+"""The crawl folder, opened for writing: the complete state of a crawl. `folder_view` lists the files in it.
 
 The archive and the database are the source of truth. A page is acknowledged when both hold it: its record is made
 durable first, then one transaction stores its row together with the new end of the archive. After a kill at any moment
@@ -19,12 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import CrawlFolderError
-from orienteer.files.durable import sync_folder, write_durably
-from orienteer.files.plain import expect_plain, make_plain_folder, replaced_inside
+from orienteer.files.plain import expect_plain, make_plain_folder, replaced_inside, sync_folder, write_durably
 from orienteer.store.archive import Archive
 from orienteer.store.database import Database
 from orienteer.store.failures import map_disk_errors
-from orienteer.store.folder_files import (
+from orienteer.store.folder_view import (
     ALLOWED,
     ARCHIVE_END,
     DATABASE,
@@ -36,8 +35,9 @@ from orienteer.store.folder_files import (
     settings_of_folder,
 )
 from orienteer.store.lock import LOCK, FolderLock
+from orienteer.store.object_store import StoreSettings
+from orienteer.store.schema import VERSION
 from orienteer.store.signed_arrays import write_signed_arrays
-from orienteer.store.store_settings import StoreSettings
 from orienteer.store.uploads import Uploads
 
 
@@ -93,7 +93,7 @@ class CrawlFolder(FolderFiles):
             archive = Archive(path / "archive", archive_end(database))
             folder = cls(path, database, archive, lock)
             if folder.upgrade is not None:
-                database.add_event(time.time(), "upgraded", None, detail=folder.upgrade)
+                database.meta.add_event(time.time(), "upgraded", None, detail=folder.upgrade)
                 database.commit()
         except BaseException:
             database.close()
@@ -103,14 +103,14 @@ class CrawlFolder(FolderFiles):
     @property
     def upgrade(self) -> str | None:
         """One line about the upgrade of the database when the folder was opened; None if there was none."""
-        before = self.database.upgraded_from
-        return None if before is None else f"upgraded {DATABASE} from format {before} to {self.database.kind.version}"
+        before = self.database.connection.upgraded_from
+        return None if before is None else f"upgraded {DATABASE} from format {before} to {VERSION}"
 
     def acknowledge(self) -> None:
         """Make everything appended and added so far durable."""
         end = self.archive.sync()
         if end != archive_end(self.database):
-            self.database.set(ARCHIVE_END, end)
+            self.database.meta.set(ARCHIVE_END, end)
         self.database.commit()
         self.archive.acknowledged = end
         if self.uploads is not None:

@@ -7,19 +7,19 @@ A record holds what was received, with three changes that readers of WARC expect
     header lines end in CRLF
 
 The body keeps its content coding. Every record is a gzip member of its own, so that it can be read alone. An unchanged
-page that is fetched again becomes a `revisit` record, which points to the record with the body.
-fastwarc writes the framing; ISA-L compresses it, about eight times as fast as zlib and a tenth larger.
+page that is fetched again becomes a `revisit` record, which points to the record with the body. ISA-L compresses the
+records, about eight times as fast as zlib and a tenth larger; fastwarc parses them.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import re
 import warnings
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
+from uuid import uuid4
 
 from isal import isal_zlib
 
@@ -105,10 +105,10 @@ class EarlierRecord(NamedTuple):
 
 def response_record(response: ArchivedResponse, more: Mapping[str, str] = _NO_HEADERS) -> bytes:
     """Return the record as a gzip member; `more` are additional headers of the record."""
-    record = _http_record(WarcRecordType.response, response, response.payload_sha1, more)
+    headers = _http_headers(response, response.payload_sha1, more)
     if response.truncated:
-        record.headers["WARC-Truncated"] = response.truncated
-    return _member(record, _head(response.raw_headers) + response.body)
+        headers["WARC-Truncated"] = response.truncated
+    return _member("response", headers, _head(response.raw_headers), response.body)
 
 
 def revisit_record(
@@ -122,14 +122,13 @@ def revisit_record(
     payload_sha1 = earlier.payload_sha1 if not_modified else response.payload_sha1
     if earlier.payload_sha1 not in (None, payload_sha1):
         raise ValueError(f"{response.url}: its payload is not that of {_date(earlier.time)}")
-    record = _http_record(WarcRecordType.revisit, response, payload_sha1, more)
-    headers = record.headers
+    headers = _http_headers(response, payload_sha1, more)
     headers["WARC-Profile"] = _NOT_MODIFIED if not_modified else _SAME_PAYLOAD
     headers["WARC-Refers-To-Target-URI"] = earlier.url
     headers["WARC-Refers-To-Date"] = _date(earlier.time)
     if not not_modified:
         headers["WARC-Truncated"] = "length"  # required by the standard for an omitted payload
-    return _member(record, _head(response.raw_headers))
+    return _member("revisit", headers, _head(response.raw_headers))
 
 
 def resource_record(
@@ -139,19 +138,15 @@ def resource_record(
 
     `refers_to` is the URL of the page.
     """
-    record = WarcRecord()
-    record.init_headers(WarcRecordType.resource)
-    headers = record.headers
-    headers["WARC-Date"] = _date(time)
-    headers["WARC-Target-URI"] = uri
-    headers["Content-Type"] = content_type
-    headers[PAYLOAD_DIGEST] = stated_digest(hashlib.sha1(body).digest())
+    headers = {
+        "WARC-Date": _date(time),
+        "WARC-Target-URI": uri,
+        "Content-Type": content_type,
+        PAYLOAD_DIGEST: stated_digest(hashlib.sha1(body).digest()),
+    }
     if refers_to:
-        headers["WARC-Refers-To-Target-URI"] = refers_to
-        headers["WARC-Refers-To-Date"] = _date(time)
-    for name, value in more.items():
-        headers[name] = value
-    return _member(record, body)
+        headers |= {"WARC-Refers-To-Target-URI": refers_to, "WARC-Refers-To-Date": headers["WARC-Date"]}
+    return _member("resource", {**headers, **more}, body)
 
 
 class Resource(NamedTuple):
@@ -211,12 +206,13 @@ def describe_record(member: bytes) -> RecordDescription:
 
 def warcinfo_record(file_name: str) -> bytes:
     """Return the first record of every file, a gzip member: the software and the version of the standard."""
-    record = WarcRecord()
-    record.init_headers(WarcRecordType.warcinfo)
-    record.headers["WARC-Filename"] = file_name
-    record.headers["Content-Type"] = "application/warc-fields"
+    headers = {
+        "WARC-Date": _date(datetime.now(UTC).timestamp()),
+        "WARC-Filename": file_name,
+        "Content-Type": "application/warc-fields",
+    }
     fields = {"software": f"Orienteer/{__version__}", "format": "WARC File Format 1.1", "conformsTo": _STANDARD}
-    return _member(record, "".join(f"{name}: {value}\r\n" for name, value in fields.items()).encode())
+    return _member("warcinfo", headers, "".join(f"{name}: {value}\r\n" for name, value in fields.items()).encode())
 
 
 def page_of(member: bytes) -> ArchivedPage:
@@ -264,16 +260,13 @@ def stated_digest(sha1: bytes) -> str:
     return f"sha1:{_base_32(sha1)}"
 
 
-def _http_record(
-    kind: WarcRecordType, response: ArchivedResponse, payload_sha1: bytes | None, more: Mapping[str, str]
-) -> WarcRecord:
-    """Return a record without its block: the headers common to responses and revisits."""
-    record = WarcRecord()
-    record.init_headers(kind)
-    headers = record.headers
-    headers["WARC-Date"] = _date(response.time)
-    headers["WARC-Target-URI"] = response.url
-    headers["Content-Type"] = "application/http; msgtype=response"
+def _http_headers(response: ArchivedResponse, payload_sha1: bytes | None, more: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers that responses and revisits have in common."""
+    headers = {
+        "WARC-Date": _date(response.time),
+        "WARC-Target-URI": response.url,
+        "Content-Type": "application/http; msgtype=response",
+    }
     if payload_sha1 is not None:
         headers[PAYLOAD_DIGEST] = stated_digest(payload_sha1)
     if response.address:
@@ -282,9 +275,7 @@ def _http_record(
         headers["WARC-Protocol"] = response.protocol
     if response.duration_s > 0:
         headers[DURATION] = f"{response.duration_s:.4f}"
-    for name, value in more.items():
-        headers[name] = value
-    return record
+    return {**headers, **more}
 
 
 def _date(time: float) -> str:
@@ -310,8 +301,20 @@ def _base_32(sha1: bytes) -> str:
     return "".join([_BASE_32[number >> shift & 1023] for shift in range(150, -1, -10)])
 
 
-def _member(record: WarcRecord, block: bytes) -> bytes:
-    record.set_bytes_content(block)
-    content = io.BytesIO()
-    record.write(content, chunk_size=1 << 14)
-    return isal_zlib.compress(content.getvalue(), _COMPRESSION_LEVEL, _GZIP)
+def _member(kind: str, headers: Mapping[str, str], *block: bytes) -> bytes:
+    """Return a record as a gzip member; the pieces of its block are written one after the other.
+
+    A header with a line break could pass for several; its line breaks become spaces.
+    """
+    lines = [
+        "WARC/1.1",
+        f"WARC-Type: {kind}",
+        f"WARC-Record-ID: <{uuid4().urn}>",
+        *(f"{name}: {value}" for name, value in headers.items()),
+        f"Content-Length: {sum(map(len, block))}",
+    ]
+    head = "\r\n".join(lines)
+    if head.count("\r") != len(lines) - 1 or head.count("\n") != len(lines) - 1:
+        head = "\r\n".join(" ".join(line.splitlines()) for line in lines)
+    record = b"".join((head.encode(), b"\r\n\r\n", *block, b"\r\n\r\n"))
+    return isal_zlib.compress(record, _COMPRESSION_LEVEL, _GZIP)

@@ -8,16 +8,18 @@ is done.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from orienteer.store.archive import Position
-from orienteer.store.survey_tables import SurveyTables
+from orienteer.store.archive import Archive, Position
+from orienteer.store.connection import DatabaseConnection
+from orienteer.store.meta_tables import MetaTables
+from orienteer.store.record import ArchivedPage
 
 _PART_COLUMNS = (
     "id, url, epoch, outcome, status, time, content_type, digest, archive_file, archive_offset, archive_bytes, {}"
 )
-ANCHORS = "anchors"  # the kind of an event
+_NOT_MODIFIED = 304
 _LAST_DONE = "SELECT max(id) FROM part WHERE outcome <> '' GROUP BY url"
 _GOOD = "'ok', 'not modified'"
 _IS_ARCHIVED = f"(archive_bytes IS NOT NULL AND outcome IN ({_GOOD}))"
@@ -28,7 +30,7 @@ class AssetRow(NamedTuple):
     """An asset; `outcome` is "" until it is done. `epoch` is that of the request, 0 for the first crawl.
 
     `digest` is the SHA-1 of the body as received. `archived` is the position of its record: a response, or a revisit if
-    the same bytes were already archived; `asset_reading` reads both. `with_credentials`: it is requested with
+    the same bytes were already archived; `AssetTables.read` reads both. `with_credentials`: it is requested with
     credentials of the crawl; None if that is unknown, as in rows of older versions and of imports.
     """
 
@@ -88,7 +90,8 @@ class RenderedRow(NamedTuple):
     rendered_digest: bytes | None = None
 
 
-class RenderedTally(NamedTuple):
+@dataclass(frozen=True)
+class RenderedTally:
     """Totals of the rendered pages: how many, how many incompletely, and the links and words found by rendering.
     `n_requests` counts their requests for assets. `anchors` names the fields of routes that are treated as positions on
     a page, by host, such as "app.test: ?id"."""
@@ -102,142 +105,170 @@ class RenderedTally(NamedTuple):
     anchors: tuple[str, ...] = ()
 
 
-class RenderingTables(SurveyTables):
-    """The tables `part` and `rendered`."""
+class AssetTables:
+    """The table `part`."""
 
-    def add_asset(self, url: str, epoch: int, with_credentials: bool | None = False) -> int:
+    def __init__(self, connection: DatabaseConnection) -> None:
+        self._db = connection
+
+    def add(self, url: str, epoch: int, with_credentials: bool | None = False) -> int:
         """Add an asset to be fetched; return its number."""
-        number = int(self._first("SELECT coalesce(max(id) + 1, 0) FROM part"))
+        number = int(self._db.first("SELECT coalesce(max(id) + 1, 0) FROM part"))
         sql = "INSERT INTO part (id, url, epoch, credentials) VALUES (?, ?, ?, ?)"
-        self._write(sql, number, url, epoch, with_credentials)
+        self._db.write(sql, number, url, epoch, with_credentials)
         return number
 
-    def finish_asset(self, row: AssetRow) -> None:
+    def finish(self, row: AssetRow) -> None:
         """Store the outcome of an asset."""
         sql = (
             "UPDATE part SET outcome = ?, status = ?, time = ?, content_type = ?, digest = ?, archive_file = ?, "
             "archive_offset = ?, archive_bytes = ? WHERE id = ?"
         )
         position = row.archived or (None, None, None)
-        self._write(sql, row.outcome, row.status, row.time, row.content_type, row.digest, *position, row.id)
+        self._db.write(sql, row.outcome, row.status, row.time, row.content_type, row.digest, *position, row.id)
 
-    def asset(self, url: str, with_credentials: bool = False, unknown: bool = False) -> AssetRow | None:
+    def latest(self, url: str, with_credentials: bool = False, unknown: bool = False) -> AssetRow | None:
         """Return the latest row for this URL, requested with or without credentials.
 
         Rows for which that is unknown count as `unknown`.
         """
-        rows = self._assets(f"WHERE {self._same_request} ORDER BY id DESC LIMIT 1", url, unknown, with_credentials)
+        rows = self._select(f"WHERE {self._same_request} ORDER BY id DESC LIMIT 1", url, unknown, with_credentials)
         return next(rows, None)
 
-    def last_finished_asset(self, url: str, with_credentials: bool = False, unknown: bool = False) -> AssetRow | None:
+    def last_finished(self, url: str, with_credentials: bool = False, unknown: bool = False) -> AssetRow | None:
         """Return the latest row for this URL that is done."""
         which = f"WHERE {self._same_request} AND outcome <> '' ORDER BY id DESC LIMIT 1"
-        return next(self._assets(which, url, unknown, with_credentials), None)
+        return next(self._select(which, url, unknown, with_credentials), None)
 
-    def previous_asset(self, row: AssetRow) -> AssetRow | None:
+    def previous(self, row: AssetRow) -> AssetRow | None:
         """Return the previous row of the same asset with a body that the server sent."""
         has_body = "status <> 304 AND archive_bytes IS NOT NULL"
         which = f"WHERE {self._same_request} AND id < ? AND {has_body} ORDER BY id DESC LIMIT 1"
         is_with = bool(row.with_credentials)
-        return next(self._assets(which, row.url, is_with, is_with, row.id), None)
+        return next(self._select(which, row.url, is_with, is_with, row.id), None)
 
-    def asset_with_digest(self, digest: bytes) -> AssetRow | None:
+    def with_digest(self, digest: bytes) -> AssetRow | None:
         """Return the first asset in the archive whose record has a body with this digest."""
         which = "WHERE digest = ? AND archive_bytes IS NOT NULL ORDER BY archive_file, archive_offset LIMIT 1"
-        return next(self._assets(which, digest), None)
+        return next(self._select(which, digest), None)
 
-    def assets(self) -> Iterator[AssetRow]:
+    def all(self) -> Iterator[AssetRow]:
         """Yield all assets, in the order in which they were requested."""
-        return self._assets("ORDER BY id")
+        return self._select("ORDER BY id")
 
-    def newest_assets(self) -> Iterator[AssetRow]:
+    def newest(self) -> Iterator[AssetRow]:
         """Yield, in the order of requests, the latest archived row of each URL with a body, with credentials and
         without them."""
         groups = f"url, coalesce({self._credentials}, 0)"
         newest = f"SELECT max(id) FROM part WHERE archive_bytes IS NOT NULL AND status <> 304 GROUP BY {groups}"
-        return self._assets(f"WHERE id IN ({newest}) ORDER BY id")
+        return self._select(f"WHERE id IN ({newest}) ORDER BY id")
 
-    def assets_at(self, url: str) -> Iterator[AssetRow]:
+    def at(self, url: str) -> Iterator[AssetRow]:
         """Yield all archived rows of a URL."""
-        return self._assets("WHERE url = ? AND archive_bytes IS NOT NULL ORDER BY id", url)
+        return self._select("WHERE url = ? AND archive_bytes IS NOT NULL ORDER BY id", url)
 
-    def assets_requested(self) -> Iterator[AssetRow]:
+    def requested(self) -> Iterator[AssetRow]:
         """Yield the assets that are not done."""
-        return self._assets("WHERE outcome = '' ORDER BY id")
+        return self._select("WHERE outcome = '' ORDER BY id")
 
-    def asset_figures(self) -> AssetFigures:
+    def figures(self) -> AssetFigures:
         """Return counts of the assets."""
-        if "part" in self.missing_tables:
+        if "part" in self._db.missing_tables:
             return AssetFigures()
-        n_assets, n_archived, archive_bytes, n_pending = self._row(
+        n_assets, n_archived, archive_bytes, n_pending = self._db.row(
             f"SELECT count(DISTINCT url), count(DISTINCT iif(id IN ({_LAST_DONE}) AND {_IS_ARCHIVED}, url, NULL)), "
             f"coalesce(sum(iif({_IS_ARCHIVED}, archive_bytes, 0)), 0), count(DISTINCT iif(outcome = '', url, NULL)) "
             "FROM part"
         ) or (0, 0, 0, 0)
-        failed = self._rows(
+        failed = self._db.rows(
             f"SELECT outcome, count(*) FROM part WHERE id IN ({_LAST_DONE}) "
             f"AND {_HAS_FAILED} GROUP BY outcome ORDER BY count(*) DESC, outcome"
         )
         failures = {str(outcome): int(n) for outcome, n in failed}
         return AssetFigures(n_assets, n_archived, archive_bytes, sum(failures.values()), n_pending, failures)
 
-    def _assets(self, which: str, *values: Any) -> Iterator[AssetRow]:
-        if "part" in self.missing_tables:
+    def _select(self, which: str, *values: Any) -> Iterator[AssetRow]:
+        if "part" in self._db.missing_tables:
             return
         columns = _PART_COLUMNS.format(self._credentials)
-        for row in self._rows(f"SELECT {columns} FROM part {which}", *values):
+        for row in self._db.rows(f"SELECT {columns} FROM part {which}", *values):
             yield AssetRow._make((*row[:8], _position(row[8:11]), None if row[11] is None else bool(row[11])))
 
     @property
     def _credentials(self) -> str:
         """The column in a query; NULL if a database of an older version does not have it."""
-        return "NULL" if "part.credentials" in self.missing_columns else "credentials"
+        return "NULL" if "part.credentials" in self._db.missing_columns else "credentials"
 
     @property
     def _same_request(self) -> str:
         """A condition with three values: the URL, what unknown credentials count as, and whether they are sent."""
         return f"url = ? AND coalesce({self._credentials}, ?) = ?"
 
-    def set_rendered(self, row: RenderedRow) -> None:
+    def read(self, archive: Archive, row: AssetRow) -> ArchivedPage | None:
+        """Return the complete asset from the archive; None if it is not archived.
+
+        When the same bytes are received twice, the second record is a revisit, of the same asset in another epoch or of
+        another asset. The body is then in the first record with these bytes, and the headers are in the revisit, or in
+        the previous record if the server answered 304. CrawlFolderError if a record is missing or damaged.
+        """
+        if row.archived is None:
+            return None
+        page, is_revisit = archive.read_asset(row.archived)[1]
+        if not is_revisit:
+            return page
+        first = None if row.digest is None else self.with_digest(row.digest)
+        if first is None or first.archived is None:
+            return None
+        body = archive.read(first.archived).body
+        if row.status == _NOT_MODIFIED:
+            previous = self.previous(row)
+            if previous is None or previous.archived is None or previous.digest != row.digest:
+                return None
+            page = archive.read_asset(previous.archived)[1][0]
+        return page._replace(time=row.time, body=body)
+
+
+class RenderedTables:
+    """The table `rendered`."""
+
+    def __init__(self, connection: DatabaseConnection, meta: MetaTables) -> None:
+        self._db, self._meta = connection, meta
+
+    def set(self, row: RenderedRow) -> None:
         """Insert or replace the rendering of a page."""
         values = (*row[:4], *(row.dom or (None, None, None)), *(row.view or (None, None, None)), *row[6:])
-        self._write(f"INSERT OR REPLACE INTO rendered VALUES ({', '.join('?' * len(values))})", *values)
+        self._db.write(f"INSERT OR REPLACE INTO rendered VALUES ({', '.join('?' * len(values))})", *values)
 
-    def delete_rendered(self, page: int) -> None:
+    def delete(self, page: int) -> None:
         """Delete the rendering of a page: its latest version was not rendered."""
-        self._write("DELETE FROM rendered WHERE page = ?", int(page))
+        self._db.write("DELETE FROM rendered WHERE page = ?", int(page))
 
-    def rendered_page(self, page: int) -> RenderedRow | None:
-        return next(self._rendered("WHERE page = ?", int(page)), None)
+    def row(self, page: int) -> RenderedRow | None:
+        return next(self._select("WHERE page = ?", int(page)), None)
 
-    def rendered(self) -> Iterator[RenderedRow]:
+    def all(self) -> Iterator[RenderedRow]:
         """Yield all rendered pages, in increasing order."""
-        return self._rendered("ORDER BY page")
+        return self._select("ORDER BY page")
 
-    def rendered_tally(self) -> RenderedTally:
+    def tally(self) -> RenderedTally:
         """Return the totals of the rendered pages."""
-        if "rendered" in self.missing_tables:
+        if "rendered" in self._db.missing_tables:
             return RenderedTally()
-        row = self._row(
+        row = self._db.row(
             "SELECT count(*), coalesce(sum(trouble != ''), 0), coalesce(sum(max(n_links - n_links_sent, 0)), 0), "
             "coalesce(sum(max(n_words - n_words_sent, 0)), 0), coalesce(sum(n_parts), 0), coalesce(sum(cpu_s), 0.0) "
             "FROM rendered"
         )
-        return RenderedTally() if row is None else RenderedTally._make((*row, self.anchors()))
+        return RenderedTally() if row is None else replace(RenderedTally(*row), anchors=self._meta.anchors())
 
-    def anchors(self) -> tuple[str, ...]:
-        """Return the fields of routes treated as positions on a page, by host, from the events of the crawl."""
-        sql = "SELECT json_extract(detail, '$.detail') FROM event WHERE kind = ? GROUP BY 1 ORDER BY min(id)"
-        return tuple(str(detail) for (detail,) in self._rows(sql, ANCHORS))
-
-    def rendered_documents(self) -> dict[int, Position]:
+    def documents(self) -> dict[int, Position]:
         """Return the positions of rendered documents, by page."""
-        return {row.page: row.dom for row in self.rendered() if row.dom is not None}
+        return {row.page: row.dom for row in self.all() if row.dom is not None}
 
-    def _rendered(self, which: str, *values: Any) -> Iterator[RenderedRow]:
-        if "rendered" in self.missing_tables:
+    def _select(self, which: str, *values: Any) -> Iterator[RenderedRow]:
+        if "rendered" in self._db.missing_tables:
             return
-        for row in self._rows(f"SELECT * FROM rendered {which}", *values):
+        for row in self._db.rows(f"SELECT * FROM rendered {which}", *values):
             # Rows of older versions are shorter.
             yield RenderedRow(*(*row[:4], _position(row[4:7]), _position(row[7:10]), *row[10:]))
 

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
 from orienteer.errors import CrawlFolderError
-from orienteer.files.durable import sync_folder
+from orienteer.files.plain import sync_folder
 from orienteer.store.connection import DatabaseConnection, DatabaseKind
 from orienteer.store.failures import map_disk_errors
 from orienteer.store.history import DonePages
@@ -43,6 +43,8 @@ CREATE TABLE host (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 
+_KIND = DatabaseKind("a database of requests", 0x4F725371, 1, _SCHEMA, ("page", "request", "done", "host", "meta"))
+
 
 class RequestRow(NamedTuple):
     """An accepted request; the fields are the columns of the table."""
@@ -56,73 +58,73 @@ class RequestRow(NamedTuple):
     start: bool
 
 
-class RequestTables(DatabaseConnection):
+class RequestTables:
     """The tables of requests.db. Nothing is durable before `commit`."""
 
-    kind: ClassVar[DatabaseKind] = DatabaseKind(
-        "a database of requests", 0x4F725371, 1, _SCHEMA, ("page", "request", "done", "host", "meta")
-    )
+    def __init__(self, connection: DatabaseConnection) -> None:
+        self._db, self.path = connection, connection.path
+        self.commit, self.close = connection.commit, connection.close
 
     def owner(self) -> str | None:
-        owner: str | None = self._first("SELECT value FROM meta WHERE key = 'owner'")
+        owner: str | None = self._db.first("SELECT value FROM meta WHERE key = 'owner'")
         return owner
 
     def set_owner(self, name: str) -> None:
-        self._write("INSERT OR REPLACE INTO meta VALUES ('owner', ?)", name)
+        self._db.write("INSERT OR REPLACE INTO meta VALUES ('owner', ?)", name)
 
     def n_surveys(self) -> int:
         """Return the number of coverage surveys begun."""
-        return int(self._first("SELECT value FROM meta WHERE key = 'surveys'") or 0)
+        return int(self._db.first("SELECT value FROM meta WHERE key = 'surveys'") or 0)
 
     def set_n_surveys(self, n: int) -> None:
-        self._write("INSERT OR REPLACE INTO meta VALUES ('surveys', ?)", str(n))
+        self._db.write("INSERT OR REPLACE INTO meta VALUES ('surveys', ?)", str(n))
 
     def add(self, row: RequestRow) -> None:
-        self._write("INSERT INTO page VALUES (?, ?, ?, ?, ?, ?, ?)", *row)
+        self._db.write("INSERT INTO page VALUES (?, ?, ?, ?, ?, ?, ?)", *row)
 
     def set_start(self, page: int) -> None:
         """Mark a page from which the crawl starts."""
-        self._write("UPDATE page SET start = 1 WHERE id = ?", page)
+        self._db.write("UPDATE page SET start = 1 WHERE id = ?", page)
 
     def set_priority(self, page: int, priority: int) -> None:
-        self._write("UPDATE page SET priority = ? WHERE id = ?", priority, page)
+        self._db.write("UPDATE page SET priority = ? WHERE id = ?", priority, page)
 
     def add_host(self, host: int, name: str) -> None:
-        self._write("INSERT INTO host VALUES (?, ?)", host, name)
+        self._db.write("INSERT INTO host VALUES (?, ?)", host, name)
 
     def set_request(self, page: int, request: bytes) -> None:
         """Store or replace the request of a page that is not done."""
-        self._write("INSERT OR REPLACE INTO request VALUES (?, ?)", page, request)
+        self._db.write("INSERT OR REPLACE INTO request VALUES (?, ?)", page, request)
 
     def request(self, page: int) -> bytes | None:
         """Return the stored request; None if there is none, or the page is done."""
-        request: bytes | None = self._first("SELECT request FROM request WHERE page = ?", page)
+        request: bytes | None = self._db.first("SELECT request FROM request WHERE page = ?", page)
         return request
 
     def finish(self, page: int, state: int, redirect_to: int | None, links: ArrayLike) -> None:
         """Store the outcome of a page, and delete its request."""
         sql = "INSERT INTO done (page, state, redirect_to, links) VALUES (?, ?, ?, ?)"
-        self._write(sql, page, state, redirect_to, blob_of(links))
-        self._write("DELETE FROM request WHERE page = ?", page)
+        self._db.write(sql, page, state, redirect_to, blob_of(links))
+        self._db.write("DELETE FROM request WHERE page = ?", page)
 
     def rows(self) -> Iterator[RequestRow]:
         """Yield all accepted requests, in order of their ids."""
-        for row in self._rows("SELECT * FROM page ORDER BY id"):
+        for row in self._db.rows("SELECT * FROM page ORDER BY id"):
             yield RequestRow._make(row)
 
     def host_names(self) -> list[str]:
-        return [name for (name,) in self._rows("SELECT name FROM host ORDER BY id")]
+        return [name for (name,) in self._db.rows("SELECT name FROM host ORDER BY id")]
 
     def history(self) -> Iterator[DonePages]:
         """Yield the pages that are done, in order."""
         columns = "position, page, state, coalesce(redirect_to, -1), links, 1, NULL, 0"
-        for rows in self._batches(_PAGES_PER_BATCH, f"SELECT {columns} FROM done ORDER BY position"):
-            with self._expecting_damage():
+        for rows in self._db.batches(_PAGES_PER_BATCH, f"SELECT {columns} FROM done ORDER BY position"):
+            with self._db.expecting_damage():
                 done = DonePages.of_rows(rows)
             yield done
 
     def pages_with_request(self) -> set[int]:
-        return {page for (page,) in self._rows("SELECT page FROM request")}
+        return {page for (page,) in self._db.rows("SELECT page FROM request")}
 
 
 class RequestFolder:
@@ -135,10 +137,10 @@ class RequestFolder:
         self._lock = FolderLock(path)
         try:
             if not (path / DATABASE).exists():
-                RequestTables.create(path / DATABASE).close()
+                DatabaseConnection.create(path / DATABASE, _KIND).close()
                 with map_disk_errors(path):
                     sync_folder(path)
-            self.tables = RequestTables.open(path / DATABASE)
+            self.tables = RequestTables(DatabaseConnection(path / DATABASE, _KIND))
         except BaseException:
             self._lock.release()
             raise

@@ -17,7 +17,7 @@ part        the assets of pages: images, styles, scripts (see `rendering_tables`
 rendered    rendered pages: why, the result, the position of the document in the archive, and digests of what the server
             sent and of the rendered document, by which a refresh detects changes
 added       fields and tags that page hooks added to a page, as JSON; no row if there are none
-words       the features of a focused crawl: the hashed words of a page and of its links (see `page_words`)
+words       the features of a focused crawl: the hashed words of a page and of its links (see `detail_tables`)
 known       pages discovered without a link (sitemaps, feeds), and when: positions are numbered together with `page`
 epoch       a row per refresh: when it began and ended, the position of its first visit, its seeds and their trust, the
             maximal number of links from a seed, and the pages that are due. The first crawl has none

@@ -1,4 +1,4 @@
-"""Which files of an archive are in an object store: archive/stored.json.
+"""The files of an archive that are in an object store: their list, archive/stored.json, and reading them.
 
 A file is listed when its upload is confirmed, and only then may it be deleted locally. The list is signed (see
 `files/signing`), since it names servers to connect to: the list of another user is ignored until the user has named the
@@ -11,22 +11,25 @@ from __future__ import annotations
 
 import json
 import os
+from collections import OrderedDict
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from orienteer.errors import CrawlFolderError, InputError
-from orienteer.files.durable import write_durably
-from orienteer.files.plain import make_plain_folder
+from orienteer.files.plain import make_plain_folder, write_durably
 from orienteer.files.signing import is_signed, signature
 from orienteer.store.failures import damaged, map_disk_errors
-from orienteer.store.object_store import StoreLocation, parse_location
+from orienteer.store.object_store import ObjectStore, StoreLocation, parse_location
 from orienteer.wording import plain
 
 STORED = "stored.json"
 _PURPOSE = "where the files of an archive are"
 _MAX_BYTES = 64 << 20
 _MAX_FILES = 1_000_000
+_BLOCK_BYTES = 4 << 20
+_MAX_BLOCKS = 8
+_NEAR_BYTES = 1 << 20  # a read that skips at most this much counts as sequential
 
 
 class StoredFile(NamedTuple):
@@ -145,3 +148,49 @@ def _texts(values: Any) -> tuple[str, str | None, str | None]:
     if not all(text is None or isinstance(text, str) for text in values):
         raise TypeError("a location is not a list of texts")
     return url, endpoint, region
+
+
+class RemoteFiles:
+    """Reads from the object stores that the files of an archive are in."""
+
+    def __init__(self) -> None:
+        self._stores: dict[StoreLocation, ObjectStore] = {}
+        self._blocks: OrderedDict[tuple[str, int], bytes] = OrderedDict()  # by name and offset, in LRU order
+        self._ends: dict[str, int] = {}  # by name: the end of the last read
+
+    def read(self, name: str, stored: StoredFile, offset: int, n_bytes: int) -> bytes:
+        """Return the bytes of a file from `offset` on; they must be inside it."""
+        data = self._cached(name, offset, n_bytes)
+        if data is None:
+            is_sequential = 0 <= offset - self._ends.get(name, offset + 1) <= _NEAR_BYTES
+            n_read = max(n_bytes, _BLOCK_BYTES) if is_sequential else n_bytes
+            block = self._fetch(name, stored, offset, min(offset + n_read, stored.size_bytes))
+            if is_sequential:
+                self._cache(name, offset, block)
+            data = block[:n_bytes]
+        self._ends[name] = offset + n_bytes
+        return data
+
+    def store_of(self, location: StoreLocation) -> ObjectStore:
+        if location not in self._stores:
+            self._stores[location] = ObjectStore(location)
+        return self._stores[location]
+
+    def _fetch(self, name: str, stored: StoredFile, start: int, stop: int) -> bytes:
+        data, size_bytes = self.store_of(stored.location).read(name, start, stop)
+        if size_bytes != stored.size_bytes or len(data) != stop - start:
+            where = stored.location.address(name)
+            raise damaged(where, f"it holds {size_bytes:,} bytes, {stored.size_bytes:,} were uploaded")
+        return data
+
+    def _cached(self, name: str, offset: int, n_bytes: int) -> bytes | None:
+        for (of, start), block in self._blocks.items():
+            if of == name and start <= offset and offset + n_bytes <= start + len(block):
+                self._blocks.move_to_end((of, start))
+                return block[offset - start : offset - start + n_bytes]
+        return None
+
+    def _cache(self, name: str, offset: int, block: bytes) -> None:
+        self._blocks[name, offset] = block
+        if len(self._blocks) > _MAX_BLOCKS:
+            self._blocks.popitem(last=False)

@@ -17,8 +17,7 @@ import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from orienteer.files.durable import sync_folder
-from orienteer.files.plain import expect_plain, replaced_inside
+from orienteer.files.plain import expect_plain, replaced_inside, sync_folder
 from orienteer.responses.rendered import rendered_document_of
 from orienteer.store.archive_members import unpacked_member, whole_members
 from orienteer.store.failures import map_disk_errors
@@ -59,7 +58,7 @@ class WrongDigests:
 
 def n_wrong_digests(folder: FolderView) -> int:
     """Return the number of such records in the local files of an archive."""
-    if not folder.database.rendered_tally().n_pages:
+    if not folder.database.rendered.tally().n_pages:
         return 0
     wrong = WrongDigests()
     for number in folder.archive.numbers():

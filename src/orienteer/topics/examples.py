@@ -25,8 +25,8 @@ from orienteer.errors import GraphFileError, InputError
 from orienteer.extract.page import extract_page
 from orienteer.files.compressed import text_of
 from orienteer.progress import Progress, silent
+from orienteer.topics.rules import compiled
 from orienteer.topics.topic import PageContent
-from orienteer.topics.url_pattern import compiled
 from orienteer.url import canonical_url
 from orienteer.warc.archived_responses import MAX_PAGE_BYTES, html_pages, warn_of_damage
 from orienteer.warc.files import is_warc, warc_files

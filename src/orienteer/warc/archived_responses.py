@@ -18,7 +18,7 @@ from orienteer.progress import Progress
 from orienteer.responses.body import BodyError, BodyTooLargeError, TruncatedBodyError, unpacked
 from orienteer.responses.headers import Headers
 from orienteer.responses.reading import is_html
-from orienteer.responses.response import Request, Response, media_type, outcome_of
+from orienteer.responses.response import PageRequest, Response, media_type, outcome_of
 from orienteer.warc.files import ArchiveFile
 from orienteer.warc.packed import blocks
 from orienteer.warc.records import MAX_BLOCK_BYTES, Record, RecordCounts, records
@@ -155,7 +155,7 @@ def response_in(record: Record) -> Response | None:
             content = content_of(message, MAX_PAGE_BYTES)
         except BodyTooLargeError:
             outcome = Outcome.TOO_LARGE
-    return Response(Request(url, 0), outcome, message.status, headers=message.headers, content=content)
+    return Response(PageRequest(url, 0), outcome, message.status, headers=message.headers, content=content)
 
 
 def warn_of_damage(counts: RecordCounts, files: Sequence[ArchiveFile]) -> None:

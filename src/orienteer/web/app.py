@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Protocol
@@ -14,7 +14,6 @@ from starlette.staticfiles import StaticFiles
 from orienteer import __version__
 from orienteer.web.archived.pages import ArchivedPages
 from orienteer.web.cached_report import CachedReport
-from orienteer.web.comparisons import Comparisons
 from orienteer.web.crawl_map import CachedMap
 from orienteer.web.crawl_watch import CrawlWatch
 from orienteer.web.error_responses import ERROR_RESPONSES, add_error_handlers
@@ -25,7 +24,6 @@ from orienteer.web.pages import (
     archived,
     certificate,
     changes,
-    compare,
     crawl,
     details,
     map,
@@ -59,7 +57,6 @@ PAGES: tuple[PageModule, ...] = (
     map,
     report,
     neighborhood,
-    compare,
     certificate,
     details,
     archived,
@@ -73,30 +70,25 @@ def create_app(
     *,
     token: str | None = None,
     only_this_machine: bool = True,
-    comparisons: Iterable[Path] = (),
     archived_at: str | None = None,
 ) -> FastAPI:
     """Create the application of a crawl folder. The caller closes `app.state.served` when the server has ended.
 
-    With a `token`, only clients that have it are served; it is required unless `only_this_machine`. `comparisons` are
-    files to display in addition to those in the folder. `archived_at` is the public origin of archived pages;
-    by default the same host on the next port.
+    With a `token`, only clients that have it are served; it is required unless `only_this_machine`. `archived_at` is
+    the public origin of archived pages; by default the same host on the next port.
     """
-    app = crawl_app(Path(folder), ArchivedPages(only_this_machine, archived_at), comparisons)
+    app = crawl_app(Path(folder), ArchivedPages(only_this_machine, archived_at))
     guard(app, token, only_this_machine)
     return app
 
 
-def crawl_app(
-    folder: Path, archived: ArchivedPages, comparisons: Iterable[Path] = (), pages: Sequence[PageModule] = PAGES
-) -> FastAPI:
+def crawl_app(folder: Path, archived: ArchivedPages, pages: Sequence[PageModule] = PAGES) -> FastAPI:
     """Create the application without a guard. It may be mounted at any path; several may share one `archived`."""
     app = app_of(pages, "Search and watch a crawl.")
     crawl = app.state.crawl = app.state.served = ServedCrawl(folder)
     app.state.archived = archived
     app.state.open_archive = lambda: nullcontext(crawl.archive)
     app.state.map = CachedMap(folder)
-    app.state.comparisons = Comparisons(folder, comparisons)
     app.state.watch = CrawlWatch(folder)
     app.state.index_making = IndexMaking.of_folder(folder)
     app.state.icons = Icons(crawl.archive)

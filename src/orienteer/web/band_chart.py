@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import floor, log, log10
 
-from orienteer.graph.proved import percent
+from orienteer.graph.proved import Certificate, percent
 from orienteer.store.progress_points import ProgressPoint
 from orienteer.wording import counted, goal_share
 
@@ -98,6 +98,30 @@ class BandChart:
     @property
     def has_measured(self) -> bool:
         return any(point.measured is not None for point in self.rows)
+
+
+def whole_progress(points: Sequence[ProgressPoint], proved: Certificate | None) -> list[ProgressPoint]:
+    """Return the points of the first epoch, and one with these bounds for all refreshes.
+
+    Within a refresh, coverage is proved from its own seeds and starts at zero; the bounds of the whole crawl are known
+    only at its end. So all refreshes together add one point: their requests, and the bounds after the last one.
+    """
+    first = [point for point in points if point.epoch == 0]
+    ends = {point.epoch: point for point in points}  # the last point of each
+    if not first or len(ends) == 1 or proved is None:
+        return first
+    last = ends[max(ends)]
+    n_done = sum(point.n_done for point in ends.values())
+    end = replace(
+        last,
+        n_done=n_done,
+        lower=proved.lower,
+        upper=max(proved.upper, proved.lower),
+        blocked=proved.blocked,
+        measured=None,
+        claimed=None,
+    )
+    return [*first, end]
 
 
 def band_chart(points: Sequence[ProgressPoint], until: float | None, budget: int | None) -> BandChart | None:

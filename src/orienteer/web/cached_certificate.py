@@ -69,4 +69,4 @@ class CachedCertificate:
 
     def _position(self) -> int:
         with FolderView.open(self._path) as folder:
-            return folder.database.next_position()
+            return folder.database.history.next_position()

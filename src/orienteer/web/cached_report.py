@@ -10,7 +10,7 @@ from typing import NamedTuple
 from orienteer.errors import OrienteerError
 from orienteer.report.finding import SiteReport
 from orienteer.report.site_report import site_report
-from orienteer.store.database_view import DatabaseView
+from orienteer.store.database import DatabaseView
 
 _PAUSE, _SHORTEST_PAUSE_S = (
     20.0,
@@ -56,7 +56,7 @@ class CachedReport:
         if time.monotonic() < self._next_s:
             return False
         with DatabaseView(self._folder / "crawl.db") as database:
-            return database.next_position() != self._report.position
+            return database.history.next_position() != self._report.position
 
     def _make(self) -> None:
         started = time.monotonic()

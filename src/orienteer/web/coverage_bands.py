@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from orienteer.graph.proved import percent
-from orienteer.graph.survey.measured import confidence_text
+from orienteer.graph.survey.measured import Measured, confidence_text
+from orienteer.inspect.crawl_status import CrawlStatus
+from orienteer.inspect.status_text import interval
+from orienteer.inspect.survey_progress import SurveyProgress, evidence_text
 from orienteer.store.progress_points import ProgressPoint
 from orienteer.web.band_chart import BandTick, Scale
-from orienteer.web.crawl_watch import CrawlNow
 from orienteer.wording import goal_share
 
 _WIDTH = 1000
@@ -40,33 +41,35 @@ class CoverageBands:
     goal: float | None
 
 
-def coverage_bands(now: CrawlNow) -> CoverageBands | None:
+def coverage_bands(status: CrawlStatus) -> CoverageBands | None:
     """Return the bands; None while nothing is proved."""
-    lower, upper = (now.epoch_lower, now.epoch_upper) if now.is_running else (now.lower, now.upper)
-    if lower is None or upper is None:
+    bounds, epoch = status.certificate if status.is_running else status.proved, status.epoch_number
+    if bounds is None:
         return None
-    scale = Scale.of(ProgressPoint(0, 0, 0, lower, upper, 0.0, 0.0, 0.0), now.until)
-    refreshed = f" in refresh {now.epoch}" if now.epoch and now.is_running else ""
-    proved = f"at least {percent(lower)}, at most {percent(upper, up=True)}"
-    bands = [Band("proved", f"Proved{refreshed}", proved, _place(scale, lower), _place(scale, upper), None)]
-    if now.measured is not None and not now.shows_all_epochs:
-        bands.append(_measured(now, now.measured, scale, upper))
+    lower, upper, until = bounds.lower, bounds.upper, status.plan.crawl.until
+    scale = Scale.of(ProgressPoint(0, 0, 0, lower, upper, 0.0, 0.0, 0.0), until)
+    refreshed = f" in refresh {epoch}" if epoch and status.is_running else ""
+    bands = [Band("proved", f"Proved{refreshed}", interval(bounds), _place(scale, lower), _place(scale, upper), None)]
+    survey = status.survey
+    if survey is not None and survey.measured is not None and not status.shows_all_epochs:
+        bands.append(_measured(survey, survey.measured, scale, upper))
     ticks = tuple(BandTick(_per_cent(scale, share), goal_share(share)) for share in scale.marks())
     few = frozenset(map(goal_share, scale.marks(_APART_ON_A_PHONE)))
-    return CoverageBands(tuple(bands), ticks, few, None if now.until is None else _place(scale, now.until))
+    return CoverageBands(tuple(bands), ticks, few, None if until is None else _place(scale, until))
 
 
-def _measured(now: CrawlNow, estimate: float, scale: Scale, upper: float) -> Band:
+def _measured(survey: SurveyProgress, measured: Measured, scale: Scale, upper: float) -> Band:
     """Return the band of the estimate: an interval only once walks have reached their goal, which gives a bound."""
-    of_what = " of what is reachable" if now.measured_of_reachable else ""
+    estimate, claimed = measured.estimate, survey.claimed
+    of_what = " of what is reachable" if survey.of_reachable else ""
     about = _place(scale, estimate)
-    if now.claimed is None:
-        evidence = f"; evidence for the goal: {int(100 * (now.evidence or 0.0))} %"
-        return Band("measured", "Measured", f"about {100 * estimate:.1f} %{of_what}{evidence}", about, about, about)
-    sure = f", {confidence_text(now.confidence)} sure" if now.confidence is not None else ""
-    text = f"at least {goal_share(now.claimed)}{of_what}{sure}; about {100 * estimate:.1f} %"
-    most = 1.0 if now.measured_of_reachable else max(upper, now.claimed)
-    return Band("measured", "Measured", text, _place(scale, now.claimed), _place(scale, most), about)
+    if claimed is None:
+        text = f"about {100 * estimate:.1f} %{of_what}; evidence for the goal: {evidence_text(survey.evidence)}"
+        return Band("measured", "Measured", text, about, about, about)
+    sure = confidence_text(measured.confidence)
+    text = f"at least {goal_share(claimed, survey.of_reachable)}, {sure} sure; about {100 * estimate:.1f} %"
+    most = 1.0 if survey.of_reachable else max(upper, claimed)
+    return Band("measured", "Measured", text, _place(scale, claimed), _place(scale, most), about)
 
 
 def _place(scale: Scale, share: float) -> float:

@@ -25,7 +25,7 @@ from orienteer.graph.pagerank import pagerank
 from orienteer.graph.regions import Kind, Masses, common_ending, masses_between, regions_of
 from orienteer.graph.url_table import UrlTable
 from orienteer.inspect.snapshot import local_web, url_batches
-from orienteer.store.database_view import DatabaseView
+from orienteer.store.database import DatabaseView
 from orienteer.url import host_of
 
 MAX_CIRCLES = 5_000
@@ -85,7 +85,7 @@ class CrawlMap:
     @classmethod
     def of(cls, database: DatabaseView) -> CrawlMap:
         """Return the map of the pages fetched so far, which may be none."""
-        position = database.next_position()
+        position = database.history.next_position()
         try:
             web = local_web(database)
         except InputError:  # nothing was fetched
@@ -216,7 +216,7 @@ class CachedMap:
     def current(self) -> CrawlMap:
         with self._lock, DatabaseView(self._database) as database:
             if self._map is None or (
-                self._map.position != database.next_position() and time.monotonic() >= self._next_s
+                self._map.position != database.history.next_position() and time.monotonic() >= self._next_s
             ):
                 started = time.monotonic()
                 self._map = CrawlMap.of(database)

@@ -18,13 +18,13 @@ from starlette.types import Receive, Scope, Send
 from orienteer.errors import CrawlFolderError, NotInLibraryError, OrienteerError
 from orienteer.library.jobs import Jobs
 from orienteer.library.library import Library
+from orienteer.library.single_crawl import CrawlStarter
 from orienteer.web.app import PAGES as PAGES_OF_CRAWL
 from orienteer.web.app import PageModule, app_of, crawl_app, guard
 from orienteer.web.archived.pages import ArchivedPages
 from orienteer.web.crawl_watch import CrawlWatch
 from orienteer.web.error_responses import is_api, response_to
 from orienteer.web.index_making import IndexMaking
-from orienteer.web.job_starter import JobStarter
 from orienteer.web.library_state import LibraryState
 from orienteer.web.open_crawls import OpenCrawls
 from orienteer.web.pages import api_docs, jobs, library, manage, new, schedule, several
@@ -64,7 +64,7 @@ def _app_of_crawl(outer: FastAPI, archived: ArchivedPages, name: str, path: Path
     library_state: LibraryState = outer.state.library_state
     app = crawl_app(path, archived, pages=(*PAGES_OF_CRAWL, manage, schedule))
     app.state.library_state, app.state.name = library_state, name
-    app.state.watch = CrawlWatch(path, JobStarter(library_state.jobs, name))
+    app.state.watch = CrawlWatch(path, CrawlStarter(library_state.jobs, name))
     app.state.index_making = IndexMaking(library_state.jobs, name)
     app.state.open_archive = partial(library_state.crawls.archive_of, name)
 

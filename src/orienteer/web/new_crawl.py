@@ -11,13 +11,14 @@ from typing import NamedTuple
 from orienteer import __version__
 from orienteer.errors import InputError
 from orienteer.fetch.settings import FetchSettings
-from orienteer.library.commands import checked_url, typed_url
+from orienteer.library.commands import checked_url, further_settings, typed_url
 from orienteer.library.jobs import Jobs
 from orienteer.url import host_of, site_of
 from orienteer.web.forms import count_in, seconds_in, share_in
 from orienteer.wording import counted, duration, goal_share, plain, size
 
-FIELDS = ("url", "name", "scope", "until", "budget", "delay", "contact")
+MORE = further_settings()
+FIELDS = ("url", "name", "scope", "until", "budget", "delay", "contact", *MORE)
 DEFAULTS = {"scope": "host", "until": "98", "budget": "10000", "delay": "1"}
 
 
@@ -60,6 +61,7 @@ class NewCrawl:
     budget: int
     delay_s: float
     contact: str
+    more: Mapping[str, str]  # the settings of MORE that were typed, by name
 
     @property
     def user_agent(self) -> str:
@@ -71,7 +73,7 @@ class NewCrawl:
         """The options of the job. It indexes during the crawl, which can thus be searched soon."""
         return {
             "url": self.start, "scope": self.scope, "until": self.until, "budget": self.budget, "delay": self.delay_s,
-            "user_agent": self.user_agent, "index": True,
+            "user_agent": self.user_agent, "index": True, **self.more,
         }  # fmt: skip
 
 
@@ -91,7 +93,8 @@ def parse_form(typed: Mapping[str, str], jobs: Jobs) -> NewCrawl:
     if until is None or budget is None or delay_s is None:
         raise InputError("The coverage, the number of pages and the pause are all needed.")
     name = typed["name"] or jobs.library.name_for(url)
-    new = NewCrawl(url, typed_url(typed["url"]), name, typed["scope"], until, budget, delay_s, typed["contact"])
+    more = {name: typed[name] for name in MORE if typed[name]}
+    new = NewCrawl(url, typed_url(typed["url"]), name, typed["scope"], until, budget, delay_s, typed["contact"], more)
     jobs.check("crawl", new.name, new.options)
     return new
 
@@ -115,9 +118,14 @@ def preview(new: NewCrawl, jobs: Jobs) -> list[PlanLine]:
         ),
         PlanLine("User agent", _user_agent(new)),
         PlanLine("Stored", f"in {plain(str(folder), 400)}, on this machine only. {_free_space(jobs)}"),
+        *([PlanLine("Settings", _further(new))] if new.more else []),
         PlanLine("Search", "works a few seconds after the start, and while it runs."),
         PlanLine("Continues", "when this page or the server is closed. It can be stopped and resumed at any time."),
     ]
+
+
+def _further(new: NewCrawl) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {plain(text, 100)}" for name, text in new.more.items())
 
 
 def _user_agent(new: NewCrawl) -> str:

@@ -113,6 +113,7 @@ def _environment() -> Environment:
         "lines": lambda text: "\n".join(visible(line) for line in text.splitlines()),
         "shell": shlex.quote,
         "ago": _ago,
+        "phase": lambda phase: "Not started" if phase == "new" else phase.capitalize(),
     }
     environment.tests["link"] = is_link
     return environment

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any
 
+from orienteer.browser.render_settings import RenderSettings
 from orienteer.extract.robot_rules import OUR_NAME
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.response import Request, Response
 from orienteer.responses.verdict import Verdict
 from orienteer.store.record import ArchivedResponse
-from orienteer.workers.rendering import RenderLimits
+from orienteer.store.rendering_tables import RenderedRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,8 @@ class ReadSettings:
     `signatures` are for near-duplicate detection, `texts` (page text and anchor texts) for a topic, `full_responses`
     for hooks. `records` are WARC records for the archive, `revisits` the fields of a revisit record for a page that has
     not changed. `assets` are the URLs of images, styles and scripts. `robot` is the name of this crawler in robots meta
-    tags. `rendering` has the limits of rendering in a browser; without it no page is rendered.
+    tags. `render` is how pages are rendered in a browser (without it, none is): in the program `browser`, detected if
+    empty, which calls itself `user_agent`.
     """
 
     signatures: bool = True
@@ -30,33 +32,13 @@ class ReadSettings:
     revisits: bool = False
     assets: bool = False
     robot: str = OUR_NAME
-    rendering: RenderLimits | None = None
+    render: RenderSettings | None = None
+    browser: str = ""
+    user_agent: str = ""
 
     @property
     def reads_text(self) -> bool:
         return self.signatures or self.texts or self.full_responses
-
-
-class RenderedPage(NamedTuple):
-    """A page rendered in a browser, as its RenderedRow stores it (see `store/rendering_tables`).
-
-    `dom` and `view` are WARC records (gzip members), None if they are not archived. Words and links are counted as sent
-    by the server (`..._sent`) and as rendered.
-    """
-
-    why: str
-    url: str
-    dom: bytes | None
-    view: bytes | None
-    n_words_sent: int
-    n_words: int
-    n_links_sent: int
-    n_links: int
-    n_parts: int
-    cpu_s: float
-    trouble: str
-    sent_digest: bytes
-    rendered_digest: bytes | None
 
 
 @dataclass(slots=True)
@@ -67,8 +49,9 @@ class FetchResult:
     its URL. `record` is the compressed WARC record, `revisit` has the fields of a revisit record for an unchanged page.
     `full_response` is set for robots.txt, sitemaps and assets, and for pages if there are hooks. `assets` are the URLs
     of the assets of this page or style sheet, if the settings ask for them. `rendered` is set if a browser rendered the
-    page; `anchors` are then the route fields that only scroll the page (see `responses/rendered`). `cookies` are those
-    set by responses to requests with secrets; they are secrets as well and never stored.
+    page, without the positions of its document and its screenshot; `rendered_records` are their WARC records, if they
+    are archived, and `anchors` the route fields that only scroll the page (see `responses/rendered`). `cookies` are
+    those set by responses to requests with secrets; they are secrets as well and never stored.
     """
 
     request: Request
@@ -90,7 +73,8 @@ class FetchResult:
     record: bytes | None = None
     revisit: ArchivedResponse | None = None
     full_response: Response | None = None
-    rendered: RenderedPage | None = None
+    rendered: RenderedRow | None = None
+    rendered_records: tuple[bytes | None, bytes | None] = (None, None)
     anchors: tuple[str, ...] = ()
     assets: tuple[str, ...] = ()
     cookies: tuple[str, ...] = field(default=(), repr=False)
@@ -99,3 +83,17 @@ class FetchResult:
     def reason(self) -> str:
         """The outcome in a word or two, with the HTTP status if there is one: `http 404`, `timed out`."""
         return self.outcome.describe(self.status)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The fields for the log."""
+        facts = {
+            "url": self.request.url,
+            "outcome": self.reason,
+            "status": self.status,
+            "bytes": self.n_bytes,
+            "duration_s": round(self.duration_s, 4),
+        }
+        if self.request.method != "GET":
+            facts["method"] = self.request.method
+        return facts | {"detail": self.detail} if self.detail else facts

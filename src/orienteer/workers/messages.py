@@ -10,21 +10,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from orienteer.browser.job import BrowserRequest, BrowserResponse
 from orienteer.responses.response import Request, Response
 from orienteer.workers.fetch_result import FetchResult
-from orienteer.workers.rendering import AssetRequest, AssetResponse
 
-_NOT_SENT = Request("", -1)
+_NOT_SENT = Request("")
 
 
 class WorkerOrders(NamedTuple):
     """Requests by number. `record_headers` replace those used so far; None keeps them. `cancel` aborts all requests in
-    flight. `asset_responses` are for pages being rendered."""
+    flight. `browser_responses` are for pages being rendered."""
 
     requests: list[tuple[int, Request]]
     record_headers: Mapping[str, str] | None = None
     cancel: bool = False
-    asset_responses: tuple[AssetResponse, ...] = ()
+    browser_responses: tuple[BrowserResponse, ...] = ()
 
 
 class WorkerResults(NamedTuple):
@@ -35,7 +35,7 @@ class WorkerResults(NamedTuple):
 
     responses: list[tuple[int, FetchResult]]
     cpu_s: float = 0.0
-    asset_requests: tuple[AssetRequest, ...] = ()
+    browser_requests: tuple[BrowserRequest, ...] = ()
 
 
 def packed(message: WorkerOrders | WorkerResults) -> bytes:

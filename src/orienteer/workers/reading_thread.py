@@ -21,7 +21,7 @@ from typing import Generic, TypeVar
 from orienteer.extract.documents.document import Document, DocumentReading, UnreadableDocumentError
 from orienteer.extract.documents.kinds import is_document
 from orienteer.extract.documents.limited import read_document
-from orienteer.responses.response import Response
+from orienteer.responses.response import PageRequest, Request, Response
 from orienteer.responses.verdict import VerdictKind, verdict_kind_of
 
 _Read = TypeVar("_Read")
@@ -29,12 +29,8 @@ _Read = TypeVar("_Read")
 
 def needs_document_reader(response: Response) -> bool:
     """Whether a response is a document that has to be parsed."""
-    request = response.request
-    if (
-        request.any_type
-        or request.is_asset
-        or verdict_kind_of(response.outcome, response.status) is not VerdictKind.FETCHED
-    ):
+    is_page = isinstance(response.request, PageRequest)
+    if not is_page or verdict_kind_of(response.outcome, response.status) is not VerdictKind.FETCHED:
         return False
     return bool(response.content) and is_document(response.content_type)
 
@@ -45,7 +41,7 @@ class ReadingThread(Generic[_Read]):
     def __init__(self) -> None:
         self._waiting: SimpleQueue[tuple[Response, Callable[[], _Read]] | None] = SimpleQueue()
         self._ready: SimpleQueue[tuple[Response, _Read | BaseException]] = SimpleQueue()
-        self._in_flight: dict[int, Response] = {}  # by page
+        self._in_flight: dict[Request, Response] = {}
         self._thread: threading.Thread | None = None
         self.descriptor, self._wake = os.pipe()
         for end in (self.descriptor, self._wake):
@@ -59,7 +55,7 @@ class ReadingThread(Generic[_Read]):
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, daemon=True, name="reading")
             self._thread.start()
-        self._in_flight[response.request.page] = response
+        self._in_flight[response.request] = response
         self._waiting.put((response, read))
 
     def completed(self) -> list[tuple[Response, _Read]]:
@@ -71,8 +67,8 @@ class ReadingThread(Generic[_Read]):
                 response, read = self._ready.get_nowait()
                 if isinstance(read, BaseException):
                     raise read
-                if self._in_flight.get(response.request.page) is response:  # else it was cancelled
-                    del self._in_flight[response.request.page]
+                if self._in_flight.get(response.request) is response:  # else it was cancelled
+                    del self._in_flight[response.request]
                     results.append((response, read))
         return results
 

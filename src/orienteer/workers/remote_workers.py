@@ -25,17 +25,17 @@ from dataclasses import dataclass, field
 from typing import Any
 from zlib import crc32
 
+from orienteer.browser.job import BrowserRequest, BrowserResponse
 from orienteer.errors import ProcessError
 from orienteer.fetch.loop_clock import LoopClock
 from orienteer.pages.outcome import Outcome
 from orienteer.processes.supervisor import CrashRecord, StartLimit
-from orienteer.responses.response import Request, Response
+from orienteer.responses.response import PageRequest, Request, Response
 from orienteer.responses.verdict import Verdict, verdict_kind_of
 from orienteer.url import host_of
 from orienteer.workers.fetch_result import FetchResult
 from orienteer.workers.messages import WorkerOrders, packed, unpack_results, with_request
 from orienteer.workers.process_backend import WorkerBackend
-from orienteer.workers.rendering import AssetRequest, AssetResponse
 from orienteer.workers.worker import NO_LIMIT, WorkerFigures
 
 GRACE_S = 60.0  # added to the fetch timeout: a worker also parses pages, and its machine may be busy
@@ -97,7 +97,7 @@ class RemoteWorkers:
         self._crashes: CrashRecord[str] = CrashRecord(_MAX_CRASHES, _MAX_ISOLATED_CRASHES)  # by URL
         self._starts = StartLimit()
         self._next_number = 0
-        self._asset_requests: list[AssetRequest] = []
+        self._browser_requests: list[BrowserRequest] = []
         self._done: list[FetchResult] = []
 
     @property
@@ -139,17 +139,17 @@ class RemoteWorkers:
         done, self._done = self._done, []
         return done
 
-    def asset_requests(self) -> list[AssetRequest]:
-        asset_requests, self._asset_requests = self._asset_requests, []
-        return asset_requests
+    def browser_requests(self) -> list[BrowserRequest]:
+        browser_requests, self._browser_requests = self._browser_requests, []
+        return browser_requests
 
-    def fulfill(self, asset: AssetResponse) -> None:
-        slot = next((slot for slot in self._all_slots() if asset.page in slot.rendering_pages), None)
+    def fulfill(self, response: BrowserResponse) -> None:
+        slot = next((slot for slot in self._all_slots() if response.page in slot.rendering_pages), None)
         if slot is not None:  # the worker may have crashed since
-            self._backend.send(slot.worker, packed(WorkerOrders([], asset_responses=(asset,))))
+            self._backend.send(slot.worker, packed(WorkerOrders([], browser_responses=(response,))))
 
     def cancel(self) -> None:
-        self._asset_requests.clear()
+        self._browser_requests.clear()
         for slot in self._all_slots():
             slot.rendering_pages.clear()
             for request, _ in slot.in_flight.values():
@@ -233,8 +233,8 @@ class RemoteWorkers:
         slot.is_ready = True
         self._starts.reset()
         slot.cpu_s = results.cpu_s or slot.cpu_s
-        slot.rendering_pages.update(asset.page for asset in results.asset_requests)
-        self._asset_requests += results.asset_requests
+        slot.rendering_pages.update(request.page for request in results.browser_requests)
+        self._browser_requests += results.browser_requests
         if not results.responses:  # a heartbeat while documents are parsed or pages rendered: extend the deadlines
             due = self._clock.advance() + self._response_timeout_s
             slot.in_flight = {
@@ -246,16 +246,18 @@ class RemoteWorkers:
             if assigned is None:
                 continue  # cancelled meanwhile
             slot.n_responses += 1
-            slot.rendering_pages.discard(assigned[0].page)
-            slot.n_sent_bytes -= _size(assigned[0])
-            self._crashes.drop(assigned[0].url)
-            self._done.append(with_request(response, assigned[0]))
+            request, _ = assigned
+            if isinstance(request, PageRequest):
+                slot.rendering_pages.discard(request.page)
+            slot.n_sent_bytes -= _size(request)
+            self._crashes.drop(request.url)
+            self._done.append(with_request(response, request))
 
     def _replace_crashed(self, slot: WorkerSlot, why: str, busy_until: float = 0.0) -> None:
         """Replace a crashed worker. Its requests in flight are LOST, or UNREADABLE after too many crashes."""
         self.n_crashed += 1
         self._backend.end(slot.worker, at_once=True)
-        self._asset_requests = [asset for asset in self._asset_requests if asset.page not in slot.rendering_pages]
+        self._browser_requests = [one for one in self._browser_requests if one.page not in slot.rendering_pages]
         lost = []
         for number, (request, _) in slot.in_flight.items():
             was_sent = number not in slot.unsent
@@ -292,6 +294,6 @@ def _size(request: Request) -> int:
 def _without_response(request: Request, outcome: Outcome, detail: str = "") -> FetchResult:
     verdict = Verdict(verdict_kind_of(outcome, 0), outcome.describe(0))
     now = time.time()
-    is_full = request.any_type or request.is_asset
-    response = Response(request, outcome, started_at=now, detail=detail) if is_full else None
+    is_page = isinstance(request, PageRequest)
+    response = None if is_page else Response(request, outcome, started_at=now, detail=detail)
     return FetchResult(request, outcome, verdict, started_at=now, detail=detail, full_response=response)

@@ -16,14 +16,14 @@ from orienteer.extract.page import Page
 from orienteer.extract.robot_rules import rules_of_header
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.headers import validators
-from orienteer.responses.redaction import rendered_secrets, without_secrets
-from orienteer.responses.rendered import RenderedDocument, archived_document
-from orienteer.responses.response import Response
+from orienteer.responses.redaction import without_secrets
+from orienteer.responses.rendered import RenderedPage, archived_document
+from orienteer.responses.response import AssetRequest, HostRequest, PageRequest, Response
 from orienteer.responses.verdict import Verdict, verdict_kind_of, verdict_of
 from orienteer.store.record import DOM, VIEW, ArchivedResponse, resource_record, response_record
+from orienteer.store.rendering_tables import RenderedRow
 from orienteer.warc.records import ASSET_HEADER
-from orienteer.workers.fetch_result import FetchResult, ReadSettings, RenderedPage
-from orienteer.workers.rendering import RenderedResponse
+from orienteer.workers.fetch_result import FetchResult, ReadSettings
 
 # Complete responses are archived, whatever their status.
 _ARCHIVED = frozenset((Outcome.OK, Outcome.REDIRECT, Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR, Outcome.SLOW_DOWN))
@@ -43,35 +43,12 @@ def read_response(
     if secrets is None:
         return _read(response, reading, record_headers, documents)
     response, cookies = without_secrets(response, secrets)
-    if secrets.signs is not None and not response.request.any_type and secrets.signs.matches(response):
+    if secrets.signs is not None and not isinstance(response.request, HostRequest) and secrets.signs.matches(response):
         logged_out = replace(response, outcome=Outcome.LOGGED_OUT)
         verdict = Verdict(verdict_kind_of(logged_out.outcome, 0), logged_out.reason)
         return _result(logged_out, verdict, full_response=None)
     result = _read(response, reading, record_headers, documents)
     result.cookies = cookies
-    return result
-
-
-def read_rendered(
-    done: RenderedResponse, reading: ReadSettings, record_headers: Mapping[str, str] | None = None
-) -> FetchResult:
-    """Read a rendered page; its screenshot is archived unless it may contain secrets."""
-    result = read_response(done.response, reading, record_headers)
-    if result.rendered is None:
-        return result
-    secrets, rendered, request = done.response.request.secrets, result.rendered, done.response.request
-    view = None
-    is_secret = secrets is not None and rendered_secrets(done.response, without_secrets(done.response, secrets)[0])
-    if done.screenshot and rendered.dom is not None and not is_secret:
-        view = resource_record(
-            VIEW + request.url,
-            result.started_at,
-            media_type_of(done.screenshot),
-            done.screenshot,
-            request.url,
-            record_headers or {},
-        )
-    result.rendered = rendered._replace(view=view, n_parts=done.n_requests, cpu_s=done.cpu_s)
     return result
 
 
@@ -82,13 +59,14 @@ def media_type_of(image: bytes) -> str:
 def _read(
     response: Response, reading: ReadSettings, record_headers: Mapping[str, str] | None, documents: DocumentReading
 ) -> FetchResult:
-    if response.request.any_type or response.request.is_asset:
+    request = response.request
+    if not isinstance(request, PageRequest):
         kind = verdict_kind_of(response.outcome, response.status)
         result = _result(response, Verdict(kind, response.reason), full_response=response)
-        return _read_asset(result, response, reading, record_headers) if response.request.is_asset else result
+        return _read_asset(result, response, reading, record_headers) if isinstance(request, AssetRequest) else result
     with_text = reading.reads_text or response.rendered is not None  # words measure the gain of rendering
     verdict = verdict_of(response, with_text, reading.robot, documents)
-    result = _result(response, verdict, full_response=response if reading.full_responses else None)
+    result = _result(response, verdict, full_response=_for_hooks(response) if reading.full_responses else None)
     if verdict.page is not None:
         content = response.content if response.rendered is None else response.rendered.document or response.content
         result.digest = near_duplicates.digest(content)
@@ -97,9 +75,9 @@ def _read(
             result.signature = near_duplicates.signature(verdict.page.text)
     may_archive = verdict.page is None or not verdict.page.noarchive
     if response.rendered is not None:
-        result.rendered = _rendered_page(
-            response, response.rendered, verdict, reading.records and may_archive, record_headers or {}
-        )
+        result.rendered = _rendered_row(response, request, response.rendered, verdict)
+        if reading.records and may_archive:
+            result.rendered_records = _rendered_records(response, response.rendered, record_headers or {})
         result.anchors = response.rendered.anchors
         result.verdict = verdict = replace(verdict, sent=None)
     if verdict.page is not None and not reading.texts and not reading.full_responses:
@@ -115,37 +93,40 @@ def _read(
     return result
 
 
-def _rendered_page(
-    response: Response,
-    rendered: RenderedDocument,
-    verdict: Verdict,
-    may_archive: bool,
-    record_headers: Mapping[str, str],
-) -> RenderedPage:
-    """Return the rendered page, with the WARC record of its document."""
-    url, sent, page = response.request.url, verdict.sent, verdict.page
-    dom = None
-    if may_archive and (rendered.document or rendered.redirect):
-        body = archived_document(rendered)
-        dom = resource_record(DOM + url, response.started_at, "text/html; charset=utf-8", body, url, record_headers)
-    return RenderedPage(
-        why=str(response.request.render),
+def _rendered_row(response: Response, request: PageRequest, rendered: RenderedPage, verdict: Verdict) -> RenderedRow:
+    """Return the row of a rendered page, without the positions of its records."""
+    sent, page = verdict.sent, verdict.page
+    return RenderedRow(
+        page=request.page,
+        why=str(request.render),
+        time=response.started_at,
         url=rendered.url,
-        dom=dom,
-        view=None,
         n_words_sent=0 if sent is None else len(sent.text.split()),
         n_words=0 if page is None else len(page.text.split()),
         n_links_sent=0 if sent is None else len(sent.links),
         n_links=0 if page is None else len(page.links),
-        n_parts=0,
-        cpu_s=0.0,
-        trouble=rendered.trouble,
+        n_requests=rendered.n_requests,
+        cpu_s=rendered.cpu_s,
+        problem=rendered.trouble,
         sent_digest=near_duplicates.digest(response.content),
         rendered_digest=_rendered_digest(rendered, verdict),
     )
 
 
-def _rendered_digest(rendered: RenderedDocument, verdict: Verdict) -> bytes | None:
+def _rendered_records(
+    response: Response, rendered: RenderedPage, record_headers: Mapping[str, str]
+) -> tuple[bytes | None, bytes | None]:
+    """Return the WARC records of the rendered document and of its screenshot."""
+    url, time, image = response.request.url, response.started_at, rendered.screenshot
+    if not (rendered.document or rendered.redirect):
+        return None, None
+    body = archived_document(rendered)
+    dom = resource_record(DOM + url, time, "text/html; charset=utf-8", body, url, record_headers)
+    view = resource_record(VIEW + url, time, media_type_of(image), image, url, record_headers) if image else None
+    return dom, view
+
+
+def _rendered_digest(rendered: RenderedPage, verdict: Verdict) -> bytes | None:
     """Return a digest of title, text and links (the markup may differ at each rendering); None if incomplete."""
     if rendered.trouble or not (rendered.document or rendered.redirect):
         return None
@@ -193,6 +174,14 @@ def _result(response: Response, verdict: Verdict, full_response: Response | None
         last_modified=last_modified,
         full_response=full_response,
     )
+
+
+def _for_hooks(response: Response) -> Response:
+    """Return the response without the screenshot, which hooks do not see."""
+    rendered = response.rendered
+    if rendered is None or not rendered.screenshot:
+        return response
+    return replace(response, rendered=rendered._replace(screenshot=b""))
 
 
 def _drop_texts(page: Page) -> None:

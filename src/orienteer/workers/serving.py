@@ -7,7 +7,8 @@ from multiprocessing.connection import Connection
 
 from orienteer.fetch.fetcher import make_fetcher
 from orienteer.fetch.settings import FetchSettings
-from orienteer.processes.limits import prefer_oom_kill
+from orienteer.processes.child import prefer_oom_kill
+from orienteer.responses.response import Request
 from orienteer.workers.fetch_result import ReadSettings
 from orienteer.workers.messages import WorkerOrders, WorkerResults, packed, unpack_orders
 from orienteer.workers.reading_kernels import reading_kernels
@@ -24,7 +25,7 @@ class WorkerServer:
     def __init__(self, settings: FetchSettings, reading: ReadSettings) -> None:
         self.fetcher = make_fetcher(settings)
         self._worker = Worker(self.fetcher, reading)
-        self._numbers: dict[int, int] = {}  # of requests, by page
+        self._numbers: dict[Request, int] = {}
         self._last_results = time.monotonic()
 
     @property
@@ -36,21 +37,21 @@ class WorkerServer:
             self._worker.record_headers = orders.record_headers
         if orders.cancel:
             self._worker.cancel()
-        for asset in orders.asset_responses:
-            self._worker.fulfill(asset)
+        for response in orders.browser_responses:
+            self._worker.fulfill(response)
         for number, request in orders.requests:
-            self._numbers[request.page] = number
+            self._numbers[request] = number
             self._worker.start(request)
 
     def results(self, timeout_s: float) -> WorkerResults | None:
-        """Return finished results and asset requests, or an empty heartbeat; None if there is nothing to send."""
-        responses, asset_requests = self._worker.poll(timeout_s), tuple(self._worker.asset_requests())
+        """Return finished results and requests of browsers, or an empty heartbeat; None if there is nothing to send."""
+        responses, browser_requests = self._worker.poll(timeout_s), tuple(self._worker.browser_requests())
         is_heartbeat_due = self._worker.n_reading and time.monotonic() - self._last_results > _HEARTBEAT_S
-        if not responses and not asset_requests and not is_heartbeat_due:
+        if not responses and not browser_requests and not is_heartbeat_due:
             return None
         self._last_results = time.monotonic()
-        numbered = [(self._numbers.pop(response.request.page), response) for response in responses]
-        return WorkerResults(numbered, self._worker.cpu_s, asset_requests)
+        numbered = [(self._numbers.pop(response.request), response) for response in responses]
+        return WorkerResults(numbered, self._worker.cpu_s, browser_requests)
 
 
 def serve(channel: Connection, settings: FetchSettings, reading: ReadSettings) -> None:

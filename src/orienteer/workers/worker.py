@@ -3,8 +3,8 @@
     workers.start(request)          begin a fetch
     results = workers.poll(0.25)    results, as soon as there are any, or none after this time
     workers.n_in_flight             requests that were started and are not returned by `poll` yet
-    workers.asset_requests()        new requests of pages being rendered
-    workers.fulfill(asset)          the response to one of them
+    workers.browser_requests()      new requests of pages being rendered
+    workers.fulfill(response)       the response to one of them
     workers.cancel()                abort everything in flight; `poll` reports it as cancelled
     workers.close()                 cancel, then close connections and processes
 
@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple, Protocol
 
+from orienteer.browser.job import BrowserRequest, BrowserResponse
 from orienteer.extract.documents.document import DocumentReading
 from orienteer.fetch.fetcher import Fetcher
 from orienteer.kernel import runs_plain
@@ -25,8 +26,8 @@ from orienteer.pages.outcome import Outcome
 from orienteer.responses.response import Request, Response
 from orienteer.workers.fetch_result import FetchResult, ReadSettings
 from orienteer.workers.reading_thread import ReadingThread, document_reading, needs_document_reader
-from orienteer.workers.rendering import AssetRequest, AssetResponse, RenderedResponse, open_renderer, should_render
-from orienteer.workers.response_reader import read_rendered, read_response
+from orienteer.workers.rendering import open_renderer, should_render
+from orienteer.workers.response_reader import read_response
 
 NO_LIMIT = 1 << 30
 _SHORT_POLL_S = 0.01  # for a fetcher that cannot be woken when a document is parsed
@@ -55,8 +56,8 @@ class Workers(Protocol):
     def n_in_flight(self) -> int: ...
     def start(self, request: Request) -> None: ...
     def poll(self, timeout_s: float) -> list[FetchResult]: ...
-    def asset_requests(self) -> list[AssetRequest]: ...
-    def fulfill(self, asset: AssetResponse) -> None: ...
+    def browser_requests(self) -> list[BrowserRequest]: ...
+    def fulfill(self, response: BrowserResponse) -> None: ...
     def cancel(self) -> None: ...
     def close(self) -> None: ...
     def figures(self) -> list[WorkerFigures]: ...
@@ -82,7 +83,7 @@ class Worker:
         self._pages: ReadingThread[FetchResult] = ReadingThread()
         self._n_plain_bytes = 0  # of pages received in this poll, while kernels run as plain Python
         self._cancelled: list[Response] = []
-        self._renderer = open_renderer(reading.rendering) if self.uses_network else None
+        self._renderer = open_renderer(reading) if self.uses_network else None
         wake_on = getattr(fetcher, "wake_on", None)
         self._is_woken = wake_on is not None
         if wake_on is not None:
@@ -120,10 +121,10 @@ class Worker:
                 self._complete(response, self._read(response), received)
         self._cancelled = []
         for rendered in () if self._renderer is None else self._renderer.completed():
-            if self._needs_thread(rendered.response):
-                self._pages.submit(rendered.response, partial(self._read_rendered, rendered))
+            if self._needs_thread(rendered):
+                self._pages.submit(rendered, partial(self._read, rendered))
             else:
-                received.append(self._read_rendered(rendered))
+                received.append(self._read(rendered))
         for response, result in self._pages.completed():
             self._complete(response, result, received)
         for response, read in self._documents.completed():
@@ -133,9 +134,6 @@ class Worker:
 
     def _read(self, response: Response) -> FetchResult:
         return read_response(response, self._reading, self.record_headers)
-
-    def _read_rendered(self, rendered: RenderedResponse) -> FetchResult:
-        return read_rendered(rendered, self._reading, self.record_headers)
 
     def _complete(self, response: Response, result: FetchResult, received: list[FetchResult]) -> None:
         """Append a result to `received`, unless a browser has to render the page first."""
@@ -153,12 +151,12 @@ class Worker:
         )
         return self._n_plain_bytes > _MAX_PLAIN_BYTES
 
-    def asset_requests(self) -> list[AssetRequest]:
-        return [] if self._renderer is None else self._renderer.asset_requests()
+    def browser_requests(self) -> list[BrowserRequest]:
+        return [] if self._renderer is None else self._renderer.browser_requests()
 
-    def fulfill(self, asset: AssetResponse) -> None:
+    def fulfill(self, response: BrowserResponse) -> None:
         if self._renderer is not None:
-            self._renderer.fulfill(asset)
+            self._renderer.fulfill(response)
 
     def cancel(self) -> None:
         self._fetcher.cancel()

@@ -10,15 +10,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
+from orienteer.browser.job import BrowserRequest, BrowserResponse
 from orienteer.fetch.fetcher import Fetcher, make_fetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.kernel import runs_plain
-from orienteer.processes.parallelism import usable_cores
+from orienteer.processes.pool import usable_cores
 from orienteer.responses.response import Request
 from orienteer.workers.fetch_result import FetchResult, ReadSettings
 from orienteer.workers.process_backend import ProcessBackend, WorkerBackend
 from orienteer.workers.remote_workers import RemoteWorkers
-from orienteer.workers.rendering import AssetRequest, AssetResponse
 from orienteer.workers.worker import NO_LIMIT, Worker, WorkerFigures, Workers
 
 DEFAULT_MAX_WORKERS = 4  # a crawl seldom keeps more of them busy
@@ -101,12 +101,12 @@ class WorkerPool:
             idle.close()
         return responses
 
-    def asset_requests(self) -> list[AssetRequest]:
-        return [asset for workers in self._workers for asset in workers.asset_requests()]
+    def browser_requests(self) -> list[BrowserRequest]:
+        return [request for workers in self._workers for request in workers.browser_requests()]
 
-    def fulfill(self, asset: AssetResponse) -> None:
+    def fulfill(self, response: BrowserResponse) -> None:
         for workers in self._workers:  # only one has the page; the others ignore it
-            workers.fulfill(asset)
+            workers.fulfill(response)
 
     def cancel(self) -> None:
         for workers in self._workers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from orienteer.graph.estimation.frontier_return import AT_HOME, CAUTION, LOCAL
+from orienteer.graph.estimation.estimator import AT_HOME, CAUTION, LOCAL
 from orienteer.graph.link_graph import LinkGraph
 from tests.graph.reference import dense_links
 

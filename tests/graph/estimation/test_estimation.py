@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import orienteer as ori
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.estimate import _quotas, estimate_global_rank
 from orienteer.graph.estimation import all_estimators, all_selections, settings_of
 from orienteer.graph.estimation.estimation import Estimation

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.estimate import estimate_global_rank
 from orienteer.graph.estimation import all_estimators
 from orienteer.graph.estimation.history import EXPERIENCE, EstimateRound, forecast, recent_change

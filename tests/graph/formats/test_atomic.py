@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from orienteer.errors import GraphFileError
-from orienteer.files.atomic import replaced
+from orienteer.files.plain import replaced
 from orienteer.graph.link_graph import LinkGraph
 from tests.conftest import random_web
 from tests.disk_limits import files_of_at_most

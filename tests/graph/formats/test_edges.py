@@ -10,7 +10,8 @@ import orienteer as ori
 from orienteer.errors import GraphFileError
 from orienteer.files import compressed
 from orienteer.files.compressed import zstd
-from orienteer.graph import link_sorter, shapes
+from orienteer.graph import link_sorter
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.link_graph import LinkGraph
 from tests.conftest import random_web
 

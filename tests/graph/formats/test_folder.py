@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from orienteer.errors import GraphFileError
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.formats import folder
 from orienteer.graph.link_graph import LinkGraph
 from tests.conftest import random_web

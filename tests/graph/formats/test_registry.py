@@ -9,7 +9,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import GraphFileError
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.formats import all_formats, format_of
 from orienteer.graph.link_graph import LinkGraph
 from tests.conftest import random_web

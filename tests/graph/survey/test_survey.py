@@ -9,7 +9,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import InputError
-from orienteer.graph import shapes
+from orienteer.graph import synthetic as shapes
 from orienteer.graph.coverage import certificate
 from orienteer.graph.survey.measured import Measured
 from orienteer.graph.survey.survey import _STAKES, Bounds, _bet, survey

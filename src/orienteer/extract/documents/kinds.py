@@ -1,4 +1,4 @@
-"""The media types of documents, and their detection by content.
+"""The media types of pages and documents, and the detection of documents by content.
 
 The reader of a type is a function `read(content) -> Document` in a module of this package, which is imported only in
 the process that reads documents.
@@ -36,6 +36,9 @@ UNTYPED = frozenset((
     "application/download", "application/force-download", "application/zip", "application/x-zip-compressed",
 ))  # fmt: skip
 XML_TYPES = frozenset(("text/xml", "application/xml", "application/rdf+xml"))
+HTML_TYPES = ("text/html", "application/xhtml+xml")
+PLAIN_TEXT = "text/plain"
+READ_TYPES = (*HTML_TYPES, PLAIN_TEXT, *READERS, *sorted(XML_TYPES))  # feeds are served as all kinds of XML
 
 # The first entry of a zip file that may be a document.
 _FIRST_ENTRY = re.compile(

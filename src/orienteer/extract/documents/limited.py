@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection
 from orienteer.errors import ProcessError
 from orienteer.extract.documents.document import Document, UnreadableDocumentError
 from orienteer.extract.documents.kinds import READERS
-from orienteer.processes.limits import TaskLimits, address_space_bytes, prefer_oom_kill
+from orienteer.processes.child import TaskLimits, address_space_bytes, prefer_oom_kill
 from orienteer.processes.supervisor import ProcessTask, Supervisor
 
 LIMITS = TaskLimits(memory_bytes=1 << 30, cpu_s=10, wall_s=60.0, file_bytes=1 << 20)  # files are error messages

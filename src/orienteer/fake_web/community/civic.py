@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orienteer.fake_web.community import events, files
+from orienteer.fake_web.community import events
 from orienteer.fake_web.community.addresses import (
     CAR_PARK,
     CLOSURES,
@@ -23,23 +23,12 @@ from orienteer.fake_web.community.addresses import (
     WAYFARER,
     at,
 )  # fmt: skip
-from orienteer.fake_web.community.page import CommunityPage, Host, Link, Moved, Pages, slug
-from orienteer.fake_web.community.phrases import WORDS
+from orienteer.fake_web.community.page import WORDS, CommunityPage, Host, Link, Moved, Pages, pdf, slug
 
 N_MEETINGS = 90
 N_NOTICES = 6
 BOOKS_PER_SHELF = 16
 N_CLASSES, N_STAFF, N_LETTERS = 12, 24, 70
-
-_SERVICES = """Rubbish and recycling|Council tax|Marriages and births|Lost property|Planning permission|Allotments
-|Harbour moorings|Street trading|Dog licences|Library cards|School places|Noise and neighbours|Burials|Elections
-|Flood warnings|Housing advice|Parking permits|Street lighting|Tree protection|Public toilets|Bus passes|Fishing permits
-|Bonfires|Film permits|Pest control|Sandbags|Snow clearing|Archives|Weights and measures|Twin towns"""
-_DEPARTMENTS = "Works|Planning|Harbour|Finance|Housing|Parks|Records|Licensing|Elections office|Mayor's office"
-_SHELVES = """Sea stories|Family sagas|Crime on the coast|Local history|Short stories|Travels|Poems|Letters and diaries
-|Children's books|Boats and knots|Gardens|Cookery|New this month"""
-_GROUPS = """Bridge club|Tuesday readers|Crime circle|Poetry aloud|Family history|Young readers|Chess evening|Knitting
-|French conversation|Deutsche Runde"""
 
 _SIGN_IN = CommunityPage("Please sign in", ("This page is not for everybody. Please sign in.",))
 
@@ -49,10 +38,6 @@ LOCAL_FOOT = (
     Link("When the town hall is open", HALL_HOURS),
     Link("Where to park", CAR_PARK),
 )
-
-
-def _split(names: str) -> list[str]:
-    return names.replace("\n", "").split("|")
 
 
 def write_hall(pages: Pages) -> None:
@@ -100,13 +85,13 @@ def _neighbours() -> tuple[Link, ...]:
 
 
 def _services(pages: Pages) -> list[str]:
-    urls = [at(HALL, f"/services/{slug(name)}") for name in _split(_SERVICES)]
-    for k, (name, url) in enumerate(zip(_split(_SERVICES), urls, strict=True)):
+    urls = [at(HALL, f"/services/{slug(name)}") for name in WORDS["service"]]
+    for k, (name, url) in enumerate(zip(WORDS["service"], urls, strict=True)):
         others = pages.writer(url, "links").draw.sample(urls[:k] or urls, min(2, max(k, 1)))
         more = [Link("Form to print (PDF)", f"{url}/form.pdf"), Link("Contact", at(HALL, "/contact"))]
-        more += [Link(_split(_SERVICES)[urls.index(other)], other) for other in others]
+        more += [Link(WORDS["service"][urls.index(other)], other) for other in others]
         pages.at[url] = CommunityPage(name, pages.writer(url).paragraphs(7, "services"), (("See also", tuple(more)),))
-        pages.at[f"{url}/form.pdf"] = files.pdf(f"Quillhaven Town Hall: {name}")
+        pages.at[f"{url}/form.pdf"] = pdf(f"Quillhaven Town Hall: {name}")
     # The pool was closed years ago; nobody took the link away.
     gone = (
         Link("Swimming pool", at(HALL, "/services/swimming-pool")),
@@ -131,7 +116,7 @@ def _council(pages: Pages) -> list[str]:
             pages.at[onwards[-1].url] = _SIGN_IN
         title = f"Council meeting of {WORDS['month'][month - 1]} {year}"
         pages.at[url] = CommunityPage(title, pages.writer(url).paragraphs(9, "council"), (("Papers", tuple(onwards)),))
-        pages.at[minutes] = files.pdf(title)
+        pages.at[minutes] = pdf(title)
         urls.append(url)
     latest = tuple(pages.link(url) for url in reversed(urls[-4:]))
     text = pages.writer("council").paragraphs(4, "council")
@@ -150,7 +135,7 @@ def _streets(pages: Pages) -> list[str]:
 
 def _departments(pages: Pages) -> list[str]:
     urls = []
-    for name in _split(_DEPARTMENTS):
+    for name in WORDS["department"]:
         url = at(HALL, f"/departments/{slug(name)}")
         writer = pages.writer(url)
         people = []
@@ -226,12 +211,12 @@ def write_library(pages: Pages) -> None:
     links = tuple(Link(text, at(LIBRARY, path)) for text, path in menu)
     pages.hosts[LIBRARY] = Host(LIBRARY, "Quillhaven Public Library", "#6b3d2e", links, LOCAL_FOOT)
     pages.robots[LIBRARY] = "User-agent: *\nDisallow: /catalogue/\n"
-    shelves = [_shelf(pages, number, name) for number, name in enumerate(_split(_SHELVES))]
+    shelves = [_shelf(pages, number, name) for number, name in enumerate(WORDS["shelf"])]
     books = [url for url in pages.at if url.startswith(at(LIBRARY, "/book/"))]
     pages.at[at(LIBRARY, "/all")] = CommunityPage("All our books", (), (("Books", pages.links(books)),))
     pages.at[at(LIBRARY, "/shelves")] = CommunityPage("Our shelves", (), (("Shelves", pages.links(shelves)),))
     groups = []
-    for name in _split(_GROUPS):
+    for name in WORDS["group"]:
         url = at(LIBRARY, f"/groups/{slug(name)}")
         text = pages.writer(url).paragraphs(6, "library")
         if name == "Bridge club":

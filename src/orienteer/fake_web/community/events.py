@@ -9,8 +9,7 @@ from __future__ import annotations
 import calendar
 import re
 
-from orienteer.fake_web.community.page import CommunityPage, Link
-from orienteer.fake_web.community.writing import ProseWriter
+from orienteer.fake_web.community.page import CommunityPage, Link, ProseWriter
 
 PATH = "/calendar/"
 FIRST_YEAR, FIRST_MONTH = 2026, 5

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from orienteer.fake_web.community import files
 from orienteer.fake_web.community.addresses import (
     BLUE_CHEESE,
     BRIDGES,
@@ -26,8 +25,7 @@ from orienteer.fake_web.community.addresses import (
     at,
 )  # fmt: skip
 from orienteer.fake_web.community.civic import LOCAL_FOOT, TOWN_FOOT
-from orienteer.fake_web.community.page import CommunityPage, Host, Link, Moved, Pages, slug
-from orienteer.fake_web.community.phrases import WORDS
+from orienteer.fake_web.community.page import WORDS, CommunityPage, Host, Link, Moved, Pages, png, slug
 
 N_ROOMS, CASES_PER_ROOM, OBJECTS_PER_CASE = 10, 5, 4
 N_STATIONS = 12
@@ -38,8 +36,6 @@ _SOLD_IN_WEEKS = 21  # or withdrawn
 N_NIGHTS, N_DOUBLE_STARS = 60, 24
 
 _AD_KINDS = ("boats", "furniture", "plants", "lessons", "rooms", "lost and found")
-_SIGHTS = """The weir|The abbey ruins|The covered market|Beacon Hill|The saltmarsh|The old tannery|The lock house
-|The bandstand|Ropewalk|The harbour|The museum|The observatory|The mill pond|The east quay"""
 _LANGUAGES = (("en", "visit", "English"), ("de", "visit-de", "Deutsch"), ("fr", "visit-fr", "Français"))
 _WELCOME = {"en": "Welcome to Quillhaven", "de": "Willkommen in Quillhaven", "fr": "Bienvenue à Quillhaven"}
 _WALK = {"en": "Walk", "de": "Wanderung", "fr": "Promenade"}
@@ -67,7 +63,7 @@ def write_museum(pages: Pages) -> None:
     more = (Link("Bridge spotters: Quillhaven", TOWN_PAGES[BRIDGES]),)
     text += pages.writer(IRON_BRIDGE).paragraphs(2, "engineering")
     pages.at[IRON_BRIDGE] = CommunityPage("The iron bridge", text, (("Read more", more),), picture="/iron-bridge.png")
-    pages.at[at(MUSEUM, "/iron-bridge.png")] = files.picture(pages.rng, "iron-bridge")
+    pages.at[at(MUSEUM, "/iron-bridge.png")] = png(pages.rng, "iron-bridge")
     objects = [url for url in pages.at if url.startswith(at(MUSEUM, "/room/")) and url.count("/") == 7]
     pages.at[at(MUSEUM, "/inventory")] = CommunityPage("Inventory", (), (("All objects", pages.links(objects)),))
     _write_tour(pages)
@@ -208,12 +204,12 @@ def write_visit(pages: Pages) -> None:
     more = (Link("Where to stay", at(VISIT, "/en/ropewalk")), Link("Wayfarer on the festival", TOWN_PAGES[WAYFARER]))
     text += pages.writer(LANTERNS).paragraphs(4, "visit")
     pages.at[LANTERNS] = CommunityPage("The lantern festival", text, (("See also", more),), picture="/lanterns.png")
-    pages.at[at(VISIT, "/lanterns.png")] = files.picture(pages.rng, "lanterns")
+    pages.at[at(VISIT, "/lanterns.png")] = png(pages.rng, "lanterns")
 
 
 def _write_guide(pages: Pages, language: str, topic: str) -> None:
     sights, walks = [], []
-    for name in _SIGHTS.replace("\n", "").split("|"):
+    for name in WORDS["attraction"]:
         url = at(VISIT, f"/{language}/{slug(name).removeprefix('the-')}")
         title = _IN[language].format(name)
         pages.at[url] = CommunityPage(title, pages.writer(url).paragraphs(8, topic), language=language)

@@ -1,4 +1,6 @@
-"""Pages of the community as simple HTML in the colours of their host.
+"""Pages of the community: their texts, their simple HTML in the colours of their host, and files that are not HTML.
+
+Texts are composed from the templates in texts.toml: determined by their key, independent of other texts.
 
 URLs have no port. The HTML contains `PORT` as a placeholder, which is replaced by the port of each request: the same
 web works with bare host names (`--connect-to`), and with `http://name.localhost:port/`, which any browser can open.
@@ -6,14 +8,74 @@ web works with bare host names (`--connect-to`), and with `http://name.localhost
 
 from __future__ import annotations
 
+import random
+import re
+import struct
+import tomllib
+import zlib
 from dataclasses import dataclass
+from functools import cache
 from html import escape
+from pathlib import Path
 from typing import NamedTuple
 
-from orienteer.fake_web.community.writing import ProseWriter
 from orienteer.fake_web.fake_response import FakeResponse
 
 PORT = "\x00"  # occurs in no HTML
+TEXTS: dict[str, dict[str, list[str]]] = tomllib.loads((Path(__file__).parent / "texts.toml").read_text("utf-8"))
+WORDS = TEXTS["words"]
+_SENTENCES_PER_PARAGRAPH = 4
+_BEFORE_VOWEL = re.compile(r"\b([Aa])(?= [aeiou])")
+_WIDTH, _HEIGHT = 320, 180
+_SKIES = ((186, 214, 235), (240, 205, 170), (205, 210, 216), (150, 180, 215))
+_HILLS = ((86, 122, 80), (120, 112, 82), (70, 100, 96), (143, 128, 100))
+_SEAS = ((74, 112, 139), (58, 92, 104), (104, 132, 142), (64, 84, 120))
+
+
+class ProseWriter:
+    """Draws words, sentences and titles for the page identified by `key`."""
+
+    def __init__(self, rng: int, *key: object) -> None:
+        self.draw = random.Random(f"{rng}/{'/'.join(map(str, key))}")
+
+    def filled(self, phrase: str) -> str:
+        """Fill the placeholders of a phrase with random words; `{Name}` is capitalized."""
+        return _BEFORE_VOWEL.sub(r"\1n", phrase.format_map(_Drawn(self.draw)))
+
+    def headline(self, topic: str) -> str:
+        text = self.filled(self.draw.choice(TEXTS["headlines"][topic]))
+        return text[0].upper() + text[1:]
+
+    def paragraphs(self, n_sentences: int, *topics: str) -> tuple[str, ...]:
+        """Return `n` distinct sentences of these topics, a few per paragraph."""
+        phrases = _phrases(topics)
+        drawn = self.draw.sample(phrases, min(n_sentences, len(phrases)))
+        made = [_capital(self.filled(phrase)) for phrase in drawn]
+        return tuple(
+            " ".join(made[start : start + _SENTENCES_PER_PARAGRAPH])
+            for start in range(0, len(made), _SENTENCES_PER_PARAGRAPH)
+        )
+
+
+class _Drawn(dict[str, str]):
+    """Fills every placeholder with a separate draw."""
+
+    def __init__(self, draw: random.Random) -> None:
+        super().__init__()
+        self._draw = draw
+
+    def __missing__(self, place: str) -> str:
+        word = self._draw.choice(WORDS[place.lower()])
+        return _capital(word) if place[0].isupper() else word
+
+
+@cache
+def _phrases(topics: tuple[str, ...]) -> list[str]:
+    return [phrase for topic in topics for phrase in TEXTS["sentences"][topic]]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 class Link(NamedTuple):
@@ -138,3 +200,44 @@ def slug(title: str) -> str:
     """Return the title as a URL segment: `Roadworks in Mill Lane` becomes `roadworks-in-mill-lane`."""
     letters = "".join(letter if letter.isascii() and letter.isalnum() else " " for letter in title.lower())
     return "-".join(letters.split())
+
+
+def pdf(text: str) -> FakeResponse:
+    """Return a PDF with one line of text."""
+    line = text.replace("\\", "").replace("(", "[").replace(")", "]")
+    drawn = f"BT /F1 14 Tf 60 760 Td ({line}) Tj ET".encode("latin-1", "replace")
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>",
+        b"<</Length %d>>stream\n%b\nendstream" % (len(drawn), drawn),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+    ]
+    out, places = b"%PDF-1.4\n", []
+    for number, content in enumerate(objects, 1):
+        places.append(len(out))
+        out += b"%d 0 obj%b\nendobj\n" % (number, content)
+    table = b"".join([b"%010d 00000 n \n" % place for place in places])
+    end = b"xref\n0 6\n0000000000 65535 f \n%btrailer<</Size 6/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n"
+    return FakeResponse(out + end % (table, len(out)), content_type="application/pdf")
+
+
+def png(rng: int, name: str) -> FakeResponse:
+    """Return a PNG of hills, sea and sky, determined by its name."""
+    draw = random.Random(f"{rng}/{name}")
+    sky, hill, sea = (draw.choice(colours) for colours in (_SKIES, _HILLS, _SEAS))
+    horizon, peak = draw.randrange(60, 110), draw.randrange(40, _WIDTH - 40)
+    rows = []
+    for y in range(_HEIGHT):
+        half = max(0, (y - horizon + 50) * 3)
+        left, right = max(0, peak - half), min(_WIDTH, peak + half)
+        land = bytes(sky) * left + bytes(hill) * (right - left) + bytes(sky) * (_WIDTH - right)
+        rows.append(b"\0" + (land if y < horizon else bytes(sea) * _WIDTH))
+    head = struct.pack(">2I5B", _WIDTH, _HEIGHT, 8, 2, 0, 0, 0)
+    chunks = ((b"IHDR", head), (b"IDAT", zlib.compress(b"".join(rows), 9)), (b"IEND", b""))
+    body = b"".join([_chunk(kind, data) for kind, data in chunks])
+    return FakeResponse(b"\x89PNG\r\n\x1a\n" + body, content_type="image/png")
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

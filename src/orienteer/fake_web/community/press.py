@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-from orienteer.fake_web.community import files
 from orienteer.fake_web.community.addresses import (
     ATLAS,
     BIRDS,
@@ -28,7 +27,7 @@ from orienteer.fake_web.community.addresses import (
     at,
 )  # fmt: skip
 from orienteer.fake_web.community.civic import TOWN_FOOT
-from orienteer.fake_web.community.page import CommunityPage, Host, Link, Moved, Pages, slug
+from orienteer.fake_web.community.page import CommunityPage, Host, Link, Moved, Pages, png, slug
 
 TODAY = date(2026, 5, 4)
 N_ARTICLES, ARTICLES_PER_WEEK = 520, 8
@@ -114,7 +113,7 @@ def _write_article(pages: Pages, url: str, number: int, section: str, title: str
     picture = ""
     if number % 40 == 1:
         picture = f"/pictures/{number}.png"
-        pages.at[at(COURIER, picture)] = files.picture(pages.rng, picture)
+        pages.at[at(COURIER, picture)] = png(pages.rng, picture)
     pages.at[url] = CommunityPage(title, text, (("More", tuple(links)),) if links else (), by, picture=picture)
 
 

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import GraphFileError
-from orienteer.files.atomic import replaced
 from orienteer.files.compressed import byte_blocks, byte_writer
+from orienteer.files.plain import replaced
 from orienteer.graph.formats import url_lines
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.link_sorter import LinkSorter

@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import GraphFileError
-from orienteer.files.atomic import replaced
 from orienteer.files.compressed import byte_blocks, byte_writer
+from orienteer.files.plain import replaced
 from orienteer.graph.formats.node_columns import HostNumbering, NodeColumn, block_of
 from orienteer.graph.formats.xml_text import as_text, as_value
 from orienteer.graph.link_graph import LinkGraph

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import GraphFileError, OrienteerError
-from orienteer.files.atomic import replaced
+from orienteer.files.plain import replaced
 from orienteer.graph import csr
 from orienteer.graph.formats.url_lines import (
     read_urls,

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import GraphFileError, InputError, MissingExtraError, OrienteerError
-from orienteer.files.atomic import replaced
+from orienteer.files.plain import replaced
 from orienteer.graph import csr
 from orienteer.graph.formats.node_columns import HostNumbering
 from orienteer.graph.link_graph import LinkGraph

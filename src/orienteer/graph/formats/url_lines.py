@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from orienteer.errors import GraphFileError, InputError
-from orienteer.files.atomic import replaced
 from orienteer.files.compressed import byte_blocks, byte_writer
+from orienteer.files.plain import replaced
 from orienteer.graph.url_table import UrlTable
 from orienteer.kernel import allocating_kernel
 from orienteer.progress import Progress, silent

@@ -19,7 +19,7 @@ from orienteer.web.rendering import NavEntry, render, served_crawl
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from orienteer.store.database_view import DatabaseView
+    from orienteer.store.database import DatabaseView
 
 ENTRY = NavEntry("/changes", "Changes")
 router = APIRouter()
@@ -106,7 +106,7 @@ def feed_page(request: Request, n: Annotated[int, Query(ge=1, le=1000)] = _N_ENT
 
     base = f"{request.url.scheme}://{request.url.netloc}{request.scope.get('root_path', '')}"
     with _database(request) as database:
-        headers = {"ETag": f'"{database.next_position()}-{n}"', "Cache-Control": "private, no-cache"}
+        headers = {"ETag": f'"{database.history.next_position()}-{n}"', "Cache-Control": "private, no-cache"}
         if headers["ETag"] in request.headers.get("if-none-match", ""):
             return Response(None, 304, headers)
         head = feed_head(database, served_crawl(request).name)

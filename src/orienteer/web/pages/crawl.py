@@ -7,25 +7,27 @@ fragment (/crawl/now).
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
-from pydantic import BaseModel, Field, TypeAdapter
+from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from orienteer.errors import CrawlFolderError, OrienteerError
+from orienteer.inspect.crawl_status import CrawlStatus
 from orienteer.inspect.frontier_top import WaitingPage
+from orienteer.live.control import resume_refusal
 from orienteer.store.progress_points import ProgressPoint
-from orienteer.web.band_chart import band_chart
+from orienteer.web.band_chart import band_chart, whole_progress
 from orienteer.web.coverage_bands import coverage_bands
-from orienteer.web.crawl_watch import CrawlNow, CrawlWatch, FrontierNow
+from orienteer.web.crawl_watch import STATUS, CrawlWatch, FrontierNow
 from orienteer.web.error_responses import status_of
 from orienteer.web.forms import count_in, fields_of, share_in
 from orienteer.web.rendering import NavEntry, render, root_of, served_crawl
-from orienteer.web.whole_progress import whole_progress
 from orienteer.wording import counted
 
 ENTRY = NavEntry("/crawl", "Status")
@@ -34,7 +36,6 @@ router = APIRouter()
 _EVERY_S = 1.0
 _HEARTBEAT_S = 15.0
 _LOOK_S = 0.1  # how often a streaming response checks whether the server shuts down
-_as_json = TypeAdapter(CrawlNow).dump_json
 
 Epoch = Annotated[int | None, Query(ge=0, description="0 is the first crawl; the present epoch if left out")]
 
@@ -42,7 +43,9 @@ Epoch = Annotated[int | None, Query(ge=0, description="0 is the first crawl; the
 class CrawlResponse(BaseModel):
     """The present state of the crawl, and its progress over all epochs."""
 
-    now: CrawlNow
+    status: Annotated[dict[str, Any], STATUS]
+    problem: Annotated[str | None, Field(description="The error of the last run that this server started")]
+    resume_refusal: Annotated[str | None, Field(description="Why resuming with the present goal would do nothing")]
     progress: list[ProgressPoint]
 
 
@@ -97,7 +100,7 @@ async def resume_by_form(request: Request) -> Response:
 @router.get("/api/crawl", tags=["crawl"], summary="The state and the progress of the crawl")
 def crawl_api(request: Request) -> CrawlResponse:
     watch = _watch(request)
-    return CrawlResponse(now=watch.now(), progress=watch.progress())
+    return CrawlResponse(**_state_of(watch), progress=watch.progress())
 
 
 @router.get("/api/crawl/frontier", tags=["crawl"], summary="The next pages, and why")
@@ -111,7 +114,12 @@ def frontier_api(request: Request) -> FrontierNow:
     tags=["crawl"],
     summary="The state of the crawl, whenever it changes",
     response_class=StreamingResponse,
-    responses={200: {"content": {"text/event-stream": {}}, "description": "Events `crawl`, each with its `now`"}},
+    responses={
+        200: {
+            "content": {"text/event-stream": {}},
+            "description": "Events `crawl`: the same without the progress",
+        }
+    },
 )
 async def events_api(request: Request) -> StreamingResponse:
     """Server-sent events, at most one a second, with comments as heartbeats."""
@@ -131,20 +139,21 @@ def resume_api(request: Request, goal: NewGoal | None = None) -> ProcessAction:
     watch = _watch(request)
     new = goal or NewGoal(until=None, budget=None)
     process = watch.resume(new.until, new.budget)
-    return ProcessAction(process=process, problem=watch.now().problem)
+    return ProcessAction(process=process, problem=watch.problem())
 
 
 async def _events(request: Request) -> AsyncIterator[bytes]:
     watch, ending = _watch(request), served_crawl(request).ending
-    sent, next_beat = b"", time.monotonic() + _HEARTBEAT_S
+    sent, next_beat = "", time.monotonic() + _HEARTBEAT_S
     while not ending.is_set():
         try:
-            now = _as_json(await run_in_threadpool(watch.now))
+            state = await run_in_threadpool(_state_of, watch)
         except CrawlFolderError as error:  # perhaps only for now
-            now = _as_json_line(str(error))
-        if now != sent:
-            sent, next_beat = now, time.monotonic() + _HEARTBEAT_S
-            yield b"event: crawl\ndata: " + now + b"\n\n"
+            state = {"error": str(error)}
+        data = json.dumps(state)
+        if data != sent:
+            sent, next_beat = data, time.monotonic() + _HEARTBEAT_S
+            yield f"event: crawl\ndata: {data}\n\n".encode()
         elif time.monotonic() >= next_beat:
             next_beat = time.monotonic() + _HEARTBEAT_S
             yield b": still here\n\n"
@@ -153,8 +162,10 @@ async def _events(request: Request) -> AsyncIterator[bytes]:
             await asyncio.sleep(_LOOK_S)
 
 
-def _as_json_line(error: str) -> bytes:
-    return TypeAdapter(dict[str, str]).dump_json({"error": error})
+def _state_of(watch: CrawlWatch) -> dict[str, Any]:
+    status = watch.status()
+    refusal = None if status.is_running else resume_refusal(status)
+    return {"status": status.as_dict(), "problem": watch.problem(), "resume_refusal": refusal}
 
 
 # -- values of templates ---------------------------------------------------------------------------------------------
@@ -167,33 +178,38 @@ def _watch(request: Request) -> CrawlWatch:
 
 
 def _template_values(watch: CrawlWatch, epoch: int | None) -> dict[str, Any]:
-    now, progress, frontier = watch.now(), watch.progress(), watch.frontier()
+    status, progress, frontier = watch.status(), watch.progress(), watch.frontier()
     epochs = sorted({point.epoch for point in progress})
-    selected = _selected_epoch(now, epochs, epoch)
+    selected = _selected_epoch(status, epochs, epoch)
     if selected is None:
-        proved = now.lower or 0.0, now.upper or 1.0, now.blocked or 0.0
-        drawn = whole_progress(progress, *proved)
+        drawn = whole_progress(progress, status.proved)
     else:
         drawn = [point for point in progress if point.epoch == selected]
-    is_present = selected == now.epoch
+    goal, is_present = status.plan.crawl, selected == status.epoch_number
     return {
-        "now": now,
+        "crawl": status,
+        "figures": status.figures,
+        "texts": status.texts,
+        "goal": goal,
+        "lost": status.certificate if status.is_running else status.proved,
+        "problem": watch.problem(),
+        "resume_refusal": None if status.is_running else resume_refusal(status),
         "notice": "",
         "epochs": epochs,
         "selected_epoch": selected,
-        "bands": coverage_bands(now),
-        "chart": band_chart(drawn, now.until if is_present else None, now.budget if is_present else None),
+        "bands": coverage_bands(status),
+        "chart": band_chart(drawn, goal.until if is_present else None, goal.budget if is_present else None),
         "frontier": frontier,
         "whys": [] if frontier.top is None else [why_waiting(page) for page in frontier.top.pages],
         "largest_priority": _largest(frontier),
     }
 
 
-def _selected_epoch(now: CrawlNow, epochs: list[int], requested: int | None) -> int | None:
+def _selected_epoch(status: CrawlStatus, epochs: list[int], requested: int | None) -> int | None:
     """Return the epoch whose progress is drawn; None for all epochs of a crawl that has ended."""
     if requested in epochs:
         return requested
-    return None if now.shows_all_epochs and len(epochs) > 1 else max(epochs, default=0)
+    return None if status.shows_all_epochs and len(epochs) > 1 else max(epochs, default=0)
 
 
 def why_waiting(page: WaitingPage) -> str:

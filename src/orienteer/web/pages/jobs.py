@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, JsonValue
 
 from orienteer.errors import InputError
+from orienteer.library.commands import settings_of_new_crawl
 from orienteer.library.jobs import Job
 from orienteer.web.downloads import download, exported
 from orienteer.web.forms import fields_of
@@ -18,6 +19,9 @@ from orienteer.web.rendering import NavEntry, path_of_crawl, render
 
 ENTRY = NavEntry("/jobs", "Jobs")
 _N_LISTED = 100
+_OPTIONS: dict[str, JsonValue] = {
+    name: {"description": f"{one.about.help} ({one.kind})"} for name, one in settings_of_new_crawl().items()
+}
 router = APIRouter()
 
 
@@ -40,7 +44,11 @@ class NewJob(BaseModel):
     crawl: Annotated[str | None, Field(max_length=200, description="The name of the crawl")] = None
     options: Annotated[
         dict[str, str | int | float | bool],
-        Field(max_length=20, description="Such as url, scope, until, budget, delay of a crawl; format of an export"),
+        Field(
+            max_length=20,
+            description="Such as url, scope, until, budget, delay of a crawl; format of an export",
+            json_schema_extra={"properties": _OPTIONS},
+        ),
     ] = {}
 
 

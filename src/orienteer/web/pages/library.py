@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
@@ -10,6 +9,7 @@ from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, Field
 
 from orienteer.library.card import Card
+from orienteer.web.crawl_watch import STATUS
 from orienteer.web.library_state import in_library
 from orienteer.web.pages.jobs import JobResponse, job_response
 from orienteer.web.rendering import NavEntry, render
@@ -18,13 +18,19 @@ ENTRY = NavEntry("/", "Crawls")
 router = APIRouter()
 
 
-@dataclass(frozen=True)
-class CrawlCard(Card):
-    """The summary of a crawl. `state` is new, running, finished (its goal is reached), stopped or damaged. `job` is the
-    job that works on it, or else its last one. `path` is the path of its pages on this server."""
+class CrawlCard(BaseModel):
+    """A crawl. `phase` is that of its status, or "damaged"; `sentence` is the same as text. `job` is the job that works
+    on it, or else its last one. `path` is the path of its pages on this server."""
 
-    job: JobResponse | None
+    name: str
     path: str
+    phase: str
+    sentence: str
+    job: JobResponse | None
+    is_indexed: bool
+    n_bytes: int
+    problem: str | None
+    status: Annotated[dict[str, Any] | None, STATUS]
 
 
 class LibraryResponse(BaseModel):
@@ -81,4 +87,14 @@ def _template_values(request: Request) -> dict[str, Any]:
 
 def _crawl_card(card: Card) -> CrawlCard:
     job = None if card.job is None else job_response(card.job)
-    return CrawlCard(**vars(card) | {"job": job}, path=f"/crawls/{card.name}/")
+    return CrawlCard(
+        name=card.name,
+        path=f"/crawls/{card.name}/",
+        phase=card.phase,
+        sentence=card.sentence,
+        job=job,
+        is_indexed=card.is_indexed,
+        n_bytes=card.n_bytes,
+        problem=card.problem,
+        status=None if card.status is None else card.status.as_dict(),
+    )

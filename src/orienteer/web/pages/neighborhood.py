@@ -6,11 +6,11 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
-from pydantic import BaseModel, ValidationError
+from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
 from orienteer.errors import CrawlFolderError
-from orienteer.store.database_view import DatabaseView
-from orienteer.store.folder_files import estimate_of_folder
+from orienteer.store.database import DatabaseView
+from orienteer.store.folder_view import estimate_of_folder
 from orienteer.web.rendering import NavEntry, render, served_crawl
 
 ENTRY = NavEntry("/neighborhood", "Neighborhood")
@@ -68,7 +68,7 @@ class EstimateModel(BaseModel):
     goal_reached: bool
     time: float
     position: int
-    outlook: ForecastModel
+    forecast: ForecastModel = Field(validation_alias=AliasChoices("forecast", "outlook"))  # that of version 0.2
     top: list[ValuedPage]
     valued_more: list[ValuedPage]
     valued_less: list[ValuedPage]
@@ -109,4 +109,4 @@ def neighborhood_data(request: Request) -> NeighborhoodResponse:
     except ValidationError:
         raise CrawlFolderError(f"{folder / 'estimate.json'}: damaged; run `orienteer estimate` again") from None
     with DatabaseView(folder / "crawl.db") as database:
-        return NeighborhoodResponse(estimate=estimate, is_current=database.next_position() == estimate.position)
+        return NeighborhoodResponse(estimate=estimate, is_current=database.history.next_position() == estimate.position)

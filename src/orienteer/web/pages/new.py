@@ -15,7 +15,7 @@ from orienteer.errors import OrienteerError
 from orienteer.web.error_responses import status_of
 from orienteer.web.forms import fields_of
 from orienteer.web.library_state import in_library
-from orienteer.web.new_crawl import SCOPES, form_hash, form_values, parse_form, preview
+from orienteer.web.new_crawl import MORE, SCOPES, form_hash, form_values, parse_form, preview
 from orienteer.web.rendering import NavEntry, is_fragment_request, path_of_crawl, render
 
 ENTRY = NavEntry("/new", "New crawl")
@@ -61,6 +61,8 @@ def _template_values(request: Request, typed: dict[str, str]) -> dict[str, Any]:
     values = {
         "typed": typed,
         "scopes": SCOPES,
+        "further": MORE,
+        "has_further": any(typed[name] for name in MORE),
         "previewed": form_hash(typed),
         "problem": "",
         "notice": "",

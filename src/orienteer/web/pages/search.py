@@ -14,7 +14,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import BaseModel
 
 from orienteer.errors import CrawlFolderError, OrienteerError
-from orienteer.inspect.folder_status import stored_certificate
+from orienteer.inspect.crawl_status import stored_certificate
 from orienteer.inspect.status_text import nothing_found
 from orienteer.search.completion import Suggestion
 from orienteer.search.index_files import TEXTS, index_folder
@@ -146,7 +146,7 @@ def _invitation(request: Request, index: SearchIndex) -> dict[str, Any]:
     """Return the template's values for the page without a query."""
     overview = index.overview()
     try:
-        coverage = request.app.state.watch.now().coverage
+        coverage = request.app.state.watch.status().texts["coverage"]
     except OrienteerError:  # the Status page displays the error
         coverage = ""
     facets = displayed_facets(overview.facets, overview.n_pages)

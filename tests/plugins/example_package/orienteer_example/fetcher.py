@@ -11,7 +11,7 @@ from orienteer.errors import InputError
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.headers import Headers
-from orienteer.responses.response import Request, Response, media_type, outcome_of
+from orienteer.responses.response import PageRequest, Request, Response, media_type, outcome_of
 
 
 class DictionaryFetcher:
@@ -51,7 +51,8 @@ class DictionaryFetcher:
         status, lines, text = self._pages.get(request.url, (404, [], ""))
         headers, body = Headers((name, value) for name, value in lines), text.encode("latin-1")
         outcome = outcome_of(status, headers, request.url)
-        if outcome is Outcome.OK and not request.any_type and not self._settings.accepts(media_type(headers)):
+        is_page = isinstance(request, PageRequest)
+        if outcome is Outcome.OK and is_page and not self._settings.accepts(media_type(headers)):
             outcome = Outcome.UNWANTED_TYPE
         head = "\r\n".join([f"HTTP/1.1 {status} -", *(f"{name}: {value}" for name, value in lines), "", ""])
         return Response(

@@ -1,0 +1,123 @@
+"""The URLs of crawl.db, by the ids of the crawl."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from orienteer.frontier.seen import SeenUrls
+from orienteer.progress import Progress, silent
+from orienteer.store.connection import DatabaseConnection
+from orienteer.store.failures import damaged
+
+_LEAST_URL_BYTES = 8  # each URL takes at least this much of the file
+_URLS_PER_BLOCK = 100_000
+_URLS_AT_ONCE = 100  # per INSERT
+_ADD_URLS = f"INSERT INTO url VALUES {', '.join(['(?, ?)'] * _URLS_AT_ONCE)}"
+
+
+class UrlTables:
+    """The table `url`. New URLs are buffered: writing many together takes half the time."""
+
+    def __init__(self, connection: DatabaseConnection) -> None:
+        self._db = connection
+        self._buffered: list[str] = []
+        self._first_buffered = 0  # id of the first buffered URL
+        connection.buffers.append(self)
+
+    def count(self) -> int:
+        """Return the number of URLs. Arrays of that length are allocated, so an implausible number is an error."""
+        n_urls = int(self._db.first("SELECT coalesce(max(id) + 1, 0) FROM url"))
+        size_bytes = int(self._db.first("PRAGMA page_count")) * int(self._db.first("PRAGMA page_size"))
+        if n_urls > size_bytes // _LEAST_URL_BYTES:
+            raise damaged(self._db.path, f"a URL with the number {n_urls - 1:,}")
+        return n_urls
+
+    def add(self, first_id: int, urls: Sequence[str]) -> None:
+        """Add URLs with consecutive ids from `first_id`, which must be the next free id."""
+        self._db.begin()
+        buffered = self._buffered
+        if first_id != self._first_buffered + len(buffered):
+            self.write()
+            self._first_buffered = first_id
+        buffered += urls
+        while len(buffered) >= _URLS_AT_ONCE:
+            values: list[Any] = [None] * (2 * _URLS_AT_ONCE)
+            values[::2] = range(self._first_buffered, self._first_buffered + _URLS_AT_ONCE)
+            values[1::2] = buffered[:_URLS_AT_ONCE]
+            self._db.write(_ADD_URLS, *values)
+            del buffered[:_URLS_AT_ONCE]
+            self._first_buffered += _URLS_AT_ONCE
+        if self._db.read_only:
+            self.write()  # raises an error now instead of at the commit
+
+    def write(self) -> None:
+        """Write the buffer."""
+        if self._buffered:
+            self._db.write_all("INSERT INTO url VALUES (?, ?)", enumerate(self._buffered, self._first_buffered))
+            self._first_buffered += len(self._buffered)
+            self._buffered.clear()
+
+    def clear(self) -> None:
+        """Drop the buffer."""
+        self._buffered.clear()
+
+    def of(self, page: int) -> str:
+        k = int(page) - self._first_buffered
+        if 0 <= k < len(self._buffered):
+            return self._buffered[k]
+        row = self._db.row("SELECT url FROM url WHERE id = ?", int(page))
+        if row is None or not isinstance(row[0], str):
+            raise damaged(self._db.path, f"no URL with id {page}")
+        return row[0]
+
+    def of_all(self, pages: Iterable[int]) -> list[str]:
+        return [self.of(page) for page in pages]
+
+    def between(self, first: int, end: int) -> list[str]:
+        """Return the URLs with ids in [first, end)."""
+        rows = self._db.rows("SELECT url FROM url WHERE id >= ? AND id < ? ORDER BY id", int(first), int(end))
+        return [url for (url,) in rows]
+
+    def find(self, url: str) -> int | None:
+        """Return the id of a URL; scans the table."""
+        return self.find_all([url]).get(url)
+
+    def find_all(self, urls: Sequence[str]) -> dict[str, int]:
+        """Return the ids of those URLs that are known; scans the table once."""
+        marks = ", ".join("?" * len(urls))
+        return dict(self._db.rows(f"SELECT url, id FROM url WHERE url IN ({marks})", *urls))
+
+    def blocks(self, first_id: int = 0) -> Iterator[bytes]:
+        """Yield all URLs from `first_id` on in order of their ids, in blocks, separated by line ends.
+
+        SQLite joins them, so that Python makes no string per URL; group_concat keeps the order of the subquery.
+        """
+        joined_urls = (
+            "SELECT count(*), CAST(group_concat(url, char(10)) AS BLOB) "
+            "FROM (SELECT url FROM url WHERE id >= ? AND id < ? ORDER BY id)"
+        )
+        n_urls = self.count()
+        for start in range(first_id, n_urls, _URLS_PER_BLOCK):
+            end = min(start + _URLS_PER_BLOCK, n_urls)
+            ((n_found, block),) = self._db.rows(joined_urls, start, end)
+            if n_found != end - start or block.count(b"\n") != n_found - 1:
+                raise damaged(self._db.path, f"some of the URLs {start:,} to {end - 1:,} are missing")
+            yield block
+
+    def seen(self, progress: Progress = silent) -> SeenUrls:
+        """Return all URLs and their hosts, with the ids of the crawl."""
+        seen = SeenUrls(secrets.token_bytes(16))
+        self.add_to(seen, progress)
+        return seen
+
+    def add_to(self, seen: SeenUrls, progress: Progress = silent) -> None:
+        """Add the URLs that are not in `seen` yet."""
+        n_urls = self.count()
+        try:
+            for block in self.blocks(len(seen)):
+                seen.number_lines(block)
+                progress("reading the crawl", len(seen), n_urls)
+        except ValueError as error:
+            raise damaged(self._db.path, error) from None
