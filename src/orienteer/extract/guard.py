@@ -6,7 +6,7 @@ slow:
 - Formatting elements (`b`, `font` …) that are left open. Each is opened again, as a copy, in every block that follows:
   69 kB make 480 MB. The standard opens at most three with the same attributes again.
 - `html` or `body` again and again, each with another attribute, which is added to a growing list: 249 kB make 4.6 GB.
-- End tags that end nothing, in a deep nest: each looks through all elements that are open.
+- End tags that end nothing, in a deep nest: each looks through all elements that are open. So do some start tags.
 
 An accepted page takes at most 20 times its size plus 16 MB, and 50 ns a byte plus 10 ms. Most pages are accepted by
 counting tags (`_count_tags`). For the others `_measure` matches start tags with end tags, and finds upper bounds of
@@ -23,11 +23,11 @@ import numpy as np
 
 from orienteer.kernel import inner, kernel
 
-_ELEMENT_BYTES, _TEXT_BYTES, _ZERO_BYTES, _AMPERSAND_BYTES = 100, 90, 30, 8  # in the tree
+_ELEMENT_BYTES, _TEXT_BYTES, _ZERO_BYTES, _AMPERSAND_BYTES = 100, 90, 30, 15  # in the tree
 _MAX_TREE_BYTES, _TREE_BYTES_A_BYTE = 9_000_000, 10
 _MAX_WALK_NS, _WALK_NS_A_BYTE = 8_000_000, 25
-_ENTRY_NS = 2  # of one open element where an end tag that ends nothing is looked up
-_FOREIGN_ENTRY_NS, _FOREIGN_END_NS = 10, 4  # within SVG and MathML, and of any end tag there
+_ENTRY_NS = 2  # of one open element that is looked at
+_FOREIGN_ENTRY_NS, _FOREIGN_END_NS = 10, 4  # for an end tag within SVG or MathML that ends nothing, and for any other
 _MAX_DEPTH = 512  # the library does not nest deeper
 _MAX_ROOT_ATTRIBUTES = 400  # of all `html` or of all `body` tags, where there are several
 _MAX_ATTRIBUTES = 20_000  # of one tag of a large page
@@ -35,7 +35,8 @@ _COPIES_A_PAIR = 16  # most copies that one misnested pair makes
 _MAX_SAME = 3  # formatting elements with the same attributes that are opened again
 _LARGE = 500_000  # bytes; in larger pages bytes that take a node each may be too many
 
-_VOID, _FORMATTING, _RAW, _CLOSING, _OPTIONAL_END, _FOREIGN, _HTML_POINT, _HTML, _BODY = (1 << bit for bit in range(9))
+_VOID, _FORMATTING, _RAW, _CLOSING, _OPTIONAL_END = (1 << bit for bit in range(5))
+_FOREIGN, _HTML_POINT, _LOOKING, _HTML, _BODY = (1 << bit for bit in range(5, 10))
 _NAMES_OF_KINDS = {
     _VOID: "area base basefont bgsound br col embed frame hr image img input keygen link meta param source track wbr",
     _FORMATTING: "a b big code em font i nobr s small strike strong tt u",
@@ -48,6 +49,7 @@ _NAMES_OF_KINDS = {
     _OPTIONAL_END: "dd dt li optgroup option p rb rp rt rtc tbody td tfoot th thead tr",
     _FOREIGN: "math svg",
     _HTML_POINT: "desc mi mn mo ms mtext title",  # within SVG and MathML they contain HTML
+    _LOOKING: "body dd dt form html li option table",  # start tags that look through open elements
     _HTML: "html",
     _BODY: "body",
 }
@@ -56,7 +58,7 @@ _MAX_NAME = 8  # bytes of a name that is compared as a number
 
 _OTHERS, _END_TAGS, _FORMATTING_TAGS, _FOREIGN_TAGS, _HTML_TAGS, _BODY_TAGS, _N_COUNTS = range(7)
 _LEFT_OPEN, _MISNESTED, _LOST_ENDS, _DEPTH, _FOREIGN_OPEN, _HTML_ATTRIBUTES, _BODY_ATTRIBUTES = range(7)
-_FOREIGN_ENDS, _A_OPEN, _MOST_OPEN, _N_OPEN, _N_FORMATTING, _DOUBT, _N_FOUND = range(7, 14)
+_FOREIGN_ENDS, _LOOKING_STARTS, _A_OPEN, _MOST_OPEN, _N_OPEN, _N_FORMATTING, _N_FOUND = range(7, 14)
 _NONE = 256  # no byte
 _KEY, _KIND, _START, _END = range(4)  # columns of open tags
 _MAX_OPEN, _N_DISTINCT, _N_PLACES = 1024, 256, 512
@@ -125,7 +127,7 @@ def refusal(html: bytes) -> str | None:
     if len(page) > _LARGE and _most_attributes(page, _LARGE // 10) > _MAX_ATTRIBUTES:
         return "too many attributes"
     n_copies = _n_copies(n_tags, n_elements, min(n_different, n_tags // 2), True, n_formatting)
-    walk_ns = _walk_ns(counts[_END_TAGS], counts[_END_TAGS] if counts[_FOREIGN_TAGS] else 0, n_elements)
+    walk_ns = _walk_ns(n_elements, counts[_END_TAGS], counts[_END_TAGS] if counts[_FOREIGN_TAGS] else 0, n_elements)
     if n_roots <= 1 and n_copies <= max_copies and walk_ns <= max_walk_ns:
         return None
     found = np.zeros(_N_FOUND, np.int64)
@@ -135,7 +137,8 @@ def refusal(html: bytes) -> str | None:
     if _n_copies(n_tags, n_elements, found[_LEFT_OPEN], found[_A_OPEN], found[_MISNESTED]) > max_copies:
         return "formatting elements left open"
     n_foreign_ends = counts[_END_TAGS] if found[_FOREIGN_OPEN] else found[_FOREIGN_ENDS]
-    if _walk_ns(found[_LOST_ENDS], n_foreign_ends, found[_DEPTH] + found[_MOST_OPEN]) > max_walk_ns:
+    depth = found[_DEPTH] + found[_MOST_OPEN]
+    if _walk_ns(found[_LOOKING_STARTS], found[_LOST_ENDS], n_foreign_ends, depth) > max_walk_ns:
         return "end tags without start tags"
     return None
 
@@ -157,10 +160,11 @@ def _n_copies(n_tags: int, n_elements: int, n_left_open: Any, has_a: Any, n_misn
     return n_tags * int(n_left_open) + 2 * n_elements * int(has_a) + _COPIES_A_PAIR * int(n_misnested)
 
 
-def _walk_ns(n_lost_ends: Any, n_foreign_ends: Any, depth: Any) -> int:
-    """Return the longest time for looking up end tags."""
-    lost_ns = int(n_lost_ends) * (_FOREIGN_ENTRY_NS if n_foreign_ends else _ENTRY_NS)
-    return min(int(depth), _MAX_DEPTH) * (lost_ns + int(n_foreign_ends) * _FOREIGN_END_NS)
+def _walk_ns(n_starts: Any, n_lost_ends: Any, n_foreign_ends: Any, depth: Any) -> int:
+    """Return the longest time for looking through open elements."""
+    ns = int(n_starts) * _ENTRY_NS + int(n_foreign_ends) * _FOREIGN_END_NS
+    ns += int(n_lost_ends) * (_FOREIGN_ENTRY_NS if n_foreign_ends else _ENTRY_NS)
+    return min(int(depth), _MAX_DEPTH) * ns
 
 
 @kernel
@@ -266,6 +270,8 @@ def _begin(key: Any, kind: Any, n_attributes: Any, is_plain: Any, open_tags: Any
     if kind & (_HTML | _BODY):
         n_attributes = n_attributes if is_plain else _MAX_ROOT_ATTRIBUTES
         found[_HTML_ATTRIBUTES if kind & _HTML else _BODY_ATTRIBUTES] += n_attributes
+    if kind & _LOOKING:
+        found[_LOOKING_STARTS] += 1
     if not is_plain:
         found[_DEPTH] += 1
         found[_FOREIGN_OPEN] |= kind & _FOREIGN
