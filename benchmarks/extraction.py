@@ -3,8 +3,8 @@
 Peers get the links of `a` elements and join them to the page's URL, which gives no canonical URLs; "with text" is the
 text of the whole tree. Neither knows `nofollow`, robots, frames or redirects.
 
-The rows of bare trees say what reading pages from a tree would cost at least: it would need the links' texts and the
-text by lines as well, and a check against pages whose tree takes thousands of times their memory.
+Pages are read from turbohtml's tree. The rows of bare trees show what it costs by itself, in that library and in
+another one; reading adds a check against pages whose tree takes thousands of times their memory.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def parsel_links(with_text: bool) -> Callable[[], int]:
 
 
 def turbohtml_tree(with_links: bool, with_text: bool) -> Callable[[], int]:
-    """The standard tree in C, of the library whose tokenizer we use; its links with texts, and the text of the page."""
+    """The standard tree in C, of the library that we use; its links with texts, and the text of the page."""
     from turbohtml import PlainText, parse
 
     layout = PlainText(layout="strict", bullet="", table_cell_separator="\n")
@@ -133,8 +133,16 @@ def lexbor_tree() -> Callable[[], int]:
     return over_pages(lambda html, url: LexborHTMLParser(html))
 
 
+def guard() -> Callable[[], int]:
+    from orienteer.extract.guard import refusal
+    from orienteer.extract.parser import as_utf8, charset_of
+
+    return over_pages(lambda html, url: refusal(as_utf8(html, charset_of(html))))
+
+
 CONTENDERS: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
     ("charset and decoding, part of all below", charset, ()),
+    ("that and the check before the tree, part of all below", guard, ()),
     ("links, title, head", head, ()),
     ("links, title, head, text, headings, anchors", text, ()),
     ("the same with blocks", blocks, ()),

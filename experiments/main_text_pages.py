@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from orienteer.extract.feature_columns import N_UNLEARNED
 from orienteer.extract.learned_words import SHORT_LINE_WORDS, element_words, line_words
 from orienteer.extract.line_features import Context, LineFeatures
-from orienteer.extract.line_reader import read_with_lines
+from orienteer.extract.line_places import placed
 from orienteer.extract.main_text import REPEATED_CHARS
+from orienteer.extract.reader import read
 from orienteer.files.compressed import byte_blocks
 from orienteer.kernel import allocating_kernel
 from orienteer.url import host_of
@@ -80,11 +81,11 @@ def known_pages(path: Path) -> Iterator[KnownPage]:
 
 def sample_of(known: KnownPage) -> Sample | None:
     """Return the sample of a page; None if it is empty, or its text is in `noscript`, which is not judged."""
-    reader = read_with_lines(known.html)
-    if not reader.text or reader.noscript_text:
+    reader = read(known.html, with_nodes=True)
+    if not reader.text or reader.lines is None or reader.noscript_text:
         return None
     texts = reader.text.split("\n")
-    features = LineFeatures(reader.text, reader.places, reader.title, known.url)
+    features = LineFeatures(reader.text, placed(reader.lines), reader.title, known.url)
     truth, n_words = true_shares(texts, known.main)
     weights = np.clip(n_words, 1, 400) / max(len(words_of(known.main)), 30)
     repeats = features.repeats(REPEATED_CHARS)

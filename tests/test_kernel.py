@@ -148,7 +148,7 @@ def test_the_kernels_that_read_pages_do_the_same_as_plain_python(
         many = [f"http://h{k % 90}.example/{'x' * (k % 40)}{k}" for k in rng.integers(0, 5_000, 3_000).tolist()]
         seen.number(many)
         assert [seen.find(url) for url in many[:50]] == seen.number(many[:50])[0].tolist()
-    assert {"extract.markup._filter_page", "extract.whitespace._collapse", "extract.tokens._hash_words"} <= names
+    assert {"extract.page_text._read_text", "extract.tokens._hash_words"} <= names
     assert {"extract.near_duplicates._hash_shingles", "frontier.seen._number", "frontier.seen._find"} <= names
 
 

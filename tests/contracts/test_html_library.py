@@ -7,31 +7,24 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from orienteer.extract.parser import TokenType, charset_of, dispatch, tokens
+from orienteer.extract.parser import TokenType, charset_of, parsed, tokens
 from tests.extract.pieces import mutated, random_page
 
 
-class Collected:
-    """A handler that stores its tokens, with adjacent texts joined."""
-
-    handle_comment = handle_decl = handle_pi = bool
-
-    def __init__(self, html: str) -> None:
-        self.found: list[tuple[object, ...]] = []
-        dispatch(html, self)
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str]]) -> None:
-        self.found.append(("start", tag, tuple(attributes)))
-
-    handle_startendtag = handle_starttag
-
-    def handle_endtag(self, tag: str) -> None:
-        self.found.append(("end", tag))
-
-    def handle_data(self, text: str) -> None:
-        if self.found and self.found[-1][0] == "text":
-            text = f"{self.found.pop()[1]}{text}"
-        self.found.append(("text", text))
+def _found(html: str) -> list[tuple[object, ...]]:
+    kinds = {TokenType.START_TAG: "start", TokenType.END_TAG: "end", TokenType.TEXT: "text"}
+    found: list[tuple[object, ...]] = []
+    for token in tokens(html):
+        kind = kinds.get(token.type)
+        if kind == "text" and found and found[-1][0] == "text":
+            found.append(("text", f"{found.pop()[1]}{token.data}"))
+        elif kind == "text":
+            found.append(("text", token.data))
+        elif kind == "end":
+            found.append(("end", token.tag))
+        elif kind == "start":
+            found.append(("start", token.tag, tuple(token.attrs or ())))
+    return found
 
 
 @pytest.mark.parametrize(
@@ -52,23 +45,7 @@ class Collected:
     ],
 )
 def test_tokens(html: str, found: list[tuple[object, ...]]) -> None:
-    assert Collected(html).found == found
-
-
-def _by_iteration(html: str) -> list[tuple[object, ...]]:
-    kinds = {TokenType.START_TAG: "start", TokenType.END_TAG: "end", TokenType.TEXT: "text"}
-    found: list[tuple[object, ...]] = []
-    for token in tokens(html):
-        kind = kinds.get(token.type)
-        if kind == "text" and found and found[-1][0] == "text":
-            found.append(("text", f"{found.pop()[1]}{token.data}"))
-        elif kind == "text":
-            found.append(("text", token.data))
-        elif kind == "end":
-            found.append(("end", token.tag))
-        elif kind == "start":
-            found.append(("start", token.tag, tuple(token.attrs or ())))
-    return found
+    assert _found(html) == found
 
 
 def _pages(n_pages: int) -> list[str]:
@@ -76,15 +53,48 @@ def _pages(n_pages: int) -> list[str]:
     return [mutated(rng, random_page(rng)) for _ in range(n_pages)]
 
 
-def test_both_ways_to_read_tokens_agree() -> None:
+@pytest.mark.parametrize(
+    ("html", "written"),
+    [
+        ("<p>a<b>c<p>d", "<p>a<b>c</b></p><p><b>d</b></p>"),
+        ("<table>a<tr><td>b", "a<table><tbody><tr><td>b</td></tr></tbody></table>"),
+        ("<a href=x>a<a href=y>b", '<a href="x">a</a><a href="y">b</a>'),
+        ("<a href='>\"<&#10;'>", '<a href="&gt;&quot;&lt;\n"></a>'),
+        ('<a href="x"" b\'=1 =c d<e>', '<a href="x" "="" b\'="1" =c="" d<e=""></a>'),
+        ("<br>a<hr/><img src=i>", '<br>a<hr><img src="i">'),
+        ("a &amp; &lt;&gt; &nbsp;\xa0 &copy; \0b", "a &amp; &lt;&gt; &nbsp;&nbsp; \xa9 b"),
+        ("a<!-- > -->b<!-->c<? x>d", "a<!-- > -->b<!---->c<!--? x-->d"),
+        ("<textarea><a></textarea>", "<textarea>&lt;a&gt;</textarea>"),
+        ("a<noscript>b<a href=x>c</a></noscript>", 'a<noscript>b<a href="x">c</a></noscript>'),
+        ("a<template shadowrootmode=open>b</template>", 'a<template shadowrootmode="open">b</template>'),
+        ("a<svg><title>b</title><a xlink:href=x>", 'a<svg><title>b</title><a xlink:href="x"></a></svg>'),
+    ],
+)
+def test_trees_as_they_are_written(html: str, written: str) -> None:
+    (body,) = parsed(html.encode()).iter_elements("body")
+    assert body.encode().decode() == f"<body>{written}</body>"
+
+
+def test_trees_have_a_bounded_depth() -> None:
+    deepest = max(parsed(b"<div>" * 2_000).iter_elements("div"), key=lambda element: len(list(element.ancestors)))
+    assert len(list(deepest.ancestors)) < 600
+
+
+def test_no_tag_that_is_written_has_its_end_within() -> None:
     for html in _pages(2_000):
-        assert _by_iteration(html) == Collected(html).found, html
+        for element in parsed(html.encode("utf-8", "replace")).iter_elements():
+            assert ">" not in element.tag
+            assert not any(">" in name or " " in name for name in element.attrs)
 
 
 def test_threads_do_not_share_state() -> None:
-    pages = _pages(400)
+    pages = [html.encode("utf-8", "replace") for html in _pages(400)]
     with ThreadPoolExecutor(4) as threads:
-        assert list(threads.map(lambda html: Collected(html).found, pages)) == [Collected(html).found for html in pages]
+        assert list(threads.map(_written, pages)) == list(map(_written, pages))
+
+
+def _written(html: bytes) -> str:
+    return parsed(html).html
 
 
 @pytest.mark.parametrize(

@@ -164,13 +164,18 @@ def test_ancestors_of_a_block_and_their_words():
 def test_missing_and_wrong_end_tags():
     page = read("<ul><li>a<ul><li>b</ul>c<li>d</ul><p>e<table><tr><td>f<p>g</table>h</div></b>i")
     assert [(block.text, block.list_depth) for block in page.blocks] == [
-        ("a", 1), ("b", 2), ("c", 1), ("d", 1), ("e", 0), ("f", 0), ("g", 0), ("h", 0), ("i", 0),
+        ("a", 1), ("b", 2), ("c", 1), ("d", 1), ("e", 0), ("f", 0), ("g", 0), ("hi", 0),
     ]  # fmt: skip
 
 
 def test_hidden_text_is_no_block():
-    page = read("<title>T</title>a<noscript><p>b<img src=x alt=y></noscript><template><p>c</template><p>d")
+    page = read("<title>T</title>a<noscript><p>b<img src=x alt=y></p></noscript><template><p>c</template><p>d")
     assert [block.text for block in page.blocks] == ["a", "d"]
+
+
+def test_a_noscript_that_a_paragraph_keeps_open_hides_no_page():
+    page = read("<noscript><p>Please</noscript>" + "<p>some words of the page" * 20)
+    assert page.text.count("some words of the page") == 20
 
 
 def test_blocks_end_at_the_limit_of_the_text():

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orienteer.extract.elements import NAMES
 from orienteer.extract.feature_columns import COLUMNS, N_LEVELS, SHIFTS, WINDOWS
 from orienteer.extract.learned_words import line_words
 from orienteer.extract.line_features import LineFeatures, context_columns
-from orienteer.extract.line_reader import read_with_lines
+from orienteer.extract.line_places import placed
+from orienteer.extract.page_text import NAMES
+from orienteer.extract.reader import PageReader, read
 
 _URL = "http://example.org/news/a-new-bridge-2025"
 _PROSE = "The old bridge across the river, closed since March, will be rebuilt by the council next year. "
@@ -23,6 +24,15 @@ _PIECES = st.sampled_from(
      "short | line", "12 %", _PROSE, 3 * _PROSE, "<br>", "menu"]
 )  # fmt: skip
 _PAGES = st.lists(_PIECES, min_size=1, max_size=40).map("".join)
+
+
+def _features(html: str, title: str | None = None) -> LineFeatures | None:
+    """Return the features of a page; None if it is empty."""
+    reader: PageReader = read(html.encode(), with_nodes=True)
+    assert reader.lines is not None
+    if not reader.text:
+        return None
+    return LineFeatures(reader.text, placed(reader.lines), reader.title if title is None else title, _URL)
 
 
 class Slow:
@@ -131,22 +141,20 @@ class Slow:
 
 @given(_PAGES)
 def test_columns_are_those_of_the_reference(html: str):
-    reader = read_with_lines(f"<title>A new bridge</title>{html}".encode())
-    if not reader.text:
+    page = _features(f"<title>A new bridge</title>{html}")
+    if page is None:
         return
-    page = LineFeatures(reader.text, reader.places, reader.title, _URL)
     assert np.isfinite(page.matrix).all()
-    for name, values in Slow(page, reader.title).columns.items():
+    for name, values in Slow(page, "A new bridge").columns.items():
         wanted = [math.log1p(value) if name.startswith("log ") else float(value) for value in values]
         assert page.matrix[:, COLUMNS.index(name)].tolist() == pytest.approx(wanted, abs=1e-5), name
 
 
 @given(_PAGES, st.integers(0, 1000))
 def test_context_columns(html: str, number: int):
-    reader = read_with_lines(html.encode())
-    if not reader.text:
+    page = _features(html, title="")
+    if page is None:
         return
-    page = LineFeatures(reader.text, reader.places, "", _URL)
     slow = Slow(page, "")
     scores = np.random.default_rng(number).random(page.n)
     weighed = (scores * page.chars).tolist()
@@ -160,8 +168,8 @@ def test_context_columns(html: str, number: int):
 
 
 def test_columns_of_the_whole_page():
-    reader = read_with_lines(b"<main><p>One<p>Two costs $5")
-    page = LineFeatures(reader.text, reader.places, "", _URL)
+    page = _features("<main><p>One<p>Two costs $5")
+    assert page is not None
     wanted = {"page: main": 1, "page: prices": 0.5, "page: segments": 2, "page: hyphens": 3, "page: figures in path": 4}
     for name, value in wanted.items():
         assert (page.matrix[:, COLUMNS.index(name)] == np.float32(value)).all(), name

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orienteer.extract.links import MAX_LINKS, NOFOLLOW, SCRIPTED, TOO_MANY_LINKS, UNREADABLE, URL_TOO_LONG
-from orienteer.extract.markup import MAX_TEXT_BYTES
 from orienteer.extract.page import MAX_TEXT_CHARS, extract_page
 from orienteer.extract.parser import decoded
 from orienteer.extract.reader import MAX_REFERENCES
@@ -163,10 +162,10 @@ def test_a_page_has_no_more_links_than_the_limit():
         (f"<meta http-equiv=refresh content='0;{'x' * 3000}'>", (URL_TOO_LONG,)),
         ("<meta name=robots content=nofollow><a href=x>", (NOFOLLOW,)),
         ("<meta name=robots content=nofollow>", ()),
-        ("<span>" * 100_000 + "<a href=x>", (UNREADABLE,)),
+        ("<span>" * 100_000 + "<a href=x>", ()),
         ("<span>" * 10_000 + "</x>" * 10_000 + "<a href=x>", (UNREADABLE,)),
         ("".join(f"<p><b id={k}>" for k in range(20_000)) + "<a href=x>", (UNREADABLE,)),
-        ("<div>" * 10_000 + "</x>" * 10_000 + "<a href=x>", ()),
+        ("<div>" * 10_000 + "</x>" * 10_000 + "<a href=x>", (UNREADABLE,)),
     ],
 )
 def test_reasons_for_missing_links(html, unknown):
@@ -186,12 +185,16 @@ def test_references_beyond_the_limit_are_dropped_and_reported():
 
 
 def test_links_beyond_the_limit_of_text_are_found():
-    for text in ("ä" * MAX_TEXT_BYTES, "word <b>x</b>" * (MAX_TEXT_BYTES // 4), "x" + "日" * MAX_TEXT_BYTES):
+    for text in (
+        "ä" * 4 * MAX_TEXT_CHARS,
+        (10 * "word " + "<b>x</b>") * (MAX_TEXT_CHARS // 10),
+        "x" + "日" * 4 * MAX_TEXT_CHARS,
+    ):
         page = extract_page(f"{text}<a href=x>after</a>".encode(), PAGE)
         assert page.links == ["http://example.org/dir/x"]
         assert page.unknown_links == ()
         assert len(page.text) == MAX_TEXT_CHARS
-        assert page.anchors == []
+        assert page.anchors == [("http://example.org/dir/x", "after")]
 
 
 def test_nofollow_links_are_separate():

@@ -9,9 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orienteer.extract.markup import MAX_LINKED_DATA_BYTES
 from orienteer.extract.page import extract_page
-from orienteer.extract.page_fields import MAX_FIELD_CHARS, NO_FIELDS, LinkedData, PageFields, linked_data
+from orienteer.extract.page_fields import (
+    MAX_FIELD_CHARS,
+    MAX_SCRIPT_CHARS,
+    NO_FIELDS,
+    LinkedData,
+    PageFields,
+    linked_data,
+)
 from orienteer.responses.reading import read_page
 
 PAGE = "http://example.org/dir/page"
@@ -159,7 +165,7 @@ def test_hostile_linked_data_is_ignored(data: str) -> None:
 
 
 def test_large_values_are_dropped() -> None:
-    big = script({"@type": "Article", "author": "A", "text": "x" * MAX_LINKED_DATA_BYTES})
+    big = script({"@type": "Article", "author": "A", "text": "x" * MAX_SCRIPT_CHARS})
     assert fields(big).author == ""
     assert len(fields(f"<meta name=description content='{'a ' * 100_000}'>").description) <= MAX_FIELD_CHARS
     many = "".join(f"<link rel=alternate hreflang=de href=/{k}>" for k in range(5_000))

@@ -31,6 +31,7 @@ from orienteer.extract.blocks import (
     Quote,
     Table,
 )  # fmt: skip
+from orienteer.extract.parser import Tag
 
 MAX_CONTAINERS = 24  # nested; deeper content belongs to the last of them
 _MAX_CLASS_CHARS = 400
@@ -43,9 +44,21 @@ _MARKS = {
     "strong": STRONG, "tt": CODE_SPAN,
 }  # fmt: skip
 INLINE = tuple(_MARKS)
+_LANGUAGES = ("data-lang", "data-language")
+_ATTRIBUTES = {  # in addition to those of every element
+    "a": ("name", "href"), "ol": ("start",), "li": ("value",), "code": _LANGUAGES, "pre": _LANGUAGES,
+    "listing": _LANGUAGES, "td": ("rowspan", "colspan"), "th": ("rowspan", "colspan"),
+}  # fmt: skip
+
 
 _NUMBERING = re.compile(r"(?:^|\s)(?:linenos|linenodiv|lineno|gutter|line-?numbers|blob-num)(?:\s|$)")
 _Values = dict[str, str]
+
+
+def attributes_of(tag: Tag, name: str) -> dict[str, str]:
+    """Return the attributes of an element that `new_element` needs."""
+    names = ("id", "class", "role", *_ATTRIBUTES.get(name, ()))
+    return {attribute: value for attribute in names if (value := tag.attr(attribute)) is not None}
 
 
 def new_element(name: str, values: _Values, parent: Element, number: int) -> Element:
@@ -221,7 +234,7 @@ def language_of(class_words: str, attributes: dict[str, str]) -> str:
     >>> language_of("highlight-python notranslate", {}), language_of("hljs rust", {}), language_of("nav", {})
     ('python', 'rust', '')
     """
-    for name in ("data-lang", "data-language"):
+    for name in _LANGUAGES:
         if name in attributes:
             return _named(attributes[name].lower())
     found = _PREFIXED.search(class_words) or _FOLLOWING.search(class_words)

@@ -1,37 +1,25 @@
-"""Read a page as blocks: as `reader`, with the kind and the context of each line.
+"""Read the text of a page as blocks: its lines, each with its kind and its context.
 
-The text has the same pieces as in `reader`. In addition, this reader records the positions at which another element
-begins, which it knows from the notes of `markup`, and builds blocks from pieces and positions.
-
-Time and memory are linear in the size of the page.
+A walk over the tree gives the texts with their elements, and the ends of lines. Time and memory are linear in the size
+of the page.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
-from orienteer.extract.block_elements import INLINE, new_element
-from orienteer.extract.blocks import (
-    HEADING,
-    IMAGE,
-    IMAGE_SPAN,
-    Block,
-    Element,
-    Mark,
-    Span,
-    blocks_of_text,
-    page_element,
-)
-from orienteer.extract.markup import FilteredPage, MarkupFilter
-from orienteer.extract.markup_notes import CHANGE
-from orienteer.extract.reader import BLOCK_NODES, BLOCKS, READ_WITH_TEXT, STARTS, PageReader, dispatch
-from orienteer.extract.robot_rules import OUR_NAME
-from orienteer.extract.whitespace import BLOCK_MARK
+from orienteer.extract.block_elements import INLINE, attributes_of, new_element
+from orienteer.extract.blocks import HEADING, IMAGE, IMAGE_SPAN, Block, Element, Mark, Span, page_element
+from orienteer.extract.page_text import BLOCK_NODES, BLOCKS, PERMALINKS
+from orienteer.extract.parser import Text, TreeElement
 
+MAX_IMAGES = 10_000  # of a page
+_MAX_ALT_CHARS = 1_000
 _MAX_ANCHOR_CHARS = 500
-_SPACES = re.compile("[ \t-\r\xa0]+")
+_SPACES = re.compile("[ \t-\r\x1e\xa0]+")
+_NODES = BLOCK_NODES.union(INLINE)
+_NO_DEPTH = 1 << 30
 
 
 class Image(NamedTuple):
@@ -42,81 +30,91 @@ class Image(NamedTuple):
 _Piece = tuple[str | Image, Element]
 
 
-class LineBuilder:
-    """Builds blocks from pieces of text and changes of the current element."""
+def read_blocks(body: TreeElement) -> list[Block]:
+    """Return the blocks of a page, whose hidden elements have been removed."""
+    lines = LineBuilder()
+    nodes, elements = [body], [page_element()]  # the open ones of the tree, and what their texts belong to
+    permalink_depth = _NO_DEPTH  # from this number of open nodes on, text is dropped
+    n_elements, n_images = 1, 0
+    for node in body.descendants:
+        parent = node.parent
+        while parent is not nodes[-1]:
+            element = elements.pop()
+            if nodes.pop().tag in BLOCKS:
+                lines.end(element)
+            if len(nodes) < permalink_depth:
+                permalink_depth = _NO_DEPTH
+        if isinstance(node, Text):
+            if permalink_depth is _NO_DEPTH:
+                lines.add(node.data, elements[-1])
+        elif isinstance(node, TreeElement):
+            tag, element = node.tag, elements[-1]
+            if tag in BLOCKS:
+                if tag == "br" and element.context.code is not None:
+                    element.context.code.add("\n")
+                lines.end(element)
+            if tag in _NODES or (tag == "span" and node.attr("id") is not None):
+                element = new_element(tag, attributes_of(node, tag), element, n_elements)
+                lines.begin(element)
+                n_elements += 1
+                if tag == "a" and permalink_depth is _NO_DEPTH and _is_permalink(node):
+                    permalink_depth = len(nodes) + 1
+            elif tag == "img" and permalink_depth is _NO_DEPTH and n_images < MAX_IMAGES and (image := _image(node)):
+                lines.add_image(image, element)
+                n_images += 1
+            nodes.append(node)
+            elements.append(element)
+    lines.end(elements[0])
+    return stripped(lines.blocks)
 
-    def __init__(self, page: Element) -> None:
-        self._blocks: list[Block] = []
-        self._element = page
+
+def _is_permalink(node: TreeElement) -> bool:
+    return (node.attr("href") or "")[:1] == "#" and node.text.strip(" \n") in PERMALINKS
+
+
+def _image(node: TreeElement) -> Image | None:
+    """Return an image; None if it is decorative, by the HTML standard."""
+    stated = node.attr("alt")
+    alt = " ".join((stated or "").split())[:_MAX_ALT_CHARS]
+    if stated is not None and not alt:
+        return None
+    return Image((node.attr("src") or node.attr("data-src") or "").strip(), alt)
+
+
+class LineBuilder:
+    """Builds blocks from pieces of text with their elements."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
         self._pieces: list[_Piece] = []  # of the line; the first is not blank
         self._ids: list[Element] = []  # elements with an id that have begun since the last line
-        self._last_number = 0  # of the elements that have begun
 
-    def of(self, texts: list[str], positions: list[int], changes: list[Element | Image | None]) -> list[Block]:
-        """Return the blocks of a page. A change takes effect before the text at its position."""
-        done = 0
-        for position, change in zip(positions, changes, strict=True):
-            while done < position:
-                self._add(texts[done])
-                done += 1
-            self._change(change)
-        for text in texts[done:]:
-            self._add(text)
-        self._end()
-        return stripped(self._blocks)
+    def begin(self, element: Element) -> None:
+        if element.id:
+            self._ids.append(element)
 
-    def _change(self, change: Element | Image | None) -> None:
-        if isinstance(change, Element):
-            self._element = change
-            if change.number > self._last_number:
-                self._last_number = change.number
-                if change.id:
-                    self._ids.append(change)
-            return
-        code = self._element.context.code
-        if change is not None:
-            if code is None:
-                self._pieces.append((change, self._element))
-        elif code is not None:
-            code.add("\n")
-
-    def _add(self, text: str) -> None:
-        if text == BLOCK_MARK:
-            self._end_by_mark()
-            return
-        if "\0" in text:
-            text = text.replace("\0", "")
-        if BLOCK_MARK not in text:
-            self._add_text(text)
-            return
-        for k, line in enumerate(text.split(BLOCK_MARK)):
-            if k:
-                self._end_by_mark()
-            if line:
-                self._add_text(line)
-
-    def _add_text(self, text: str) -> None:
-        code = self._element.context.code
+    def add(self, text: str, element: Element) -> None:
+        code = element.context.code
         if code is not None:
             code.add(text)
         if self._pieces or _SPACES.fullmatch(text) is None:
-            self._pieces.append((text, self._element))
+            self._pieces.append((text, element))
 
-    def _end_by_mark(self) -> None:
-        code = self._element.context.code
-        if code is not None:
-            code.is_broken = True
-        if self._pieces:
-            self._end()
+    def add_image(self, image: Image, element: Element) -> None:
+        if element.context.code is None:
+            self._pieces.append((image, element))
 
-    def _end(self) -> None:
-        pieces, self._pieces = self._pieces, []
-        if not pieces:
+    def end(self, element: Element) -> None:
+        """End the line, in this element."""
+        if element.context.code is not None:
+            element.context.code.is_broken = True
+        if not self._pieces:
             return
+        pieces, self._pieces = self._pieces, []
         element = pieces[0][1]
         text, spans = _text_and_spans(pieces) if element.context.code is None else (_text(pieces), ())
         kind = element.context.kind if text else IMAGE
-        self._blocks.append(Block(kind, text, element.block or element, spans, self._anchor(element)))
+        self.blocks.append(Block(kind, text, element.block or element, spans, self._anchor(element)))
         if text:
             self._ids = []
 
@@ -242,98 +240,3 @@ def _cut(block: Block, start: int, end: int) -> None:
         span._replace(start=min(max(span.start - start, 0), n), end=min(max(span.end - start, 0), n))
         for span in block.spans
     ]
-
-
-MAX_IMAGES = 10_000  # of a page
-_MAX_ALT_CHARS = 1_000
-
-_WITH_BLOCKS = MarkupFilter(
-    READ_WITH_TEXT,
-    BLOCKS,
-    with_text=True,
-    starts=("br",),
-    nodes=(*BLOCK_NODES, *INLINE),
-    nodes_if_id=("span",),
-)
-_BLOCKS_AND_FIELDS = _WITH_BLOCKS.with_fields()
-
-
-def read_with_blocks(html: bytes, robot: str = OUR_NAME, with_fields: bool = False) -> BlockReader:
-    """Read a page in UTF-8 with its blocks, and the rules for a robot of this name."""
-    reader = BlockReader(robot, with_fields)
-    dispatch((_BLOCKS_AND_FIELDS if with_fields else _WITH_BLOCKS).apply(html, reader.signs), reader)
-    return reader
-
-
-class BlockReader(PageReader):
-    """A `PageReader` that also collects `blocks`."""
-
-    def __init__(self, robot: str, with_fields: bool) -> None:
-        super().__init__(True, robot, with_fields)
-        self.blocks: list[Block] = []
-        self._notes: Iterator[int] = iter(())
-        self._elements = [page_element()]
-        self._element = self._elements[0]
-        # Changes of the current element, images, and None for the end of a line of code; with positions in the pieces.
-        self._changes: list[Element | Image | None] = []
-        self._places: list[int] = []
-        self._n_images = 0
-
-    def begin(self, filtered: FilteredPage) -> None:
-        super().begin(filtered)
-        self._notes = iter(filtered.notes.tolist())
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str]]) -> None:
-        note = next(self._notes)
-        values = dict(attributes)
-        start = STARTS.get(tag)
-        if start is not None:
-            start(self, values)
-        elif tag in BLOCKS:
-            self._pieces.append(BLOCK_MARK)
-        element = self._elements[note >> 1]
-        if note & 1:
-            element = new_element(tag, values, element, len(self._elements))
-            self._elements.append(element)
-        if element is not self._element:
-            self._enter(element)
-        if tag == "img":
-            self._add_image(values)
-        elif tag == "br" and element.context.code is not None:
-            self._changes.append(None)
-            self._places.append(len(self._pieces) - 1)
-
-    handle_startendtag = handle_starttag
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == CHANGE:
-            self._enter(self._elements[next(self._notes)])
-        else:
-            super().handle_endtag(tag)
-
-    def _enter(self, element: Element) -> None:
-        self._element = element
-        self._changes.append(element)
-        self._places.append(len(self._pieces))
-
-    def _add_image(self, values: dict[str, str]) -> None:
-        alt = " ".join(values.get("alt", "").split())[:_MAX_ALT_CHARS]
-        if "alt" in values and not alt:
-            return  # decorative, by the HTML standard
-        if self._hidden is None and self._n_images < MAX_IMAGES:
-            self._n_images += 1
-            source = values.get("src") or values.get("data-src") or ""
-            self._changes.append(Image(source.strip(), alt))
-            self._places.append(len(self._pieces))
-
-    def _discard_from(self, start: int) -> None:
-        super()._discard_from(start)
-        while self._places and self._places[-1] > start:
-            self._places.pop()
-            self._changes.pop()
-        self._enter(self._element)
-
-    def finish(self) -> None:
-        super().finish()
-        self.blocks = LineBuilder(self._elements[0]).of(self._pieces, self._places, self._changes)
-        self.blocks += blocks_of_text(self.noscript_text)

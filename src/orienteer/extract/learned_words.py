@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.extract.elements import FNV_PRIME
-from orienteer.extract.line_places import Floats, Places
+from orienteer.extract.line_places import Places
+from orienteer.extract.page_text import FNV_PRIME, Floats
 from orienteer.kernel import inner, kernel
 
 SHORT_LINE_WORDS = 14  # lines up to this length are scored by their words, too

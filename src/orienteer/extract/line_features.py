@@ -16,22 +16,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.extract import feature_columns as columns
-from orienteer.extract.elements import N_NAMES, NUMBERS, numbers
 from orienteer.extract.feature_columns import CHARS, N_ANCESTORS, PRICES, SENTENCES, SHIFTS, WORDS, line_counts
 from orienteer.extract.learned_words import NO_WORDS, LearnedWords, lowered, title_shares
-from orienteer.extract.line_places import Floats, Ints, Places
+from orienteer.extract.line_places import Places
+from orienteer.extract.page_text import NAMES, NUMBERS, Floats, Ints
 from orienteer.kernel import kernel
 
 N_LEARNED = 16
 _SHARES = (0.8, 0.5)  # of the sentences of a page that its containers must contain
 _HEADINGS = tuple(NUMBERS[f"h{level}"] for level in range(1, 7))
 
-_INNERMOST = np.full(N_NAMES, -1, np.int64)
+_INNERMOST = np.full(len(NAMES), -1, np.int64)
 _INNERMOST[[NUMBERS[name] for name in columns.INNERMOST]] = range(columns.N_INNERMOST)
-_BITS = np.zeros(N_NAMES, np.int64)  # a bit for each of ANCESTORS, and above them one for each level of headings
+_BITS = np.zeros(len(NAMES), np.int64)  # a bit for each of ANCESTORS, and above them one for each level of headings
 _BITS[[NUMBERS[name] for name in columns.ANCESTORS]] = 1 << np.arange(N_ANCESTORS)
 _BITS[list(_HEADINGS)] = 1 << (N_ANCESTORS + np.arange(6))
-_NAV, _FOOTER, _ASIDE, _PRE, _TABLE, _MAIN = numbers("nav", "footer", "aside", "pre", "table", "main")
+_NAV, _FOOTER, _ASIDE, _PRE, _TABLE, _MAIN = (
+    NUMBERS[name] for name in ("nav", "footer", "aside", "pre", "table", "main")
+)
 _OUTSIDE = int(_BITS[_NAV] | _BITS[_FOOTER] | _BITS[_ASIDE])
 _MAY_REPEAT = int(_BITS[_PRE] | _BITS[_TABLE])
 

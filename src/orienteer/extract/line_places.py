@@ -8,24 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.extract.blocks import Block, Element
-from orienteer.extract.elements import NUMBERS
-from orienteer.extract.markup_notes import NodeTable
-from orienteer.extract.reader import LINE_NODES
-from orienteer.extract.tags import copy_naming, hash_of
-from orienteer.kernel import kernel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from orienteer.extract.page_text import Floats, Ints, PageText, hash_of
+from orienteer.kernel import inner, kernel
 
 _MAX_WORDS_BYTES = 400  # of an element
+_QUOTE, _EQUALS = b'"='
 
 
 @dataclass(slots=True)
 class Places:
     """The elements that contain lines, each after its parent; the page itself is 0, with the parent -1.
 
-    `names` are numbers (`elements`). `words` has class, id and role of the elements in lower case and UTF-8,
+    `names` are numbers (`page_text`). `words` has class, id and role of the elements in lower case and UTF-8,
     concatenated; `word_ends` are the ends of the elements in it. `linked` counts the characters of each line in links.
     """
 
@@ -91,58 +85,62 @@ class Places:
         return shared
 
 
-def placed(nodes: NodeTable, html: bytes, of_lines: Ints, linked: Floats) -> Places:
-    """Return the elements of a page in UTF-8 that contain lines; others are omitted."""
-    is_used = np.zeros(len(nodes.parents), np.bool_)
-    is_used[of_lines] = True
+def placed(text: PageText) -> Places:
+    """Return the elements of a page that contain lines; others are omitted."""
+    parents, names, starts, ends = text.nodes
+    is_used = np.zeros(len(parents), np.bool_)
+    is_used[text.of_lines] = True
     is_used[:1] = True
-    _use_above(nodes.parents, is_used)
+    _use_above(parents, is_used)
     used = np.nonzero(is_used)[0]
     numbers = np.cumsum(is_used) - 1
-    above, starts, ends = nodes.parents[used], nodes.starts[used], nodes.ends[used]
+    above, starts, ends = parents[used], starts[used], ends[used]
     words, word_ends = np.empty(int((ends - starts).sum()), np.uint8), np.empty(len(used), np.int64)
-    n_bytes = _copy_words(np.frombuffer(html, np.uint8), starts, ends, words, word_ends)
-    parents = np.where(above >= 0, numbers[np.maximum(above, 0)], -1)
-    return Places(nodes.names[used], words[:n_bytes], word_ends, parents, numbers[of_lines], linked)
+    n_bytes = _copy_words(text.page, starts, ends, words, word_ends)
+    new_parents = np.where(above >= 0, numbers[np.maximum(above, 0)], -1)
+    return Places(names[used], words[:n_bytes], word_ends, new_parents, numbers[text.of_lines], text.linked)
 
 
-def places_of(lines: list[Block]) -> Places:
-    """Return the places of blocks with a text. Inline elements such as `b` are omitted, as in `line_reader`."""
-    found: dict[int, Element] = {}
-    for line in lines:
-        element: Element | None = line.element
-        while element is not None and element.number not in found:
-            found[element.number] = element
-            element = _parent_block(element)
-    elements = [found[number] for number in sorted(found)]
-    indexes = {element.number: k for k, element in enumerate(elements)}
-    words = [element.words.encode() for element in elements]
-    above = [_parent_block(element) for element in elements]
-    return Places(
-        np.array([NUMBERS.get(element.name, 0) for element in elements], np.int64),
-        np.frombuffer(b"".join(words), np.uint8),
-        np.cumsum([len(one) for one in words], dtype=np.int64),
-        np.array([-1 if one is None else indexes[one.number] for one in above], np.int64),
-        np.array([indexes[line.element.number] for line in lines], np.int64),
-        np.array([line.n_linked for line in lines], np.float64),
-    )
-
-
-def _parent_block(element: Element) -> Element | None:
-    """Return the nearest ancestor that is a block or a link, or else the page."""
-    above = element.parent
-    while above is not None and above.parent is not None and above.name not in LINE_NODES:
-        above = above.parent
-    return above
+_NAMING = np.zeros((3, 8), np.uint8)  # attributes whose values are words of an element
+for _row, _word in enumerate((b" class=", b" id=", b" role=")):
+    _NAMING[_row, : len(_word)] = np.frombuffer(_word, np.uint8)
 
 
 @kernel
 def _copy_words(page: Any, starts: Any, ends: Any, words: Any, word_ends: Any) -> Any:
+    """Copy the values of class, id and role of elements in lower case, each after a space."""
     size = 0
     for k in range(len(starts)):
-        size = copy_naming(page, starts[k], ends[k], words, size, _MAX_WORDS_BYTES)
+        limit, i = size + _MAX_WORDS_BYTES, starts[k]
+        while i < ends[k]:
+            name = i
+            while page[i] != _EQUALS or i == name + 1:  # a name may begin with one
+                i += 1
+            i += 2
+            is_naming = _is_naming(page, name)
+            if is_naming and size < limit:
+                words[size] = 32
+                size += 1
+            while i < ends[k] and page[i] != _QUOTE:
+                if is_naming and size < limit:
+                    words[size] = page[i] + 32 if 65 <= page[i] <= 90 else page[i]
+                    size += 1
+                i += 1
+            i += 1
         word_ends[k] = size
     return size
+
+
+@inner
+def _is_naming(page: Any, i: Any) -> Any:
+    """Whether the attribute behind the space at i is one of _NAMING."""
+    for row in range(len(_NAMING)):
+        k = 0
+        while _NAMING[row, k] != 0 and page[i + k] == _NAMING[row, k]:
+            k += 1
+        if _NAMING[row, k] == 0:
+            return True
+    return False
 
 
 @kernel

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from orienteer.extract.learned_words import LearnedWords
 from orienteer.extract.line_features import LineFeatures, context_columns
-from orienteer.extract.line_places import Floats, Places
+from orienteer.extract.line_places import Places
+from orienteer.extract.page_text import Floats
 from orienteer.kernel import kernel
 
 MAIN = 128  # lines with at least this score are main text

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import chain
 
-from orienteer.extract.block_reader import BlockReader, bounded, read_with_blocks
+from orienteer.extract.block_reader import bounded
 from orienteer.extract.blocks import Block
-from orienteer.extract.line_places import places_of
-from orienteer.extract.line_reader import LineReader, read_with_lines
+from orienteer.extract.line_places import placed
 from orienteer.extract.links import (
     MAX_LINKS,
     NOFOLLOW,
@@ -27,7 +26,7 @@ from orienteer.extract.parser import as_utf8, charset_of
 from orienteer.extract.reader import PageReader, read
 from orienteer.extract.refresh import Refresh, stated_refresh
 from orienteer.extract.robot_rules import OUR_NAME, RobotRules, rules_of, rules_of_header
-from orienteer.extract.script_signs import FEW_LINKS, has_code, is_suspect, noscript_is_page
+from orienteer.extract.script_signs import FEW_LINKS, reads_noscript
 from orienteer.url import canonical_url, too_long_url
 
 __all__ = ["MAX_LINKS", "MAX_TEXT_CHARS", "Page", "extract_page"]
@@ -121,7 +120,7 @@ def extract_page(
     ('A', 'See the\\nnext.', [('http://example.org/a/b', 'the next')])
     """
     used_charset = charset_of(html, charset)
-    reader = _read(as_utf8(html, used_charset), with_text, robot, with_fields, with_blocks, with_scores)
+    reader = read(as_utf8(html, used_charset), with_text, robot, with_fields, with_blocks, with_scores)
     rules = _rules(reader, robots_header, now, robot)
     base = base_url(reader.base, url)
     found = resolved(reader.references, base, used_charset)
@@ -147,7 +146,6 @@ def extract_page(
         if (link := found.links.get(reference)) is not None and link != url and link in links
     }
     text = reader.text[:MAX_TEXT_CHARS].rstrip()
-    blocks = bounded(reader.blocks, MAX_TEXT_CHARS) if isinstance(reader, BlockReader) else []
     return Page(
         links=list(links),
         title=reader.title,
@@ -168,37 +166,23 @@ def extract_page(
         feeds=tuple(resolved(reader.feeds, base, used_charset).links.values()) if reader.feeds else (),
         alternates=_alternates(reader, base, used_charset, url) if reader.alternates else (),
         fields=NO_FIELDS if reader.fields is None else reader.fields.fields(base),
-        blocks=blocks,
+        blocks=bounded(reader.blocks, MAX_TEXT_CHARS),
         base=base,
-        has_code=has_code(reader.signs),
-        line_scores=_line_scores(reader, blocks, text, url) if with_scores else b"",
+        has_code=reader.signs.has_code,
+        line_scores=_line_scores(reader, text, url) if with_scores else b"",
     )
 
 
-def _line_scores(reader: PageReader, blocks: list[Block], text: str, url: str) -> bytes:
-    if not text or reader.noscript_text:  # the elements around lines of `noscript` are unknown
+def _line_scores(reader: PageReader, text: str, url: str) -> bytes:
+    if not text or reader.lines is None or reader.noscript_text:  # the elements of lines of `noscript` are unknown
         return b""
-    if isinstance(reader, LineReader):
-        places = reader.places.of_first(text.count("\n") + 1)
-    else:
-        places = places_of([block for block in blocks if block.text])
-    return line_scores(text, places, reader.title, url)
-
-
-def _read(
-    html: bytes, with_text: bool, robot: str, with_fields: bool, with_blocks: bool, with_scores: bool
-) -> PageReader:
-    if with_blocks:
-        return read_with_blocks(html, robot, with_fields)
-    if with_scores:
-        return read_with_lines(html, robot, with_fields)
-    return read(html, with_text, robot, with_fields)
+    return line_scores(text, placed(reader.lines).of_first(text.count("\n") + 1), reader.title, url)
 
 
 def _is_suspect(reader: PageReader, found: Resolved, unfollowed: Resolved, url: str) -> bool:
     """Whether scripts may build the page, judging by its code and the links that can be clicked."""
     unclicked = reader.unclicked
-    if reader.noscript_references and not noscript_is_page(reader.signs):
+    if reader.noscript_references and not reads_noscript(*reader.n_words):
         unclicked = unclicked | reader.noscript_references
     clicked: set[str] = set()
     for reference, link in chain(found.links.items(), unfollowed.links.items()):
@@ -206,7 +190,8 @@ def _is_suspect(reader: PageReader, found: Resolved, unfollowed: Resolved, url: 
             clicked.add(link)
             if len(clicked) == FEW_LINKS:
                 break
-    return is_suspect(reader.signs, len(clicked), reader.n_scripted)
+    n_scripted = 0 if clicked else reader.n_scripted
+    return reader.signs.is_suspect(len(clicked), n_scripted, lambda: reader.n_words)
 
 
 def _alternates(reader: PageReader, base: str, charset: str, url: str) -> tuple[str, ...]:

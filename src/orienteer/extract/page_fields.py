@@ -16,9 +16,11 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from orienteer.extract.dates import iso_date
+from orienteer.extract.parser import Tag
 from orienteer.url import canonical_url
 
 MAX_SCRIPTS = 20  # of a page
+MAX_SCRIPT_CHARS = 200_000  # larger ones are dropped
 _MAX_OBJECTS = 500
 _MAX_DEPTH = 64
 _MAX_TYPES = 20
@@ -216,12 +218,12 @@ class FoundFields:
         self._scripts: list[str] = []  # of JSON-LD
         self._published = self._changed = self._first_time = ""
 
-    def add_meta(self, attributes: dict[str, str]) -> None:
-        content = attributes.get("content", "")
+    def add_meta(self, tag: Tag) -> None:
+        content = tag.attr("content")
         if not content:
             return
         for attribute in ("property", "name", "itemprop", "http-equiv"):
-            name = attributes.get(attribute, "").strip().lower()
+            name = (tag.attr(attribute) or "").strip().lower()
             if name in _META_NAMES:
                 before = self._metas.get(name)
                 if before is None:
@@ -230,24 +232,25 @@ class FoundFields:
                     self._metas[name] = f"{before}, {content[:MAX_NAME_CHARS]}"
                 return
 
-    def add_link(self, attributes: dict[str, str]) -> None:
-        language, reference = attributes.get("hreflang", "").strip(), attributes.get("href", "")
-        is_language = bool(language and reference) and "alternate" in attributes.get("rel", "").lower().split()
-        if is_language and len(self._languages) < MAX_LANGUAGES:
+    def add_link(self, tag: Tag) -> None:
+        language, reference = (tag.attr("hreflang") or "").strip(), tag.attr("href")
+        if not language or not reference or "alternate" not in (tag.attr("rel") or "").lower().split():
+            return
+        if len(self._languages) < MAX_LANGUAGES:
             self._languages[language[:35], reference] = None
 
-    def add_time(self, attributes: dict[str, str]) -> None:
-        if not (when := iso_date(attributes.get("datetime", ""))):
+    def add_time(self, tag: Tag) -> None:
+        if not (when := iso_date(tag.attr("datetime") or "")):
             return
         self._first_time = self._first_time or when
-        classes = f"{attributes.get('itemprop', '')} {attributes.get('class', '')}".lower()
+        classes = f"{tag.attr('itemprop') or ''} {tag.attr('class') or ''}".lower()
         if any(word in classes for word in _CHANGED_CLASSES):
             self._changed = self._changed or when
-        elif "pubdate" in attributes or any(word in classes for word in _PUBLISHED_CLASSES):
+        elif tag.attr("pubdate") is not None or any(word in classes for word in _PUBLISHED_CLASSES):
             self._published = self._published or when
 
     def add_script(self, script: str) -> None:
-        if len(self._scripts) < MAX_SCRIPTS:
+        if len(self._scripts) < MAX_SCRIPTS and len(script) <= MAX_SCRIPT_CHARS:
             self._scripts.append(script)
 
     def fields(self, base: str) -> PageFields:

@@ -8,22 +8,31 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Protocol
 
-from turbohtml import Token, Tokenizer, TokenType, parse, tokenize
+from turbohtml import Document, Namespace, Text, Token, TokenType, parse, tokenize
+from turbohtml import Element as TreeElement
 from turbohtml.detect import detect
 
-__all__ = ["Token", "TokenType", "as_utf8", "charset_of", "decoded", "dispatch", "tokens"]
+__all__ = [
+    "Document", "Namespace", "Tag", "Text", "Token", "TokenType", "TreeElement", "as_utf8", "charset_of", "decoded",
+    "parsed", "tokens",
+]  # fmt: skip
 
 _PIECE_BYTES = 1 << 20
 _BYTE_ORDER_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def dispatch(html: str, handler: object) -> None:
-    """Pass the tokens of a page to the methods of a handler (`handle_starttag` …): twice as fast as `tokens`."""
-    tokenizer = Tokenizer()
-    tokenizer.feed(html)
-    tokenizer.close()
-    tokenizer.dispatch(handler)
+class Tag(Protocol):
+    """An element of a tree, or a start tag."""
+
+    def attr(self, name: str, /) -> str | None:
+        """Return the value of an attribute, "" if it has none; None if there is no such attribute."""
+
+
+def parsed(html: bytes) -> Document:
+    """Return the tree of a page in UTF-8, as in a browser without scripts. Shadow trees stay in their templates."""
+    return parse(str(html, "utf-8"), positions=False, allow_declarative_shadow_roots=False)
 
 
 def tokens(html: str) -> Iterator[Token]:

@@ -2,12 +2,12 @@
 
 A page is *suspect* if its links, or nearly all of its content, may be made by scripts:
 
-    it has no link that can be clicked, and any code: a few bytes of code are enough for a link
+    it has no link that can be clicked, and any code: a little code is enough for a link
     it has fewer than FEW_WORDS words and FEW_LINKS links, and much code
     it has fewer than HARDLY_WORDS words, more links, and very much code
 
 Code is every script that a browser runs, by the types of the HTML standard; JSON, templates and others are data. Code
-in files is not read; each file counts as SOURCE_BYTES. The content of `noscript` counts if it has more words than the
+in files is not read; each file counts as SOURCE_CHARS. The content of `noscript` counts if it has more words than the
 remainder of the page and at least MIN_NOSCRIPT_WORDS words: some forums put the whole page there. A short page without
 code is not suspect.
 
@@ -19,94 +19,110 @@ with React, Vue, Svelte and Lit are detected.
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Callable, Iterable
+from enum import Enum
 
-import numpy as np
-from numpy.typing import NDArray
-
-from orienteer.extract.tags import is_space
-from orienteer.kernel import inner
-
-# Counts of a page: visible words, and those in `noscript`, up to a limit; bytes of inline code, and files of code;
-# whether a `noscript` is open.
-WORDS, NOSCRIPT_WORDS, CODE_BYTES, SOURCES, IN_NOSCRIPT = range(5)
-N_SIGNS = 5
+from orienteer.extract.parser import Tag
 
 FEW_WORDS = 50
 HARDLY_WORDS = 20
 MIN_NOSCRIPT_WORDS = 20
 FEW_LINKS = 3
-SOURCE_BYTES = 10_000
-_MUCH_CODE, _VERY_MUCH_CODE = SOURCE_BYTES, 5 * SOURCE_BYTES
+SOURCE_CHARS = 10_000
+_MUCH_CODE, _VERY_MUCH_CODE = SOURCE_CHARS, 5 * SOURCE_CHARS
 
-_ENOUGH_WORDS = 10 * FEW_WORDS  # further words do not change any decision
-_WORD_BYTES = 24  # of text without spaces count as a word
-_AMPERSAND, _HASH, _SEMICOLON = b"&#;"
+_WORD = re.compile(r"[^\W_]+")
+_SIGN = re.compile("[\u3000-\u9fff]")  # of Chinese and Japanese
+_WORD_CHARS = 24  # of text without spaces count as a word
+_ENOUGH_CHARS = 10_000  # of a text
+
+# Types of scripts that a browser runs: `module`, and the JavaScript MIME type essence strings of the MIME Sniffing
+# standard. It runs no script of any other type.
+_LANGUAGES = (
+    "javascript", "ecmascript", "x-javascript", "x-ecmascript", "javascript1.0", "javascript1.1", "javascript1.2",
+    "javascript1.3", "javascript1.4", "javascript1.5", "jscript", "livescript",
+)  # fmt: skip
+_CODE_TYPES = frozenset(
+    ("module", *(f"text/{name}" for name in _LANGUAGES), *(f"application/{name}" for name in _LANGUAGES[:4]))
+)
+_SPACES = " \t\n\f\r"
 
 
-def new_signs() -> NDArray[np.int64]:
-    return np.zeros(N_SIGNS, np.int64)
+class ScriptKind(Enum):
+    """What a script is."""
+
+    CODE = "code"
+    DATA = "data"
+    LINKED_DATA = "linked data"
+
+
+def kind_of_script(script: Tag) -> ScriptKind:
+    """Return the kind of a script.
+
+    As the HTML standard says, a script is code if its `type` is one of code, empty, or missing; where it is missing,
+    a `language` counts.
+    """
+    stated = script.attr("type")
+    if stated is None:
+        language = script.attr("language")
+        return ScriptKind.CODE if not language or language.lower() in _LANGUAGES else ScriptKind.DATA
+    stated = stated.lower()
+    if not stated or stated.strip(_SPACES) in _CODE_TYPES:
+        return ScriptKind.CODE
+    return ScriptKind.LINKED_DATA if "ld+json" in stated else ScriptKind.DATA
+
+
+class ScriptSigns:
+    """The code of a page: characters, and files."""
+
+    def __init__(self) -> None:
+        self.n_chars = self.n_files = 0
+
+    def add_code(self, script: Tag, code: Callable[[], str]) -> None:
+        """Count a script of code."""
+        if script.attr("src") is not None:
+            self.n_files += 1
+        elif self.n_chars < _VERY_MUCH_CODE:
+            self.n_chars += len(code().lstrip(_SPACES))
+
+    @property
+    def has_code(self) -> bool:
+        """Whether scripts may change the page at all."""
+        return self.n_files > 0 or self.n_chars > 0
+
+    def is_suspect(self, n_links: int, n_scripted: int, n_words: Callable[[], tuple[int, int]]) -> bool:
+        """Whether scripts may make the page, with `n_links` links to click and `n_scripted` links that run a script.
+
+        `n_words` are the words outside of `noscript` and in it; links in `noscript` count if its content is read.
+        """
+        n_chars = self.n_chars + SOURCE_CHARS * self.n_files
+        if n_links == 0 and (n_scripted > 0 or n_chars > 0):
+            return True
+        has_few = n_links < FEW_LINKS
+        if n_chars < (_MUCH_CODE if has_few else _VERY_MUCH_CODE):
+            return False
+        n_visible, n_noscript = n_words()
+        if reads_noscript(n_visible, n_noscript):
+            n_visible += n_noscript
+        return n_visible < (FEW_WORDS if has_few else HARDLY_WORDS)
 
 
 def reads_noscript(n_words: int, n_noscript_words: int) -> bool:
-    """Whether the content of `noscript` is the page, by the numbers of words in it and outside of it."""
+    """Whether the content of `noscript` is the page, by the numbers of words outside of it and in it."""
     return n_words < FEW_WORDS and n_noscript_words >= max(MIN_NOSCRIPT_WORDS, n_words)
 
 
-def noscript_is_page(signs: NDArray[np.int64]) -> bool:
-    return reads_noscript(int(signs[WORDS]), int(signs[NOSCRIPT_WORDS]))
-
-
-def has_code(signs: NDArray[np.int64]) -> bool:
-    """Whether scripts may change the page at all."""
-    return bool(signs[SOURCES] > 0 or signs[CODE_BYTES] > 0)
-
-
-def is_suspect(signs: NDArray[np.int64], n_links: int, n_scripted: int) -> bool:
-    """Whether scripts may make the page, with `n_links` links to click and `n_scripted` links that run a script.
-
-    Links in `noscript` count if its content is read.
-    """
-    n_words, n_noscript_words, code_bytes, n_sources = map(int, signs[:IN_NOSCRIPT])
-    code_bytes += SOURCE_BYTES * n_sources
-    if n_links == 0 and (n_scripted > 0 or code_bytes > 0):
-        return True
-    if reads_noscript(n_words, n_noscript_words):
-        n_words += n_noscript_words
-    if n_links < FEW_LINKS:
-        return n_words < FEW_WORDS and code_bytes >= _MUCH_CODE
-    return n_words < HARDLY_WORDS and code_bytes >= _VERY_MUCH_CODE
-
-
-@inner
-def count_words(page: Any, i: Any, end: Any, signs: Any) -> None:
-    """Add the words from i to end to the visible ones, or to those in `noscript`."""
-    kind = NOSCRIPT_WORDS if signs[IN_NOSCRIPT] else WORDS
-    n_words = signs[kind]
-    while i < end and n_words < _ENOUGH_WORDS:
-        start, n_signs = i, 0
-        while i < end and _is_of_word(page[i]):
-            n_signs += 1 if 0xE3 <= page[i] <= 0xE9 else 0  # of Chinese and Japanese
-            i += 1
-        if i > start:
-            n_words += 1 + max(n_signs // 2, (i - start) // _WORD_BYTES)
-        elif page[i] == _AMPERSAND:  # a reference such as &nbsp; is no word
-            i += 1
-            while i < end and page[i] != _SEMICOLON and (page[i] == _HASH or _is_of_word(page[i])):
-                i += 1
-        else:
-            i += 1
-    signs[kind] = n_words
-
-
-@inner
-def _is_of_word(byte: Any) -> Any:
-    return byte >= 0x80 or 48 <= byte <= 57 or 97 <= byte | 32 <= 122
-
-
-@inner
-def count_code(page: Any, i: Any, end: Any, signs: Any) -> None:
-    """Add the code of a script from i to end."""
-    while i < end and is_space(page[i]):
-        i += 1
-    signs[CODE_BYTES] += max(0, end - i)
+def count_words(texts: Iterable[str]) -> int:
+    """Count the words of texts; from FEW_WORDS on the number does not matter, and may be too small."""
+    n_words = 0
+    for text in texts:
+        for word in _WORD.findall(text[:_ENOUGH_CHARS]):
+            n_words += 1
+            if len(word) > 1 and not word.isascii():
+                n_words += max(len(_SIGN.findall(word)) // 2, len(word) // _WORD_CHARS)
+            elif len(word) >= _WORD_CHARS:
+                n_words += len(word) // _WORD_CHARS
+        if n_words >= FEW_WORDS:
+            break
+    return n_words

@@ -1,4 +1,4 @@
-"""Filtered pages have the same content as the trees of the pages."""
+"""The links of a page are those of its tree, with its text and without."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orienteer.extract.reader import _LINKS_ONLY, _WITH_TEXT, read
+from orienteer.extract.reader import read
 from tests.extract.documents import random_document
 from tests.extract.pieces import ATTRIBUTES, MARKUP, NAMES, TEXTS, mutated, random_page
 from tests.extract.tree_links import tree_links
@@ -32,58 +32,46 @@ def _canonical(canonical: str | None) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("html", "filtered"),
+    "html",
     [
-        ("<p>a <b>bold</b> word</p>", "\x1ea bold word\x1e"),
-        ("<A HREF=x>a</A>", "<A HREF=x>a</A>"),
-        ("<span title='<b>'>a</span\n>b", "ab"),
-        ("<span title=\">\"a='>'>a", "a"),
-        ("<span a=b\"c=>'>a", "'>a"),
-        ('<span =">a', "a"),
-        ("<span a/b=c/>a", "a"),
-        ("<!-- <a href=x> -->a<!-->b<!--->c<!--d--!>e<!--f->g-->h", "abceh"),
-        ("<!---!>-->a", "a"),
-        ("<!doctype html>a<?xml b='>'?>", "a'?>"),
-        ("a</>b</ c>d", "abd"),
-        ("<script>a</script>b<style>c</stylex></STYLE >d", "bd"),
-        ("<script><!-- </script>a", "a"),
-        ("<script><!-- <script></script><a href=x></script>a", "a"),
-        ("<script><!-- <script> --></script>a", "a"),
-        ("<script><!--><script></script>a", "a"),
-        ("<title>a <b></title>c", "<title>a <b></title>c"),
-        ("<noscript a>b</noscript>", "<unscript a>b</unscript>"),
-        ("<svg><a xlink:href=x>b</a><title>c</title></svg>", "<s xlink:href=x>b</a>"),
-        ("a<template><p>b</template>c", "ac"),
-        ("1 < 2 <= 3 <4", "1 < 2 <= 3 <4"),
-        ("a&lt;<b>c", "a&lt;c"),
-        ("a<b", "a"),
-        ("a<", "a<"),
-        ("a</", "a</"),
-        ("a <<b>i>c", "a <</>i>c"),
-        ("&am<b>p;", "&am</>p;"),
-        ("&#<!-- -->65;", "&#</>65;"),
-        ("<xmp><a href=x></xmp>", "<xmp><a href=x></xmp>"),
-        ("<noembed><a href=x></noembed>a", "a"),
-        ("a<plaintext><a href=x>", "a<plaintext><a href=x>"),
-        ("<a href='x", ""),
-        ("<!-- a", ""),
-        ("", ""),
+        "<p>a <b>bold</b> word</p>",
+        "<A HREF=x>a</A>",
+        "<span title='<b>'>a</span\n>b",
+        "<span title=\">\"a='>'>a",
+        "<span a=b\"c=>'>a",
+        '<span =">a',
+        "<span a/b=c/>a",
+        "<!-- <a href=x> -->a<!-->b<!--->c<!--d--!>e<!--f->g-->h",
+        "<!---!>-->a",
+        "<!doctype html>a<?xml b='>'?>",
+        "a</>b</ c>d",
+        "<script>a</script>b<style>c</stylex></STYLE >d",
+        "<script><!-- </script>a",
+        "<script><!-- <script></script><a href=x></script>a",
+        "<script><!-- <script> --></script>a",
+        "<script><!--><script></script>a",
+        "<title>a <b></title>c",
+        "<noscript a>b</noscript>",
+        "<svg><a xlink:href=x>b</a><title>c</title></svg>",
+        "a<template><p>b</template>c",
+        "1 < 2 <= 3 <4",
+        "a&lt;<b>c",
+        "a<b",
+        "a<",
+        "a</",
+        "a <<b>i>c",
+        "&am<b>p;",
+        "&#<!-- -->65;",
+        "<xmp><a href=x></xmp>",
+        "<noembed><a href=x></noembed>a",
+        "a<plaintext><a href=x>",
+        "<a href='x",
+        "<!-- a",
+        "",
     ],
 )
-def test_filtered_pages(html, filtered):
-    assert _WITH_TEXT.apply(html.encode())[:2] == (filtered, True)
+def test_links_are_those_of_the_tree(html):
     assert links_read(html, True) == links_read(html, False) == links_in_the_tree(html)
-
-
-def test_filter_for_links_only():
-    html = b"<title>T</title><p>text &am<b>p;</b> <a href=x>a</a><img src=y><textarea><a href=z></textarea></p>"
-    assert _LINKS_ONLY.apply(html)[:2] == ("<title>T</title><a href=x>", True)
-
-
-def test_a_filtered_page_fits_its_buffer():
-    for piece in ("<noscript>", "&<b>", "<<b>", "<svg><a href=x>", "<li>"):
-        filtered = _WITH_TEXT.apply(piece.encode() * 1000).page
-        assert len(filtered) <= len(piece) * 1000
 
 
 tags = st.tuples(
