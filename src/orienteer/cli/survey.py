@@ -29,7 +29,15 @@ _SAY_EVERY_S = 5.0
 _URL_CHARS = 200
 
 
-@with_settings("--delay", "--user-agent", "--workers", "--connect-to", "--allow-private", "--robots/--ignore-robots")
+@with_settings(
+    "--delay",
+    "--connections",
+    "--user-agent",
+    "--workers",
+    "--connect-to",
+    "--allow-private",
+    "--robots/--ignore-robots",
+)
 def survey(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder, which may be imported."),
     half_width: float = typer.Option(
