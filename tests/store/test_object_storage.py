@@ -10,7 +10,6 @@ import pytest
 
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.exports.export import export
-from orienteer.fake_web.server import FakeWeb
 from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.explain import page_facts
 from orienteer.inspect.replay import replay
@@ -23,6 +22,7 @@ from orienteer.store.archive import Archive, Position
 from orienteer.store.object_store import ObjectStore, parse_location
 from orienteer.store.uploads import Uploads
 from orienteer.warc.files import warc_files
+from tests.fake_web.server import FakeWeb
 from tests.live.live_crawls import crawled
 from tests.store.object_stores import BUCKET, S3Server, needs_store
 from tests.store.small_crawls import response

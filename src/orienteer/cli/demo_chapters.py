@@ -171,7 +171,7 @@ def _after_the_kill(stage: Stage, killed: _Killed | None) -> str:
     """Describe what the resumed crawl fetched again, by the requests of the server; empty if it was not killed."""
     if killed is None:
         return ""
-    asked = {f"http://{host}{target}" for _, host, target in stage.web.requests[killed.n_requests :]}
+    asked = {f"http://{host}{target}" for host, target in stage.web.requests[killed.n_requests :]}
     again = len(asked & killed.urls)
     of_these = f"{counted(again, 'page')} of these" if again else "no page of these"
     return f"by kill -9, with {len(killed.urls):,} pages stored; another run resumed it, and fetched {of_these} again"
@@ -354,7 +354,7 @@ class _DemoLinks:
 
     @classmethod
     def of(cls, stage: Stage) -> _DemoLinks:
-        from orienteer.fake_web.community.site import is_of_town
+        from orienteer.fake_web.site import is_of_town
         from orienteer.inspect.snapshot import graph_of_crawl
 
         graph = graph_of_crawl(stage.folder / "outside")

@@ -1,4 +1,4 @@
-"""Pages of the community: their texts, their simple HTML in the colours of their host, and files that are not HTML.
+"""Pages of the town: their texts, their simple HTML in the colours of their host, and files that are not HTML.
 
 Texts are composed from the templates in texts.toml: determined by their key, independent of other texts.
 
@@ -13,13 +13,12 @@ import re
 import struct
 import tomllib
 import zlib
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
-
-from orienteer.fake_web.fake_response import FakeResponse
 
 PORT = "\x00"  # occurs in no HTML
 TEXTS: dict[str, dict[str, list[str]]] = tomllib.loads((Path(__file__).parent / "texts.toml").read_text("utf-8"))
@@ -55,6 +54,11 @@ class ProseWriter:
             " ".join(made[start : start + _SENTENCES_PER_PARAGRAPH])
             for start in range(0, len(made), _SENTENCES_PER_PARAGRAPH)
         )
+
+    def about(self, prose: str) -> tuple[str, ...]:
+        """Return paragraphs as described: `8 council town` are 8 sentences of these topics."""
+        n_sentences, *topics = prose.split() or ["0"]
+        return self.paragraphs(int(n_sentences), *topics)
 
 
 class _Drawn(dict[str, str]):
@@ -102,50 +106,30 @@ class Host:
 
 
 @dataclass(frozen=True)
-class CommunityPage:
+class SiteResponse:
+    """A response to any request: a page, a file or a redirect."""
+
+    body: bytes
+    content_type: str = "text/html"
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class TownPage:
     """`text` is paragraphs, `lists` are links under headings, `by` the author and date; `bare`: the print version."""
 
     title: str
     text: tuple[str, ...] = ()
     lists: tuple[tuple[str, tuple[Link, ...]], ...] = ()
     by: str = ""
+    url: str = ""
     language: str = "en"
     picture: str = ""
     bare: bool = False
 
-
-class Pages:
-    """The pages of the web by URL, while they are written; `week` is the age of the web."""
-
-    def __init__(self, rng: int, week: int) -> None:
-        self.rng = rng
-        self.week = week
-        self.hosts: dict[str, Host] = {}
-        self.robots: dict[str, str] = {}
-        self.at: dict[str, CommunityPage | Moved | FakeResponse] = {}
-        self.html: dict[str, str] = {}  # cache of requested pages
-
-    def writer(self, *key: object) -> ProseWriter:
-        return ProseWriter(self.rng, *key)
-
-    def link(self, url: str, text: str | None = None) -> Link:
-        """Return a link to a page that was written before, with its title as text."""
-        page = self.at[url]
-        assert text is not None or isinstance(page, CommunityPage)
-        return Link(text or page.title, url)  # type: ignore[union-attr]
-
-    def links(self, urls: list[str]) -> tuple[Link, ...]:
-        return tuple(map(self.link, urls))
-
-    def write_listing(self, url: str, title: str, urls: list[str], per_page: int) -> None:
-        """Write a list as several pages, each with a link to the next."""
-        n_pages = -(-len(urls) // per_page)
-        for k in range(n_pages):
-            lists = [("", self.links(urls[k * per_page : (k + 1) * per_page]))]
-            if k + 1 < n_pages:
-                lists.append(("", (Link("Older ones", f"{url}/{k + 2}"),)))
-            number = f", page {k + 1}" if k else ""
-            self.at[url + (f"/{k + 1}" if k else "")] = CommunityPage(title + number, (), tuple(lists))
+    def with_lists(self, lists: Sequence[tuple[str, tuple[Link, ...]]]) -> TownPage:
+        return replace(self, lists=tuple((heading, links) for heading, links in lists if links))
 
 
 _STYLE = """
@@ -157,7 +141,7 @@ img{max-width:100%}li{margin:.2em 0}@media print{header,footer{display:none}}
 """
 
 
-def rendered(page: CommunityPage, host: Host) -> str:
+def rendered(page: TownPage, host: Host) -> str:
     """Return the page as HTML."""
     own = f"http://{host.name}"
 
@@ -197,12 +181,12 @@ def _anchor(link: Link, own: str) -> str:
 
 
 def slug(title: str) -> str:
-    """Return the title as a URL segment: `Roadworks in Mill Lane` becomes `roadworks-in-mill-lane`."""
+    """Return the title as a URL segment: `The roadworks in Mill Lane` becomes `roadworks-in-mill-lane`."""
     letters = "".join(letter if letter.isascii() and letter.isalnum() else " " for letter in title.lower())
-    return "-".join(letters.split())
+    return "-".join(letters.split()).removeprefix("the-")
 
 
-def pdf(text: str) -> FakeResponse:
+def pdf(text: str) -> SiteResponse:
     """Return a PDF with one line of text."""
     line = text.replace("\\", "").replace("(", "[").replace(")", "]")
     drawn = f"BT /F1 14 Tf 60 760 Td ({line}) Tj ET".encode("latin-1", "replace")
@@ -219,10 +203,10 @@ def pdf(text: str) -> FakeResponse:
         out += b"%d 0 obj%b\nendobj\n" % (number, content)
     table = b"".join([b"%010d 00000 n \n" % place for place in places])
     end = b"xref\n0 6\n0000000000 65535 f \n%btrailer<</Size 6/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n"
-    return FakeResponse(out + end % (table, len(out)), content_type="application/pdf")
+    return SiteResponse(out + end % (table, len(out)), content_type="application/pdf")
 
 
-def png(rng: int, name: str) -> FakeResponse:
+def png(rng: int, name: str) -> SiteResponse:
     """Return a PNG of hills, sea and sky, determined by its name."""
     draw = random.Random(f"{rng}/{name}")
     sky, hill, sea = (draw.choice(colours) for colours in (_SKIES, _HILLS, _SEAS))
@@ -236,7 +220,7 @@ def png(rng: int, name: str) -> FakeResponse:
     head = struct.pack(">2I5B", _WIDTH, _HEIGHT, 8, 2, 0, 0, 0)
     chunks = ((b"IHDR", head), (b"IDAT", zlib.compress(b"".join(rows), 9)), (b"IEND", b""))
     body = b"".join([_chunk(kind, data) for kind, data in chunks])
-    return FakeResponse(b"\x89PNG\r\n\x1a\n" + body, content_type="image/png")
+    return SiteResponse(b"\x89PNG\r\n\x1a\n" + body, content_type="image/png")
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:

@@ -22,11 +22,9 @@ from typing import BinaryIO, cast
 from urllib.parse import quote, unquote
 
 from orienteer.errors import GraphFileError, InputError
-from orienteer.fake_web.fake_response import NOT_FOUND, FakeResponse, redirect_to
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.site import RequestHeaders, SiteWithRobots
 from orienteer.files.compressed import byte_blocks
-from orienteer.graph.link_graph import LinkGraph
+from tests.fake_web.fake_response import NOT_FOUND, FakeResponse, redirect_to
+from tests.fake_web.site import RequestHeaders, SiteWithRobots
 
 MAX_SITE_BYTES = 4 << 30
 ARCHIVE_ENDINGS = (".tar", ".tar.gz", ".tgz", ".tar.zst")
@@ -143,13 +141,6 @@ class PageSite(SiteWithRobots):
         for key, data in self._files.items():
             if b"https://" in data and self._type(key).startswith(("text/", "application/x")):
                 self._files[key] = own.sub(b"http", data)
-
-
-def site_at(path: str | PathLike[str]) -> GraphSite | PageSite:
-    """Open real pages if the path is an archive, or a folder that is no graph folder; else a graph."""
-    path = Path(path)
-    is_pages = path.name.lower().endswith(ARCHIVE_ENDINGS) or (path.is_dir() and not (path / "graph.json").is_file())
-    return PageSite(path) if is_pages else GraphSite(LinkGraph.load(path))
 
 
 def _files_at(path: Path) -> Iterator[tuple[str, bytes]]:

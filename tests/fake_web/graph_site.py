@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError
-from orienteer.fake_web import prose
-from orienteer.fake_web.fake_response import NOT_FOUND, FakeResponse
-from orienteer.fake_web.site import RequestHeaders, SiteWithRobots
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.url import canonical_url
+from tests.fake_web import prose
+from tests.fake_web.fake_response import NOT_FOUND, FakeResponse
+from tests.fake_web.site import RequestHeaders, SiteWithRobots
 
 MAX_PAGE_BYTES = 1 << 20  # of prose, without the links
 _CACHED_LINKS = 1 << 16  # rendered links, since pages of a host mostly link to the same pages

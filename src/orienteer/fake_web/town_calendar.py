@@ -9,7 +9,7 @@ from __future__ import annotations
 import calendar
 import re
 
-from orienteer.fake_web.community.page import CommunityPage, Link, ProseWriter
+from orienteer.fake_web.page import Link, ProseWriter, TownPage
 
 PATH = "/calendar/"
 FIRST_YEAR, FIRST_MONTH = 2026, 5
@@ -23,7 +23,7 @@ def first_month(host: str) -> str:
     return _url(host, FIRST_YEAR, FIRST_MONTH)
 
 
-def calendar_page(rng: int, host: str, path: str) -> CommunityPage | None:
+def calendar_page(rng: int, host: str, path: str) -> TownPage | None:
     """Return the page at this path of the calendar; None for an impossible date."""
     match = _PLACE.fullmatch(path)
     if match is None:
@@ -34,7 +34,7 @@ def calendar_page(rng: int, host: str, path: str) -> CommunityPage | None:
     return _month(host, year, month) if match[3] is None else _day(rng, host, year, month, day)
 
 
-def _month(host: str, year: int, month: int) -> CommunityPage:
+def _month(host: str, year: int, month: int) -> TownPage:
     days = [Link(f"{day} {_name(month)}", _url(host, year, month, day)) for day in range(1, _n_days(year, month) + 1)]
     onwards = [
         Link("Next month", _url(host, *_after(year, month))),
@@ -44,12 +44,10 @@ def _month(host: str, year: int, month: int) -> CommunityPage:
         before = (year - 1, 12) if month == 1 else (year, month - 1)
         onwards.insert(0, Link("Previous month", _url(host, *before)))
     text = f"What is on in Quillhaven in {_name(month)} {year}. Choose a day to see its events."
-    return CommunityPage(
-        f"Events in {_name(month)} {year}", (text,), (("Days", tuple(days)), ("Onwards", tuple(onwards)))
-    )
+    return TownPage(f"Events in {_name(month)} {year}", (text,), (("Days", tuple(days)), ("Onwards", tuple(onwards))))
 
 
-def _day(rng: int, host: str, year: int, month: int, day: int) -> CommunityPage:
+def _day(rng: int, host: str, year: int, month: int, day: int) -> TownPage:
     writer = ProseWriter(rng, "calendar", year, month, day)
     text = "No events have been entered for this day."
     if writer.draw.random() < _SHARE_OF_DAYS_WITH_EVENTS:
@@ -57,7 +55,7 @@ def _day(rng: int, host: str, year: int, month: int, day: int) -> CommunityPage:
     last = day == _n_days(year, month)
     after = (*_after(year, month), 1) if last else (year, month, day + 1)
     onwards = (Link("Next day", _url(host, *after)), Link(f"{_name(month)} {year}", _url(host, year, month)))
-    return CommunityPage(f"Events on {day} {_name(month)} {year}", (text,), (("Onwards", onwards),))
+    return TownPage(f"Events on {day} {_name(month)} {year}", (text,), (("Onwards", onwards),))
 
 
 def _url(host: str, year: int, month: int, day: int | None = None) -> str:
