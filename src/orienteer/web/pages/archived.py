@@ -19,11 +19,11 @@ from orienteer.inspect.text_changes import TextChanges, text_changes, texts_at
 from orienteer.store.folder_view import FolderView
 from orienteer.url import MAX_URL_BYTES
 from orienteer.web.archived.addresses import FILE, RENDERED, SENT, path_to, time_in, time_text
-from orienteer.web.archived.origin import can_be_framed
-from orienteer.web.archived.pages import archived_pages
+from orienteer.web.archived.origin import archived_pages, can_be_framed
 from orienteer.web.archived.views import FrameView
-from orienteer.web.rendering import NavEntry, render, served_crawl
+from orienteer.web.rendering import NavEntry, render
 from orienteer.web.security import FRAMED
+from orienteer.web.served_crawl import served_crawl
 from orienteer.wording import plain
 
 ENTRY: NavEntry | None = None  # results link here
