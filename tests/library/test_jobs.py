@@ -21,8 +21,7 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import RequestHeaders, Site
 from orienteer.inspect.crawl_status import crawl_status
 from orienteer.library.crawl_jobs import SingleCrawlLibrary
-from orienteer.library.job import ENDED, Job
-from orienteer.library.job_progress import progress_share
+from orienteer.library.job import ENDED, Job, progress_share
 from orienteer.library.job_record import JobFiles, JobRecord
 from orienteer.library.jobs import Jobs
 from orienteer.library.library import Library

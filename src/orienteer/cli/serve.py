@@ -129,7 +129,7 @@ def show(folder: Path, place: ServeAddress) -> None:
 
 def show_library(path: Path | None, place: ServeAddress, allow_private: bool = False) -> None:
     """Serve a library of crawls until Ctrl-C."""
-    from orienteer.library.scheduler import RefreshScheduler, running_scheduler
+    from orienteer.library.schedules import RefreshScheduler, running_scheduler
     from orienteer.web.library_app import create_library_app
     from orienteer.wording import counted
 

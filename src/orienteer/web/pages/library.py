@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, Field
 
-from orienteer.library.card import Card
+from orienteer.library.library import Card
 from orienteer.web.crawl_watch import STATUS
 from orienteer.web.pages.jobs import JobResponse, job_response
 from orienteer.web.rendering import NavEntry, render
