@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import QUALITY, command
 from orienteer.cli.graph_options import check_place
 from orienteer.errors import InputError
 from orienteer.wording import counted, is_link
@@ -16,6 +17,7 @@ _SUFFIXES = (".html", ".htm", ".json", "")
 _HAS_DIFFERENCES = 3
 
 
+@command(QUALITY)
 def certificate(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     out: Path | None = typer.Option(
@@ -68,6 +70,7 @@ def certificate(
         console.print(line, soft_wrap=True, markup=False, highlight=False)
 
 
+@command(QUALITY)
 def verify(
     paths: list[Path] = typer.Argument(
         metavar="[CERTIFICATE] DIR", help="Crawl folder; before it, optionally, a certificate to compare with it."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import INSPECT, command
 
 if TYPE_CHECKING:
     from orienteer.inspect.changes import Change, EpochChanges, MissingPage
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 _MAX_CHARS = 200
 
 
+@command(INSPECT)
 def changes(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     epoch: int | None = typer.Option(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display, interruption
+from orienteer.cli.command import FETCHERS, HOOKS, METHODS, POLICIES, command
 from orienteer.cli.running import run_crawl, say, waiting
 from orienteer.cli.settings_options import GivenSettings, with_settings
 from orienteer.errors import InputError
@@ -34,6 +35,7 @@ _URL_CHARS = 80
 Say = Callable[[str], None]
 
 
+@command("", plugins={"--policy": POLICIES, "--seed-method": METHODS, "--fetcher": FETCHERS, "--hook": HOOKS})
 @with_settings(runs=True)
 def crawl(
     places: list[str] = typer.Argument(None, metavar="URL...|DIR", help="Start URLs, or a crawl folder to resume."),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display, graph_options, interruption
+from orienteer.cli.command import QUALITY, command
 from orienteer.cli.display import add_fact, facts_grid
 from orienteer.cli.running import say, stoppable, waiting
 from orienteer.cli.settings_options import GivenSettings, with_settings
@@ -28,6 +29,7 @@ _URL_CHARS = 200
 _TIMES_THE_DOMAIN = re.compile(r"(\d+(?:\.\d+)?)n")
 
 
+@command(QUALITY)
 @with_settings("--connect-to", "--allow-private")
 def estimate(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder, whose pages are the domain."),

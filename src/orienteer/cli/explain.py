@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import INSPECT, command
 
 if TYPE_CHECKING:
     from orienteer.inspect.explain import PageFacts
 
 
+@command(INSPECT)
 def explain(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     url: str = typer.Argument(metavar="URL", help="URL of the page."),

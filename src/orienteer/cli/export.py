@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import EXPORTS, command
 from orienteer.cli.options import PROCESSES
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ FORMATS = (
 )
 
 
+@command("", plugins={"--format": EXPORTS})
 def export(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     format: str = typer.Option(..., "--format", "-f", metavar="FORMAT", help=FORMATS),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display, graph_options
+from orienteer.cli.command import GRAPHS, RESEARCH, command
 from orienteer.cli.display import add_fact, facts_grid
 from orienteer.cli.estimate import pages_of_budget, print_view, write_ranks
 from orienteer.cli.graph_options import loaded_web, url_of
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from orienteer.graph.link_graph import LinkGraph
 
 
+@command(RESEARCH, "graph info", plugins={"--format": GRAPHS})
 def info(
     graph: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
     format: str = typer.Option(None, help="Format of GRAPH, if not clear from its name."),
@@ -99,6 +101,7 @@ def top_pages(web: LinkGraph, rank: NDArray[np.float64], n: int) -> list[dict[st
     return found
 
 
+@command(RESEARCH, "graph convert", plugins={"--from": GRAPHS, "--to": GRAPHS})
 def convert(
     source: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
     target: Path = typer.Argument(help="File to write, in the format of its suffix; without a suffix, a graph folder."),
@@ -131,6 +134,7 @@ def convert(
         print(f"{target}: {web.n_pages:,} pages, {web.n_links:,} links ({chosen})")
 
 
+@command(RESEARCH, "graph generate")
 def generate(
     target: Path = typer.Argument(help="File to write, in the format of its suffix; without a suffix, a graph folder."),
     pages: int = typer.Option(100_000, "--pages", "-n", min=1, help="Number of pages."),
@@ -158,6 +162,7 @@ def generate(
         print(f"{target}: {web.n_pages:,} pages, {web.n_links:,} links, {n_hosts:,} hosts")
 
 
+@command(RESEARCH, "graph survey")
 def survey(
     graph: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
     fetched: Path = typer.Option(
@@ -197,6 +202,7 @@ def survey(
     end_with_report(report, top, json)
 
 
+@command(RESEARCH, "graph estimate")
 def estimate(
     graph: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
     pages: str = typer.Option(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import HOOKS, command
 from orienteer.cli.options import HOOK, PROCESSES, describe_failures
 from orienteer.cli.settings_options import GivenSettings, with_settings
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _SEEDS_LISTED = 3
 
 
+@command("", plugins={"--hook": HOOKS})
 @with_settings("--scope")
 def import_(
     sources: list[Path] = typer.Argument(metavar="SOURCE...", help="Files or folders; several become one crawl."),

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import INSPECT, command
 from orienteer.cli.options import PROCESSES
 from orienteer.progress import silent
 
@@ -32,6 +33,7 @@ _TIMES_AS_LONG = 10.0
 _NICENESS = 10
 
 
+@command(INSPECT)
 def index(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     rebuild: bool = typer.Option(False, "--rebuild", help="Build the index from scratch."),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import SERVER, command
 from orienteer.cli.options import LIBRARY, chosen_library
 from orienteer.cli.running import say
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _LISTED = 20
 
 
+@command(SERVER)
 def jobs(
     library: Path | None = LIBRARY,
     stop: str | None = typer.Option(None, "--stop", metavar="ID", help="Stop this job, as by Ctrl-C."),
@@ -71,6 +73,7 @@ def _print_table(listed: list[Job]) -> None:
     display.console().print(table)
 
 
+@command(SERVER)
 def stop(
     folder: Path = typer.Argument(metavar="DIR|NAME", help="Crawl folder, or the name of a crawl in the library."),
     library: Path | None = LIBRARY,

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import SERVER, command
 from orienteer.cli.options import token_of
 
 if TYPE_CHECKING:
     from orienteer.agents.server import AgentServer
 
 
+@command(SERVER)
 def mcp(
     folders: list[Path] = typer.Argument(metavar="DIR...", help="Crawl folders."),
     http: str | None = typer.Option(

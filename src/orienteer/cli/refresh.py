@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display, interruption
+from orienteer.cli.command import command
 from orienteer.cli.options import chosen_library
 from orienteer.cli.running import run_crawl, say
 from orienteer.cli.schedule import AT, EVERY_HELP, FEED, ON, PRIVATE, SECRET, THRESHOLD, WEBHOOK, schedule_of
@@ -36,6 +37,7 @@ _WHEN = "When"
 REFRESHED, NOT_DUE, BUSY, UNFINISHED = "refreshed", "not due", "busy", "unfinished"
 
 
+@command("")
 @with_settings("--until", "--budget", "--stop-when", runs=True)
 def refresh(
     places: list[str] = typer.Argument(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import INSPECT, command
 
 if TYPE_CHECKING:
     from orienteer.repair.repair import RepairReport
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 _MAX_LISTED = 10
 
 
+@command(INSPECT)
 def repair(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),

@@ -7,11 +7,13 @@ from pathlib import Path
 import typer
 
 from orienteer.cli import display, graph_options
+from orienteer.cli.command import POLICIES, RESEARCH, command
 from orienteer.cli.options import STOP_WHEN
 from orienteer.pages.stop_reason import StopReason
 from orienteer.wording import goal_share
 
 
+@command(RESEARCH, plugins={"--policy": POLICIES})
 def replay(
     source: Path = typer.Argument(help="A crawl folder, a WARC or WACZ file, or a folder of them."),
     policy: str | None = typer.Option(None, "--policy", "-p", help="Crawl policy; default: as in the crawl."),

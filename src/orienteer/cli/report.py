@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import INSPECT, command
 from orienteer.cli.options import PROCESSES
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ KINDS = (
 _LISTED = 3  # findings of a kind
 
 
+@command(INSPECT)
 def report(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     format: str | None = typer.Option(

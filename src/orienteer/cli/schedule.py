@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import SERVER, command
 from orienteer.cli.options import LIBRARY, chosen_library
 from orienteer.cli.running import say
 from orienteer.errors import InputError, OrienteerError
@@ -53,6 +54,7 @@ FEED = typer.Option(
 )
 
 
+@command(SERVER)
 def schedule(
     name: str = typer.Argument(None, metavar="[NAME]", help="A crawl of the library; default: list all of them."),
     library: Path | None = LIBRARY,

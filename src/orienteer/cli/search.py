@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import command
 from orienteer.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ _SYNTAX = 'words, "a phrase", +must -not, site: host: title: url: lang: type:pdf
 _ORDERS = {"text": "by words", "local": "by links in this crawl", "global": "by links of the whole web"}
 
 
+@command("")
 def search(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder with a search index."),
     words: str = typer.Argument(help=f"Query: {_SYNTAX}"),

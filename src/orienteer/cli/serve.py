@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import command
 from orienteer.cli.options import LIBRARY, chosen_library, token_of
 from orienteer.cli.running import say
 from orienteer.errors import InputError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 
+@command("")
 def serve(
     folder: Path | None = typer.Argument(None, metavar="[DIR]", help="Crawl folder; default: a library of crawls."),
     library: Path | None = LIBRARY,

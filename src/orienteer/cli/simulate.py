@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display, graph_options
+from orienteer.cli.command import GRAPHS, POLICIES, RESEARCH, command
 from orienteer.cli.graph_options import loaded_web, url_of
 from orienteer.cli.options import STOP_WHEN
 from orienteer.errors import InputError
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _SOURCES_LISTED = 10
 
 
+@command(RESEARCH, plugins={"--policy": POLICIES, "--format": GRAPHS})
 def simulate(
     graph: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
     policy: str = typer.Option(POLICY, "--policy", "-p", help="Crawl policy, such as windowed-rankmass:window=0.05."),

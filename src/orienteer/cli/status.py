@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import command
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,6 +19,7 @@ _SEEDS_LISTED = 3
 _OUTCOMES_LISTED = 8
 
 
+@command("")
 def status(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),

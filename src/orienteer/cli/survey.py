@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display, interruption
+from orienteer.cli.command import QUALITY, command
 from orienteer.cli.display import add_fact, facts_grid
 from orienteer.cli.running import say, stoppable, waiting
 from orienteer.cli.settings_options import GivenSettings, with_settings
@@ -29,6 +30,7 @@ _SAY_EVERY_S = 5.0
 _URL_CHARS = 200
 
 
+@command(QUALITY)
 @with_settings(
     "--delay",
     "--connections",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import RESEARCH, command
 from orienteer.cli.display import add_fact, facts_grid
 from orienteer.errors import InputError
 from orienteer.wording import counted, plain, size
@@ -22,6 +23,7 @@ _THRESHOLDS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 _NONE = "–"
 
 
+@command(RESEARCH, "topic train")
 def train(
     topic: Path = typer.Argument(help="Topic file (TOML): kind of the topic, its settings and examples."),
     output: Path | None = typer.Option(
@@ -73,6 +75,7 @@ def train(
     display.console().print(table)
 
 
+@command(RESEARCH, "topic train-policy")
 def train_policy(
     policy: str = typer.Argument(help="context-graph or apprentice, with settings such as apprentice:discount=0.4."),
     sites: list[Path] = typer.Argument(
@@ -129,6 +132,7 @@ def train_policy(
     display.console().print(table)
 
 
+@command(RESEARCH, "topic test")
 def examine(
     topic: Path = typer.Argument(help="Topic file (TOML): kind of the topic, its settings and examples."),
     folds: int = typer.Option(5, help="Number of folds; each is scored by a topic trained on the others."),

@@ -8,10 +8,12 @@ from pathlib import Path
 import typer
 
 from orienteer.cli import display, interruption
+from orienteer.cli.command import SERVER, command
 from orienteer.cli.running import say
 from orienteer.cli.settings_options import GivenSettings, with_settings
 
 
+@command(SERVER)
 @with_settings("--archive-to")
 def upload(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
