@@ -15,10 +15,10 @@ from orienteer.fake_web.site import MadeSite
 from orienteer.fetch.settings import FetchSettings
 from orienteer.ledger.permission import expect_allowed, opening_settings, remember_allowed
 from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.settings import EstimateSettings
 from orienteer.library.crawl_jobs import CrawlJobs
 from orienteer.live.session import refresh
 from orienteer.side_crawls.estimate import live_estimate
-from orienteer.side_crawls.estimate_rounds import EstimateSettings
 from tests.cli.run import orienteer, refused
 from tests.live.live_crawls import StoredCrawl, crawled
 

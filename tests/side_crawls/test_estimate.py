@@ -19,8 +19,8 @@ from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.graph.estimate import estimate_global_rank
 from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.settings import EstimateSettings
 from orienteer.side_crawls.estimate import EstimateReport, live_estimate, open_estimate
-from orienteer.side_crawls.estimate_rounds import EstimateSettings
 from orienteer.store.database import DatabaseView
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_view import estimate_of_folder

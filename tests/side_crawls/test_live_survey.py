@@ -18,7 +18,7 @@ from orienteer.fake_web.fake_response import FakeResponse, redirect_to
 from orienteer.fake_web.graph_site import GraphSite
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from orienteer.graph.survey.fixed_walks import SurveyGoal
+from orienteer.graph.defaults import SurveyGoal
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.settings import CrawlSettings

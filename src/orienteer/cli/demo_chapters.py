@@ -44,7 +44,8 @@ _TITLE_CHARS = 44
 
 def choose_seeds(stage: Stage) -> StartPages:
     """Chapter 1: crawl a few pages from the home page, and choose the seeds that reach the most."""
-    from orienteer.live.start_pages import StartSettings, start_pages
+    from orienteer.ledger.settings import StartSettings
+    from orienteer.live.start_pages import start_pages
 
     stage.begin("1. Where to start")
     first = stage.scratch / "first-look"
@@ -265,8 +266,8 @@ def refresh_again(stage: Stage) -> None:
 
 def estimate_global_rank(stage: Stage) -> None:
     """Chapter 4: the rank of the town's pages in the whole web."""
+    from orienteer.ledger.settings import EstimateSettings
     from orienteer.side_crawls.estimate import live_estimate
-    from orienteer.side_crawls.estimate_rounds import EstimateSettings
 
     stage.begin("4. Rank in the whole web")
     with stage.working() as progress:

@@ -13,8 +13,11 @@ from orienteer.cli.command import GRAPHS, RESEARCH, command
 from orienteer.cli.display import add_fact, facts_grid
 from orienteer.cli.estimate import pages_of_budget, print_view, write_ranks
 from orienteer.cli.graph_options import loaded_web, url_of
+from orienteer.cli.settings_options import with_fields
 from orienteer.cli.survey import end_with_report
 from orienteer.errors import InputError
+from orienteer.graph.defaults import SurveyGoal
+from orienteer.ledger.settings import EstimateSettings
 from orienteer.wording import counted
 
 if TYPE_CHECKING:
@@ -163,6 +166,7 @@ def generate(
 
 
 @command(RESEARCH, "graph survey")
+@with_fields("goal", SurveyGoal)
 def survey(
     graph: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
     fetched: Path = typer.Option(
@@ -170,9 +174,8 @@ def survey(
     ),
     trust: str = typer.Option(graph_options.DEFAULT_TRUST, help=graph_options.TRUST_HELP),
     damping: float = typer.Option(0.85, help="Probability that a surfer follows a link."),
-    half_width: float = typer.Option(0.005, help="Stop when the coverage is known to within this, on each side."),
-    budget: int | None = typer.Option(None, help="Stop after visiting this many other pages."),
-    confidence: float = typer.Option(0.999, help="Confidence of the result."),
+    *,
+    goal: dict[str, Any],
     rng: int | None = typer.Option(None, min=0, help="Random seed of the walks; default: from the system."),
     top: int = typer.Option(5, help="Number of hosts and folders with missing pages to list."),
     json: bool = typer.Option(False, "--json", help="Print the report as JSON."),
@@ -186,10 +189,9 @@ def survey(
     Example: [bold]orienteer graph survey web --fetched order.txt --half-width 0.02[/bold]
     """
     from orienteer.graph.page_names import pages_in_file
-    from orienteer.graph.survey.fixed_walks import SurveyGoal
     from orienteer.side_crawls.survey_report import graph_survey
 
-    goal = SurveyGoal(half_width, budget, confidence)
+    wanted = SurveyGoal(**goal)
     if top < 0:
         raise InputError("--top: 0 or more")
     with display.progress_bar() as progress:
@@ -197,12 +199,13 @@ def survey(
         pages = pages_in_file(web, fetched)
         weights = graph_options.trust_named(web, trust, progress)
         report = graph_survey(
-            web, pages, weights, goal, damping, rng=rng, source=str(fetched), n_gaps=top, progress=progress
+            web, pages, weights, wanted, damping, rng=rng, source=str(fetched), n_gaps=top, progress=progress
         )
     end_with_report(report, top, json)
 
 
 @command(RESEARCH, "graph estimate")
+@with_fields("how", EstimateSettings)
 def estimate(
     graph: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
     pages: str = typer.Option(
@@ -211,15 +214,8 @@ def estimate(
     budget: str = typer.Option(
         "2n", help="Pages outside whose links may be read: a number, or a multiple of the domain's pages, such as 1n."
     ),
-    rounds: int = typer.Option(50, help="Number of rounds; each one chooses pages."),
-    settle: float = typer.Option(
-        0.005, help="Stop when the estimate changes by less than this (L1) over n/5 pages; 0: never."
-    ),
-    select: str = typer.Option(
-        "stochastic-complement",
-        help="How to choose pages: stochastic-complement, pagerank-flow, outlink-count or random.",
-    ),
-    method: str = typer.Option("frontier-return", help="Estimator: frontier-return or paper (as published)."),
+    *,
+    how: dict[str, Any],
     output: Path | None = typer.Option(
         None,
         "--output",
@@ -237,18 +233,17 @@ def estimate(
     """
     from orienteer.graph.estimate import estimate_global_rank
     from orienteer.graph.estimation.neighborhood_view import NeighborhoodView
-    from orienteer.side_crawls.estimate_rounds import EstimateSettings
 
     graph_options.check_place(output)
     if top < 0:
         raise InputError("--top: 0 or more")
-    EstimateSettings(None, rounds, select, method, settle)  # checks them
+    settings = EstimateSettings(**how)
     with display.progress_bar() as progress:
         web = loaded_web(graph, None, progress)
         local = domain_named(web, pages)
         found = estimate_global_rank(
-            web, local, pages_of_budget(budget, int(local.sum())), rounds, select, method, settle=settle, truth=True,
-            progress=progress,
+            web, local, pages_of_budget(budget, int(local.sum())), settings.rounds, settings.select, settings.method,
+            settle=settings.settle, truth=True, progress=progress,
         )  # fmt: skip
         view = NeighborhoodView.of(found.estimation, top)
     if output is not None:

@@ -91,7 +91,7 @@ def _run(command: typer.Typer | None, name: str) -> None:
     try:
         if command is None:  # imports modules, which takes a while
             first = sys.argv[1] if len(sys.argv) > 1 else ""
-            command = command_line(first if first.isidentifier() else None)
+            command = command_line(first if first.replace("-", "_").isidentifier() and first[0] != "-" else None)
         code = command(prog_name=name, standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except OrienteerError as error:

@@ -31,9 +31,8 @@ _CHOICES = {
 }
 
 
-class ScheduleNow(BaseModel):
-    """The schedule of a crawl; `every` is never if it has none. `due` is the Unix time of the next refresh, `line`
-    describes it."""
+class NewSchedule(BaseModel):
+    """A schedule to set; values that are left out have their defaults."""
 
     every: str = Field(description="never, day, week or pays")
     at: str = Field("03:00", description="With day or week: the time of day where the server is")
@@ -41,19 +40,14 @@ class ScheduleNow(BaseModel):
     threshold: float = Field(0.1, description="With pays: the share of a surfer's time on pages that have changed")
     webhook: str = Field("", description="The URL that the results of each refresh are posted to")
     feed: str = Field("", description="The URL of the feed of the crawl, for the webhook")
+
+
+class ScheduleNow(NewSchedule):
+    """The schedule of a crawl; `every` is never if it has none. `due` is the Unix time of the next refresh, `line`
+    describes it."""
+
     due: float | None = None
     line: str = ""
-
-
-class NewSchedule(BaseModel):
-    """A schedule to set; values that are left out have their defaults."""
-
-    every: str
-    at: str = "03:00"
-    on: str = "monday"
-    threshold: float = 0.1
-    webhook: str = ""
-    feed: str = ""
 
 
 @router.get("/schedule", include_in_schema=False)
