@@ -43,8 +43,8 @@ def mcp(
 
     if importlib.util.find_spec("mcp") is None:
         raise MissingExtraError("orienteer mcp", "the MCP SDK", "mcp")
-    from orienteer.agents.agent_crawls import AgentCrawls
     from orienteer.agents.server import agent_server
+    from orienteer.agents.tools import AgentCrawls
 
     if http is None and (token is not None or json):
         raise InputError("--token and --json go with --http; stdio has no other clients, and is JSON anyway")
