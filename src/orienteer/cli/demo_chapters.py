@@ -15,6 +15,7 @@ from orienteer.cli.display import add_fact, facts_grid
 from orienteer.errors import OrienteerError
 from orienteer.graph.proved import percent
 from orienteer.inspect.status_text import describe_certificate
+from orienteer.pages.states import PageState
 from orienteer.pages.stop_reason import StopReason
 from orienteer.wording import counted, goal_share, plain
 
@@ -191,7 +192,6 @@ def _calendar_pages(folder: Path) -> tuple[int, int]:
 def _failures(folder: Path) -> str:
     """Describe the URLs that are no pages, by reason."""
     from orienteer.inspect.crawl_status import crawl_status
-    from orienteer.pages.states import PageState
 
     words = {"unwanted type": "pictures", "http 404": "dead links"}
     status = crawl_status(folder)

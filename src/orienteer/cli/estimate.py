@@ -17,6 +17,7 @@ from orienteer.cli.running import say, stoppable, waiting
 from orienteer.cli.settings_options import GivenSettings, with_fields, with_settings
 from orienteer.errors import InputError
 from orienteer.ledger.settings import EstimateSettings
+from orienteer.pages.outcome import NO_ERRORS
 from orienteer.wording import counted, duration, plain, tally
 
 if TYPE_CHECKING:
@@ -112,8 +113,6 @@ def describe_round(past: EstimateRound, budget: int) -> str:
 
 
 def _print_report(report: EstimateReport, output: Path | None, top: int, json: bool) -> None:
-    from orienteer.pages.outcome import NO_ERRORS
-
     if output is not None:
         write_ranks(output, report.view, report.urls.get)
     if json:

@@ -118,7 +118,6 @@ def convert(
 
     Example: [bold]orienteer graph convert links.csv.gz web[/bold]
     """
-    from orienteer.errors import InputError
     from orienteer.graph import formats
     from orienteer.graph.hosts import with_hosts
     from orienteer.graph.link_graph import LinkGraph
@@ -131,10 +130,9 @@ def convert(
         if hosts and web.hosts is None:
             web = with_hosts(web)
         web.save(target, target_format, progress=progress, **({"urls": True} if urls else {}))
-    if json:
-        display.print_json({"n_pages": web.n_pages, "n_links": web.n_links, "path": str(target), "format": chosen})
-    else:
-        print(f"{target}: {web.n_pages:,} pages, {web.n_links:,} links ({chosen})")
+    facts = {"n_pages": web.n_pages, "n_links": web.n_links, "path": str(target), "format": chosen}
+    text = f"{target}: {web.n_pages:,} pages, {web.n_links:,} links ({chosen})"
+    display.print_result(facts, json, lambda: print(text))
 
 
 @command(RESEARCH, "graph generate")
@@ -158,11 +156,9 @@ def generate(
         web = synthetic_web(pages, degree, inter_host, dangling, rng, with_urls=urls, progress=progress)
         web.save(target, progress=progress)
     n_hosts = int(web.hosts[-1]) + 1 if web.hosts is not None else 0
-    if json:
-        facts = {"n_pages": web.n_pages, "n_links": web.n_links, "n_hosts": n_hosts, "path": str(target)}
-        display.print_json(facts)
-    else:
-        print(f"{target}: {web.n_pages:,} pages, {web.n_links:,} links, {n_hosts:,} hosts")
+    facts = {"n_pages": web.n_pages, "n_links": web.n_links, "n_hosts": n_hosts, "path": str(target)}
+    text = f"{target}: {web.n_pages:,} pages, {web.n_links:,} links, {n_hosts:,} hosts"
+    display.print_result(facts, json, lambda: print(text))
 
 
 @command(RESEARCH, "graph survey")
@@ -248,10 +244,7 @@ def estimate(
         view = NeighborhoodView.of(found.estimation, top)
     if output is not None:
         write_ranks(output, view, lambda page: url_of(web, page))
-    if json:
-        display.print_json(_facts(web, found, view, top))
-    else:
-        _print(web, found, view, top)
+    display.print_result(_facts(web, found, view, top), json, lambda: _print(web, found, view, top))
 
 
 def domain_named(web: LinkGraph, text: str) -> NDArray[np.bool_]:

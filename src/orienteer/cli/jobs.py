@@ -17,6 +17,7 @@ from orienteer.cli.settings_options import with_fields
 from orienteer.errors import InputError, OrienteerError
 from orienteer.library.schedule import Schedule, describe_due, due_at
 from orienteer.settings import stated
+from orienteer.wording import moment, plain
 
 if TYPE_CHECKING:
     from orienteer.library.jobs import Job
@@ -45,10 +46,8 @@ def jobs(
     if stop is not None:
         found.stop(stop)
         job = found.get(stop)
-        if json:
-            display.print_json(job.as_dict())
-        else:
-            print(f"{job.crawl}: job {job.id} ({job.kind}) was asked to stop.")
+        line = f"{job.crawl}: job {job.id} ({job.kind}) was asked to stop."
+        display.print_result(job.as_dict(), json, lambda: print(line))
         return
     listed = found.all()
     if json:
@@ -68,8 +67,6 @@ def jobs(
 
 def _print_table(listed: list[Job]) -> None:
     from rich.text import Text
-
-    from orienteer.wording import moment, plain
 
     headings = (("job", False), ("crawl", False), ("", False), ("state", False), ("", True), ("began", False))
     table = display.columns_table(None, *headings, ("", False))
@@ -124,13 +121,8 @@ def _stopped_in_library(name: str, path: Path | None, json: bool) -> bool:
 
 
 def _print_stopped(folder: Path, process: int, json: bool) -> None:
-    if json:
-        display.print_json({"folder": str(folder), "process": process})
-    else:
-        print(f"{folder}: process {process} was asked to stop; it finishes the requests in flight.")
-
-
-_OFF = "never"
+    line = f"{folder}: process {process} was asked to stop; it finishes the requests in flight."
+    display.print_result({"folder": str(folder), "process": process}, json, lambda: print(line))
 
 
 @command(SERVER)

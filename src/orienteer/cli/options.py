@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.errors import InputError
+from orienteer.wording import counted, plain
 
 if TYPE_CHECKING:
     from orienteer.hooks.page_hooks import HookFailures
@@ -70,8 +71,6 @@ def token_of(token: str | None, where: str, only_this_machine: bool) -> str | No
 
 def describe_failures(failures: Mapping[str, HookFailures]) -> list[str]:
     """Return a line for each hook that failed."""
-    from orienteer.wording import counted, plain
-
     return [
         f"{plain(name, 100)} on {counted(failed.n, 'page')} (it added nothing there); first {failed.first}"
         for name, failed in failures.items()

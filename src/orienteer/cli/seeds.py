@@ -11,7 +11,7 @@ import typer
 from orienteer.cli import display, graph_options
 from orienteer.cli.command import GRAPHS, METHODS, RESEARCH, command
 from orienteer.cli.graph_options import hosted, loaded_web, url_of
-from orienteer.errors import InputError
+from orienteer.errors import InputError, unknown_name
 from orienteer.wording import counted, plain
 
 if TYPE_CHECKING:
@@ -137,7 +137,6 @@ def compare_seeds(
 
 def _check(k: int, hops: int, depth: int, per: str | None) -> None:
     """Check the options that do not need the graph."""
-    from orienteer.errors import unknown_name
     from orienteer.seeds.page_groups import PER
     from orienteer.seeds.seed_method import checked_depth
     from orienteer.seeds.select import check_numbers

@@ -13,6 +13,7 @@ from orienteer.cli.command import command
 from orienteer.cli.options import LIBRARY, chosen_library, token_of
 from orienteer.cli.running import say
 from orienteer.errors import InputError
+from orienteer.wording import counted
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -133,7 +134,6 @@ def show_library(path: Path | None, place: ServeAddress, allow_private: bool = F
     """Serve a library of crawls until Ctrl-C."""
     from orienteer.library.schedules import RefreshScheduler, running_scheduler
     from orienteer.web.library_app import create_library_app
-    from orienteer.wording import counted
 
     chosen = chosen_library(path, may_be_new=True)
     chosen.make()

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from orienteer.cli.display import add_fact, facts_grid
 from orienteer.cli.options import HOOK
 from orienteer.errors import InputError
 from orienteer.settings import SettingsField, fields_of, from_text, merged, set_tables, stated
@@ -282,7 +283,6 @@ def _print_all(context: typer.Context, is_requested: bool) -> None:
     if not is_requested:
         return
     from orienteer.cli import display
-    from orienteer.cli.display import add_fact, facts_grid
     from orienteer.ledger.plan import settings_classes
 
     for parameter in context.command.params:

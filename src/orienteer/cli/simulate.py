@@ -16,6 +16,8 @@ from orienteer.errors import InputError
 from orienteer.graph.defaults import DAMPING, POLICY
 from orienteer.graph.page_names import page_named
 from orienteer.ledger.settings import CrawlSettings
+from orienteer.pages.stop_reason import StopReason
+from orienteer.wording import goal_share
 
 if TYPE_CHECKING:
     import numpy as np
@@ -173,8 +175,6 @@ def _print_facts(facts: dict[str, Any], measured: Measured | None) -> None:
 
     from orienteer.graph.proved import percent
     from orienteer.inspect.survey_progress import describe_measured
-    from orienteer.pages.stop_reason import StopReason
-    from orienteer.wording import goal_share
 
     own, claimed = facts["own_guarantee"], ""
     if facts["stopped_because"] == StopReason.MEASURED:

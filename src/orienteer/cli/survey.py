@@ -16,6 +16,7 @@ from orienteer.cli.running import say, stoppable, waiting
 from orienteer.cli.settings_options import GivenSettings, with_fields, with_settings
 from orienteer.errors import InputError
 from orienteer.graph.defaults import SurveyGoal
+from orienteer.pages.outcome import NO_ERRORS
 from orienteer.pages.stop_reason import StopReason
 from orienteer.wording import SAME_RESPONSES, counted, duration, plain, tally
 
@@ -95,11 +96,7 @@ def _run(
 
 def end_with_report(report: SurveyReport, top: int, json: bool) -> None:
     """Print the report, and exit with the code of its ending."""
-    with display.ignore_broken_pipe():
-        if json:
-            display.print_json(report.as_dict(top))
-        else:
-            _print_report(report, top)
+    display.print_result(report.as_dict(top), json, lambda: _print_report(report, top))
     if not report.goal_reached:
         raise typer.Exit(interruption.exit_code() if report.stopped_because is StopReason.INTERRUPTED else 3)
 
@@ -124,8 +121,6 @@ class _Progress:
 
 def _print_report(report: SurveyReport, n: int) -> None:
     """Print the coverage, and where the missing pages are."""
-    from orienteer.pages.outcome import NO_ERRORS
-
     measured, out = report.measured, display.console()
     rows = facts_grid()
     add_fact(rows, "archive", f"{counted(report.n_pages, 'page')} of {plain(report.source)}")

@@ -154,10 +154,7 @@ def examine(
     with display.progress_bar() as progress:
         examples = file.examples(progress)
         found = cross_validated(file.topic, examples.pages, examples.is_on_topic, folds, by_site, rng, progress)
-    if json:
-        display.print_json(_facts(file, found, n_folds, by_site))
-    else:
-        _print(file, found, n_folds, by_site)
+    display.print_result(_facts(file, found, n_folds, by_site), json, lambda: _print(file, found, n_folds, by_site))
 
 
 def _facts(file: TopicFile, found: TopicTest, n_folds: int, by_site: bool) -> dict[str, Any]:
