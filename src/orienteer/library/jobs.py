@@ -22,9 +22,8 @@ from orienteer.library.commands import (
     plan_of_new_crawl,
     settings_of,
 )
-from orienteer.library.job import ALIVE, ENDED, Job
+from orienteer.library.job import ALIVE, ENDED, Job, current_job
 from orienteer.library.job_folder import new_id
-from orienteer.library.job_progress import current_job
 from orienteer.library.job_record import JobFiles, JobRecord, last_lines
 from orienteer.library.library import Library, expect_plain_name
 from orienteer.live.control import resume_refusal

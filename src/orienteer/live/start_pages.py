@@ -12,50 +12,24 @@ links, so nothing is added.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from orienteer.errors import InputError, unknown_name
+from orienteer.errors import InputError
 from orienteer.graph.hosts import site_ids
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.page_names import pages_in_file
 from orienteer.inspect.snapshot import CrawlWeb, is_crawl_folder, web_at
 from orienteer.kernel import allocating_kernel
+from orienteer.ledger.settings import StartSettings
 from orienteer.progress import Progress, silent
-from orienteer.seeds import make_method
 from orienteer.seeds.select import SeedSelection, seed_selection
 from orienteer.seeds.value import PAPER, Value, paper_value, unique_share
 from orienteer.url import canonical_url
-
-TRUST_BY = ("uniform", "value")
-
-
-@dataclass(frozen=True)
-class StartSettings:
-    """Settings of the seed selection.
-
-    `value` is a file of values, or the word "paper", the default for a crawl folder; pages of a graph default to 1.
-    With `trust_by` "value" the trust of a seed is proportional to the value that it adds; seeds without are dropped.
-    """
-
-    n_seeds: int = 10
-    hops: int = 5
-    method: str = "greedy"
-    value: str | None = None
-    trust_by: str = "uniform"
-
-    def __post_init__(self) -> None:
-        if self.n_seeds < 1:
-            raise InputError(f"n_seeds is {self.n_seeds}; at least one seed is needed")
-        if self.hops < 0:
-            raise InputError(f"hops is {self.hops}; it must be 0 or more")
-        make_method(self.method)
-        if self.trust_by not in TRUST_BY:
-            raise unknown_name("way to trust seeds", self.trust_by, TRUST_BY)
 
 
 class StartPages(NamedTuple):

@@ -24,9 +24,10 @@ import numpy as np
 from orienteer.crawl.crawl import Crawl
 from orienteer.errors import InputError
 from orienteer.files.signing import is_signed, signature
+from orienteer.graph.defaults import SurveyGoal
 from orienteer.graph.growing_graph import GrowingGraph, PageHosts
 from orienteer.graph.push import LinkRows
-from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
+from orienteer.graph.survey.fixed_walks import FixedWalks
 from orienteer.graph.survey.survey import FixedSurvey
 from orienteer.ledger.permission import Tables
 from orienteer.ledger.plan import CrawlPlan

@@ -1,11 +1,13 @@
-"""The progress of a crawl as a chart: the proved interval as a band over the pages fetched, and the estimate from walks
-as a line. Once walks have reached their goal, the line becomes a second band: the interval that they claim.
+"""The coverage of a crawl as drawings: over the pages fetched (BandChart), and now (CoverageBands).
 
-The y axis is logarithmic in the share that is missing: halving it is always a step of the same size, so 95 and 99 % are
+In the chart the proved interval is a band, and the estimate from walks a line. Once walks have reached their goal, the
+line becomes a second band: the interval that they claim. CoverageBands are the two, one above the other.
+
+The scale is logarithmic in the share that is missing: halving it is always a step of the same size, so 95 and 99 % are
 as easy to distinguish as 50 and 90 %.
 
-The chart is an area of 1000 by 1000 that the browser stretches, with labels placed in per cent that are not stretched.
-So one drawing fits all widths, without scripts.
+A drawing is an area of 1000 by 1000 that the browser stretches, with labels placed in per cent that are not stretched.
+So it fits all widths, without scripts.
 """
 
 from __future__ import annotations
@@ -16,6 +18,10 @@ from dataclasses import dataclass, replace
 from math import floor, log, log10
 
 from orienteer.graph.proved import Certificate, percent
+from orienteer.graph.survey.measured import Measured, confidence_text
+from orienteer.inspect.crawl_status import CrawlStatus
+from orienteer.inspect.status_text import interval
+from orienteer.inspect.survey_progress import SurveyProgress, evidence_text
 from orienteer.store.progress_points import ProgressPoint
 from orienteer.wording import counted, goal_share
 
@@ -26,7 +32,7 @@ _NEAR = 1.25
 _LEAST_MISSING = 0.001  # at the top, unless the goal asks for more
 # Coverages that may label the y axis, most useful first, and their smallest distance.
 _MARKS = (0.0, 0.9, 0.99, 0.999, 0.9999, 0.5, 0.98, 0.95, 0.75, 0.995, 0.25)
-_APART = 0.08
+_APART, _APART_ON_A_PHONE = 0.08, 0.17
 
 
 @dataclass(frozen=True)
@@ -220,3 +226,60 @@ def _some(points: Sequence[ProgressPoint]) -> tuple[ProgressPoint, ...]:
     """Return a few evenly spaced points, including the first and the last."""
     n = min(len(points), _ROWS)
     return tuple(points[k * (len(points) - 1) // max(n - 1, 1)] for k in range(n))
+
+
+@dataclass(frozen=True)
+class Band:
+    """A band from `least` to `most`, in thousandths of the width; `about` is the position of the estimate, if any."""
+
+    kind: str
+    name: str
+    text: str
+    least: float
+    most: float
+    about: float | None
+
+
+@dataclass(frozen=True)
+class CoverageBands:
+    """The bands, and the scale below them. `few_ticks` are the labels that fit on a phone."""
+
+    bands: tuple[Band, ...]
+    ticks: tuple[BandTick, ...]
+    few_ticks: frozenset[str]
+    goal: float | None
+
+
+def coverage_bands(status: CrawlStatus) -> CoverageBands | None:
+    """Return the bands; None while nothing is proved."""
+    bounds, epoch = status.certificate if status.is_running else status.proved, status.epoch_number
+    if bounds is None:
+        return None
+    lower, upper, until = bounds.lower, bounds.upper, status.plan.crawl.until
+    scale = Scale.of(ProgressPoint(0, 0, 0, lower, upper, 0.0, 0.0, 0.0), until)
+    refreshed = f" in refresh {epoch}" if epoch and status.is_running else ""
+    bands = [Band("proved", f"Proved{refreshed}", interval(bounds), _place(scale, lower), _place(scale, upper), None)]
+    survey = status.survey
+    if survey is not None and survey.measured is not None and not status.shows_all_epochs:
+        bands.append(_measured_band(survey, survey.measured, scale, upper))
+    ticks = tuple(BandTick(_per_cent(1.0 - scale.at(share)), goal_share(share)) for share in scale.marks())
+    few = frozenset(map(goal_share, scale.marks(_APART_ON_A_PHONE)))
+    return CoverageBands(tuple(bands), ticks, few, None if until is None else _place(scale, until))
+
+
+def _measured_band(survey: SurveyProgress, measured: Measured, scale: Scale, upper: float) -> Band:
+    """Return the band of the estimate: an interval only once walks have reached their goal, which gives a bound."""
+    estimate, claimed = measured.estimate, survey.claimed
+    of_what = " of what is reachable" if survey.of_reachable else ""
+    about = _place(scale, estimate)
+    if claimed is None:
+        text = f"about {100 * estimate:.1f} %{of_what}; evidence for the goal: {evidence_text(survey.evidence)}"
+        return Band("measured", "Measured", text, about, about, about)
+    sure = confidence_text(measured.confidence)
+    text = f"at least {goal_share(claimed, survey.of_reachable)}, {sure} sure; about {100 * estimate:.1f} %"
+    most = 1.0 if survey.of_reachable else max(upper, claimed)
+    return Band("measured", "Measured", text, _place(scale, claimed), _place(scale, most), about)
+
+
+def _place(scale: Scale, share: float) -> float:
+    return round(_SIZE * (1.0 - scale.at(share)), 1)

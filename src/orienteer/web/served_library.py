@@ -1,4 +1,6 @@
-"""The open crawls of a library: opened at the first request, closed when they were not used for the longest time.
+"""A served library, with its jobs and its open crawls.
+
+A crawl is opened at the first request, and closed when it was not used for the longest time.
 
 A crawl that was renamed or deleted is closed after its last response; its streaming responses are ended. Each request
 checks which folder the name belongs to, since crawls can also be renamed and deleted in a shell.
@@ -14,7 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fastapi import FastAPI
+from starlette.requests import Request
 
+from orienteer.library.jobs import Job, Jobs
 from orienteer.library.library import Library
 from orienteer.web.served_archive import ServedArchive
 from orienteer.web.served_crawl import ServedCrawl
@@ -40,11 +44,14 @@ class OpenCrawl:
         return crawl
 
 
-class OpenCrawls:
-    """The open crawls, for many requests at once. `make` creates the application of a crawl from name and folder."""
+class ServedLibrary:
+    """A library for many requests at once. `make` creates the application of a crawl from name and folder."""
 
-    def __init__(self, library: Library, make: Callable[[str, Path], FastAPI], max_open: int = MAX_OPEN) -> None:
-        self._library = library
+    def __init__(
+        self, library: Library, jobs: Jobs, make: Callable[[str, Path], FastAPI], max_open: int = MAX_OPEN
+    ) -> None:
+        self.library = library
+        self.jobs = jobs
         self._make = make
         self._max_open = max_open
         self._lock = threading.Lock()
@@ -73,7 +80,7 @@ class OpenCrawls:
 
     def borrow(self, name: str) -> OpenCrawl:
         """Return an open crawl, which is not closed before `release`."""
-        path = self._library.path_of(name)
+        path = self.library.path_of(name)
         with self._lock:
             opened = self._open.get(name)
             retired = [] if opened is None or opened.identity == _identity(path) else self._retire(name)
@@ -95,6 +102,21 @@ class OpenCrawls:
             is_over = not opened.is_current and not opened.n_users
         if is_over:
             opened.crawl.close()
+
+    def stop(self, id: str) -> Job:
+        """Ask a job to stop, and return it."""
+        self.jobs.stop(id)
+        return self.jobs.get(id)
+
+    def rename(self, name: str, new: str) -> None:
+        self.forget(name)
+        self.library.rename(name, new)
+        self.forget(name)  # a request may have opened it in between
+
+    def delete(self, name: str) -> None:
+        self.forget(name)
+        self.library.delete(name)
+        self.forget(name)
 
     def forget(self, name: str) -> None:
         """Close the crawl of this name, before and after it is renamed or deleted."""
@@ -131,6 +153,13 @@ class OpenCrawls:
         idle = [name for name, opened in self._open.items() if not opened.n_users]
         n_surplus = max(0, len(self._open) - self._max_open)
         return [each for name in idle[:n_surplus] for each in self._retire(name)]
+
+
+def served_library(request: Request) -> ServedLibrary:
+    """Return the library of an application, or of the crawl whose application it is."""
+    library = request.app.state.library
+    assert isinstance(library, ServedLibrary)
+    return library
 
 
 def _identity(path: Path) -> _Identity:
