@@ -14,8 +14,8 @@ from orienteer.cli.epoch_display import describe_savings, describe_unchanged, de
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.graph.proved import Certificate
-from orienteer.inspect.epoch_status import EpochStatus
 from orienteer.inspect.run_report import Report
+from orienteer.inspect.tallies import EpochStatus
 from orienteer.ledger.settings import RefreshSettings
 from orienteer.pages.stop_reason import StopReason
 from tests.cli.run import orienteer, orienteer_each, refused

@@ -14,8 +14,7 @@ import pytest
 import orienteer as ori
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from orienteer.imports.jobdir import pending_requests
-from orienteer.imports.sources import SourceKind, read_url_list, sources_of
+from orienteer.imports.sources import SourceKind, pending_requests, read_url_list, sources_of
 from orienteer.live.session import live_crawl
 from tests.live.live_crawls import StoredCrawl
 

@@ -10,8 +10,8 @@ from orienteer.errors import InputError
 from orienteer.fake_web.fake_response import FakeResponse, redirect_to
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
+from orienteer.report.checks import valued_findings
 from orienteer.report.finding import KINDS, Finding, SiteReport
-from orienteer.report.page_findings import valued_findings
 from orienteer.report.site_report import site_report
 from tests.live.live_crawls import crawled
 

@@ -41,7 +41,7 @@ def print_page(facts: PageFacts) -> None:
     from rich.text import Text
 
     from orienteer.cli.display import add_fact, facts_grid
-    from orienteer.inspect.page_text import describe_page
+    from orienteer.inspect.explain import describe_page
     from orienteer.wording import counted, plain
 
     out = display.console()

@@ -25,18 +25,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from orienteer.errors import CrawlFolderError, InputError, LibraryError, NotInLibraryError, OrienteerError
-from orienteer.files.plain import expect_plain, sync_folder
-from orienteer.files.user_folders import data_folder
+from orienteer.files.plain import data_folder, expect_plain, sync_folder
 from orienteer.inspect.crawl_status import CrawlStatus, FolderWatcher
 from orienteer.library.card import Card
 from orienteer.library.job import ALIVE, Job
 from orienteer.library.job_folder import JobFolder, new_id
 from orienteer.library.job_progress import current_job
 from orienteer.library.schedule_files import delete_schedule, move_schedule
-from orienteer.search.index_files import index_folder
 from orienteer.store.failures import map_disk_errors
 from orienteer.store.folder_view import DATABASE, SETTINGS, size_on_disk
 from orienteer.store.lock import FolderLock, holder_of
+from orienteer.store.page_texts import index_folder
 from orienteer.url import canonical_url, host_of
 from orienteer.wording import plain
 

@@ -19,9 +19,8 @@ from typing import Any, NamedTuple, Protocol, Self
 
 from orienteer.errors import CrawlFolderError
 from orienteer.files.plain import expect_plain, replaced_inside
-from orienteer.store.column_ranges import RANGES, Range, RowRanges
 from orienteer.store.failures import damaged, map_disk_errors
-from orienteer.store.schema import APPLICATION_ID, SCHEMA, TABLES, UPGRADES, VERSION, Upgrade
+from orienteer.store.schema import APPLICATION_ID, RANGES, SCHEMA, TABLES, UPGRADES, VERSION, Range, RowRanges, Upgrade
 from orienteer.wording import plain
 
 _BUSY_TIMEOUT_S = 10.0

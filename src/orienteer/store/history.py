@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from orienteer.pages.states import PageState
 from orienteer.pages.unknown import UNKNOWN_COUNT
-from orienteer.store.column_ranges import RowRanges
 from orienteer.store.connection import DatabaseConnection
 from orienteer.store.meta_tables import MetaTables
 from orienteer.store.page_row import blob_of, page_ids
+from orienteer.store.schema import RowRanges
 from orienteer.store.url_tables import UrlTables
 from orienteer.store.visits import VisitKind
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from orienteer.library.jobs import Jobs
 from orienteer.library.single_crawl import SingleCrawlLibrary
-from orienteer.search.index_files import index_folder
 from orienteer.store.lock import holder_of
+from orienteer.store.page_texts import index_folder
 
 KIND = "index"
 

@@ -8,12 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from orienteer.errors import CrawlFolderError, InputError
-from orienteer.inspect.explain import PageFacts, page_facts
-from orienteer.inspect.page_text import describe_page
-from orienteer.search.index_files import TEXTS, index_folder
+from orienteer.inspect.explain import PageFacts, describe_page, page_facts
 from orienteer.search.page_columns import FILE, PageColumns
 from orienteer.search.search_index import RelatedPage
-from orienteer.store.page_texts import PageTexts
+from orienteer.store.page_texts import TEXTS, PageTexts, index_folder
 from orienteer.web.served_crawl import ServedCrawl
 
 _N_RELATED = 10
