@@ -193,22 +193,14 @@ _MAX_COUNT = 2**62
 _SIZED = frozenset((bytes, str))
 
 
-class Upgrade(NamedTuple):
-    """The upgrade of a database to the next version: new tables, statements, and new columns ("part.credentials")."""
-
-    tables: tuple[str, ...]
-    statements: tuple[str, ...]
-    columns: tuple[str, ...] = ()
-
-
-UPGRADES = {  # by the version they start from
-    2: Upgrade(("added",), (_ADDED,)),
-    3: Upgrade(("unknown", "session"), (_UNKNOWN, _SESSION, *_STATES)),
-    4: Upgrade(("survey", "walks"), (_SURVEY, _WALKS)),
-    5: Upgrade(("canonical",), (_CANONICAL,)),
-    6: Upgrade(("part", "rendered"), (_PART, *_PART_INDEXES, _RENDERED)),
-    7: Upgrade((), (_PART_CREDENTIALS,), ("part.credentials",)),
-    8: Upgrade((), _COMPARED),
+UPGRADES: Mapping[int, tuple[str, ...]] = {  # the statements that lead from a version to the next one
+    2: (_ADDED,),
+    3: (_UNKNOWN, _SESSION, *_STATES),
+    4: (_SURVEY, _WALKS),
+    5: (_CANONICAL,),
+    6: (_PART, *_PART_INDEXES, _RENDERED),
+    7: (_PART_CREDENTIALS,),
+    8: _COMPARED,
 }
 
 
