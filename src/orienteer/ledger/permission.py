@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from orienteer.errors import InputError
-from orienteer.files.plain import open_plain, replaced_inside
+from orienteer.files.plain import open_plain, replaced_inside, state_folder
 from orienteer.files.signing import is_signed, signature
-from orienteer.files.user_folders import state_folder
 from orienteer.ledger.plan import CrawlPlan, settings_classes
 from orienteer.settings import fields_of, option_word, to_table
 from orienteer.store.failures import map_disk_errors

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError
-from orienteer.inspect.epoch_status import FIRST_CRAWL
 from orienteer.inspect.snapshot import web_of_crawl
+from orienteer.inspect.tallies import FIRST_CRAWL
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.revisiting import due_pages
 from orienteer.live.start_pages import paper_value_of_crawl

@@ -24,8 +24,8 @@ from orienteer.hooks.page_hooks import (
 )
 from orienteer.inspect.changes import missing_pages
 from orienteer.inspect.figures import CrawlFigures
-from orienteer.inspect.library_certificate import library_certificate, on_topic_certificate
 from orienteer.inspect.run_report import Report
+from orienteer.inspect.snapshot import library_certificate, on_topic_certificate
 from orienteer.kernel import never_waiting
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.permission import expect_allowed, remember_allowed

@@ -1,9 +1,13 @@
-"""Incremental counts of the pages of a crawl folder: rows that were read once are not read again."""
+"""Counts of a crawl folder for its status: pages by state and host, the results of each epoch, the stored archive.
+
+Pages are counted incrementally: rows that were read once are not read again.
+"""
 
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +19,22 @@ from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.scope import HostsInScope, Scope, n_by_host
 from orienteer.pages.states import PageState
 from orienteer.progress import Progress, silent
-from orienteer.store.database import DatabaseView
+from orienteer.store.archive import Archive
+from orienteer.store.database import Database, DatabaseView
 from orienteer.store.failures import damaged
+from orienteer.store.object_store import StoreSettings
 from orienteer.store.page_tables import StateGroup
+from orienteer.store.visits import REQUESTED, named_visits
+from orienteer.wording import counted, plain
 
 DONE = (PageState.FETCHED, PageState.FAILED, PageState.SKIPPED, PageState.BLOCKED)
 _N_STATES = len(PageState)
 _STATES = frozenset(map(int, PageState))
 _REPEATS, _NEARLY_REPEATS, _OTHER_NAME, _UNARCHIVED = 1, 2, 4, 8
+
+
+FIRST_CRAWL = "first_crawl"  # in the database: its pages by kind of visit, as they were when the second epoch began
+_REQUESTED = frozenset(kind.words for kind in REQUESTED)
 
 
 @dataclass(frozen=True)
@@ -137,3 +149,94 @@ class DoneTally:
         n_urls = len(self.seen)
         self._states, self._repeats = grown(self._states, n_urls), grown(self._repeats, n_urls)
         self._outcomes = grown(self._outcomes, n_urls)
+
+
+@dataclass(frozen=True)
+class EpochStatus:
+    """`number` 0 is the first crawl, all of whose pages are new. `visits` are counted by kind (see VisitKind).
+
+    `unsent_bytes` need not be sent, because the page was not modified. `ended` is None while the epoch is not over, and
+    for the first crawl.
+    """
+
+    number: int
+    began: float | None
+    ended: float | None
+    n_seeds: int
+    n_due: int
+    visits: dict[str, int]
+    unsent_bytes: int
+
+    @property
+    def n_requested(self) -> int:
+        """The number of pages that took a request."""
+        return sum(n for kind, n in self.visits.items() if kind in _REQUESTED)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"n_requested": self.n_requested}
+
+
+def first_crawl(database: Database) -> dict[str, int]:
+    """Return the pages of the first crawl by kind of visit; nothing if it was not refreshed."""
+    counts = database.meta.get(FIRST_CRAWL) or {}
+    if not isinstance(counts, dict) or not all(isinstance(n, int) and n >= 0 for n in counts.values()):
+        raise damaged(database.path, f"{FIRST_CRAWL} does not count visits")
+    return counts
+
+
+def epochs_of(database: Database, n_seeds: int, began: float | None) -> list[EpochStatus]:
+    """Return the first crawl and all epochs after it; nothing while there are none."""
+    rows = database.epochs.all()
+    if not rows:
+        return []
+    result = [EpochStatus(0, began, None, n_seeds, 0, first_crawl(database), 0)]
+    ends = [row.position for row in rows[1:]] + [None]
+    for row, end in zip(rows, ends, strict=True):
+        visits = named_visits(database.visits.counts(row.position, end))
+        unsent_bytes = database.visits.unsent_bytes(row.position, end)
+        result.append(EpochStatus(row.id, row.began, row.ended, row.n_seeds, row.n_due, visits, unsent_bytes))
+    return result
+
+
+@dataclass(frozen=True)
+class StoredArchive:
+    """The archive has `n_files`; `n_stored` of them are in object storage, and `n_dropped` of these no longer here.
+
+    `n_waiting` are to be uploaded; `problem` is the last error of that, in one line. `locations` are the object
+    stores, that of the settings first.
+    """
+
+    locations: tuple[str, ...]
+    n_files: int
+    n_stored: int
+    n_dropped: int
+    n_waiting: int
+    problem: str
+
+    @classmethod
+    def of(cls, archive: Archive, settings: StoreSettings) -> StoredArchive | None:
+        """Count the files of an archive; None without object storage."""
+        stored = archive.stored
+        named = [] if settings.archive_to is None else [settings.archive_to.rstrip("/")]
+        if not named and not stored.files:
+            return None
+        return cls(
+            locations=tuple(dict.fromkeys([*named, *(file.location.url for file in stored.files.values())])),
+            n_files=len(archive.numbers()),
+            n_stored=len(stored.files),
+            n_dropped=sum(not archive.path(number).exists() for number in stored.files),
+            n_waiting=len(archive.complete_files()) if named else 0,
+            problem=stored.problem,
+        )
+
+    def describe(self) -> str:
+        """`7 files, 5 in s3://bucket/prefix, 1 waits to be uploaded`."""
+        locations = " and ".join(plain(location, 200) for location in self.locations)
+        here = f", {self.n_dropped:,} of them no longer here" if self.n_dropped else ""
+        waiting = counted(self.n_waiting, "waits to be uploaded", "wait to be uploaded")
+        clauses = [
+            f"{counted(self.n_files, 'file')}, {self.n_stored:,} in {locations}{here}",
+            waiting if self.n_waiting else "",
+            f"last error: {plain(self.problem, 300)}" if self.problem else "",
+        ]
+        return "; ".join(part for part in clauses if part)

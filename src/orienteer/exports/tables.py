@@ -1,16 +1,21 @@
-"""Parquet: a table of the pages with their texts, and a table of the links between them; for DuckDB and pandas.
+"""The pages with their texts and properties, the fields of a TextPage, as JSON lines and as Parquet tables.
+
+    {"url": "http://a.org/", "title": "Home", "text": "Welcome", "language": "en", "fetched_at": "2026-01-31T18:05:09Z",
+     "local_rank": 0.12, ...}
+
+In JSON lines unknown values are left out. `text` is the main text of the page; `full_text` exists only if requested.
 
     NAME.parquet          page, url, host, title, text, language, ...     a row per page, `page` counts from 0
     NAME.links.parquet    source, target                                  a row per link, by these numbers
 
-The columns are those of a TextPage; `full_text` exists only if requested. Dates stated in the page are text, since they
-may be months; `fields` is a JSON object, NULL if page hooks added none. A link to a redirect, or to a duplicate that is
-left out, is a link to the exported page. `LinkGraph.load` reads the second file, with the URLs of the first.
-"""
+Dates stated in the page are text, since they may be months; `fields` is a JSON object, NULL if page hooks added none. A
+link to a redirect, or to a duplicate that is left out, is a link to the exported page. `LinkGraph.load` reads the
+second file, with the URLs of the first."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,17 +24,53 @@ import numpy as np
 
 from orienteer.errors import MissingExtraError
 from orienteer.exports.exported_crawl import ExportedCrawl, Mask
-from orienteer.exports.exporter import Exporter, Written, exporter
-from orienteer.exports.page_texts import TextPage, text_pages
+from orienteer.exports.exporter import Exporter, Written, exporter, packed
+from orienteer.exports.page_texts import TextPage, iso_time, text_pages
 from orienteer.exports.staging import Staging
+from orienteer.files.compressed import byte_writer
 from orienteer.graph.formats import parquet as graph_parquet
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.progress import Progress
 from orienteer.url import host_of
 
+_FIELDS = tuple(field.name for field in fields(TextPage))
+
+
 _SUFFIX = ".parquet"
 _PAGES_PER_ROW_GROUP = 5_000
 _CHARS_PER_ROW_GROUP = 32 << 20
+
+
+@exporter
+class JsonLines(Exporter):
+    name = "jsonl"
+    about = "pages with their texts, one JSON object per line"
+    suffixes = packed(".jsonl")
+
+    def __init__(self, full_text: bool = False) -> None:
+        """`full_text`: add the text of the whole page, with boilerplate."""
+        self._full_text = full_text
+
+    def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
+        selected = crawl.distinct(archived=True)
+        with byte_writer(staging.main, staging.name) as out:
+            for page in text_pages(crawl, selected, self._full_text):
+                out.write(as_line(as_object(page)))
+        return Written(int(selected.sum()))
+
+
+def as_object(page: TextPage) -> dict[str, Any]:
+    """Return a page as a JSON object, without unknown, false and empty values."""
+    values = {name: getattr(page, name) for name in _FIELDS}
+    values["fetched_at"] = iso_time(page.fetched_at)
+    return {name: value for name, value in values.items() if value is not False and value not in (None, [], {})}
+
+
+def as_line(values: dict[str, Any]) -> bytes:
+    """Encode a line of JSON."""
+    # Some readers, such as str.splitlines, break lines at these characters.
+    line = json.dumps(values, ensure_ascii=False).replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return line.replace("\x85", "\\u0085").encode() + b"\n"
 
 
 @exporter
