@@ -19,7 +19,7 @@ from orienteer.certificates.page import certificate_page
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
-from orienteer.live.upload import upload
+from orienteer.live.control import upload
 from orienteer.store.folder import CrawlFolder
 from orienteer.wording import SAME_RESPONSES
 from tests.certificates.conftest import Certified

@@ -13,8 +13,7 @@ from orienteer.errors import InputError
 from orienteer.fake_web.server import FakeWeb
 from orienteer.fake_web.site import MadeSite
 from orienteer.fetch.settings import FetchSettings
-from orienteer.ledger.permission import expect_allowed, opening_settings, remember_allowed
-from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.plan import CrawlPlan, expect_allowed, opening_settings, remember_allowed
 from orienteer.library.single_crawl import CrawlStarter
 from orienteer.live.session import refresh
 from orienteer.side_crawls.estimate import live_estimate
