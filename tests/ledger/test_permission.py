@@ -11,8 +11,7 @@ import pytest
 
 from orienteer.errors import InputError
 from orienteer.fetch.settings import FetchSettings
-from orienteer.ledger.permission import expect_allowed, opening_settings, remember_allowed
-from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.plan import CrawlPlan, expect_allowed, opening_settings, remember_allowed
 from orienteer.ledger.settings import EstimateSettings
 from orienteer.library.crawl_jobs import CrawlJobs
 from orienteer.live.session import refresh

@@ -14,8 +14,8 @@ from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.explain import page_facts
 from orienteer.inspect.replay import replay
 from orienteer.inspect.verify import verify
+from orienteer.live.control import upload
 from orienteer.live.session import refresh
-from orienteer.live.upload import upload
 from orienteer.search.indexing import update_index
 from orienteer.search.search_index import SearchIndex
 from orienteer.store.archive import Archive, Position

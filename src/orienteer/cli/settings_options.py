@@ -87,8 +87,7 @@ class GivenSettings:
 
     def plan(self, folder: Path | None, stored: str | None) -> CrawlPlan:
         """Return the plan of the crawl: its stored settings (the text of crawl.toml), changed by the given ones."""
-        from orienteer.ledger.permission import expect_allowed
-        from orienteer.ledger.plan import CrawlPlan, tables_of
+        from orienteer.ledger.plan import CrawlPlan, expect_allowed, tables_of
 
         path = str((folder or Path()) / "crawl.toml")
         tables = merged({} if stored is None else tables_of(stored, path), self.tables)

@@ -28,7 +28,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from orienteer.frontier.politeness import Politeness
+from orienteer.crawl.politeness import Politeness
 
 TRIAL_PAGES = 4  # fetched pages after which a host on trial is accepted
 LINKING_PAGES = 2  # pages of proven hosts that must link to a host to prove it

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from orienteer.arrays import grown
+from orienteer.crawl import host_heaps as heaps
+from orienteer.crawl.host_heaps import LAST
+from orienteer.crawl.politeness import ANY_TIME, Politeness
 from orienteer.errors import InputError
-from orienteer.frontier import host_heaps as heaps
-from orienteer.frontier.host_heaps import LAST
-from orienteer.frontier.politeness import ANY_TIME, Politeness
 from orienteer.graph.growing_graph import PageHosts
 from orienteer.graph.sparse import Sparse
 

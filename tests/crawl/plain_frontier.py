@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from orienteer.frontier.frontier import LAST
-from orienteer.frontier.politeness import Politeness
+from orienteer.crawl.frontier import LAST
+from orienteer.crawl.politeness import Politeness
 
 
 class PlainFrontier:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orienteer.frontier.frontier import LAST, Frontier
-from orienteer.frontier.politeness import ANY_TIME, Politeness
+from orienteer.crawl.frontier import LAST, Frontier
+from orienteer.crawl.politeness import ANY_TIME, Politeness
 from orienteer.graph.growing_graph import PageHosts
 
 N = 60

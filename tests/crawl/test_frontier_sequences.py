@@ -8,9 +8,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from orienteer.frontier.frontier import LAST, Frontier
-from orienteer.frontier.politeness import ANY_TIME, Politeness
-from tests.frontier.plain_frontier import PlainFrontier
+from orienteer.crawl.frontier import LAST, Frontier
+from orienteer.crawl.politeness import ANY_TIME, Politeness
+from tests.crawl.plain_frontier import PlainFrontier
 
 hosts = st.integers(0, 5)
 page_and_host = st.tuples(st.integers(0, 40), hosts)

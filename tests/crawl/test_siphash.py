@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orienteer.frontier.siphash import siphash128
+from orienteer.crawl.seen import siphash128
 
 
 def hashed(key: bytes, message: bytes, before: bytes = b"", after: bytes = b"") -> bytes:

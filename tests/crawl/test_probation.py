@@ -7,10 +7,10 @@ from hashlib import blake2b
 import numpy as np
 import pytest
 
-from orienteer.frontier.frontier import Frontier
-from orienteer.frontier.politeness import Politeness
-from orienteer.frontier.probation import FREE_REQUESTS, PROVEN_PER_SHARED, TRIAL_PAGES, Probation
-from tests.frontier.virtual_crawl import Page, VirtualCrawl
+from orienteer.crawl.frontier import Frontier
+from orienteer.crawl.politeness import Politeness
+from orienteer.crawl.probation import FREE_REQUESTS, PROVEN_PER_SHARED, TRIAL_PAGES, Probation
+from tests.crawl.virtual_crawl import Page, VirtualCrawl
 
 BUDGET = 1000
 MAIN = "www.example.test"

@@ -11,8 +11,8 @@ import numpy as np
 
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
-from orienteer.frontier.politeness import Politeness
-from orienteer.frontier.probation import Probation
+from orienteer.crawl.politeness import Politeness
+from orienteer.crawl.probation import Probation
 from orienteer.policies import make_policy
 from orienteer.policies.policy import TrustedPages
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orienteer.frontier.seen import SeenUrls
+from orienteer.crawl.seen import SeenUrls
 from orienteer.url import canonical_url, host_of
 
 names = st.sampled_from(["a.example", "b.example", "www.a.example", "a.example:8080", "10.0.0.1", "[::1]:81", "[::1]"])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.frontier.frontier import Frontier
-from orienteer.frontier.politeness import Politeness
+from orienteer.crawl.frontier import Frontier
+from orienteer.crawl.politeness import Politeness
 
 
 def taken(frontier: Frontier, now: float) -> int | None:
