@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orienteer.browser.render_settings import RenderSettings
+from orienteer.browser.job import RenderSettings
 from orienteer.errors import InputError, unknown_name
 from orienteer.fetch.settings import FetchSettings
 from orienteer.frontier.host_health import RetrySettings

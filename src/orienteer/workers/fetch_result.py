@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from orienteer.browser.render_settings import RenderSettings
+from orienteer.browser.job import RenderSettings
 from orienteer.extract.robot_rules import OUR_NAME
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.response import Request, Response
