@@ -11,7 +11,7 @@ import typer
 from orienteer.errors import InputError
 
 if TYPE_CHECKING:
-    from orienteer.hooks.page_hooks import HookFailures
+    from orienteer.hooks import HookFailures
     from orienteer.library.library import Library
 
 HOOK: Any = typer.Option(

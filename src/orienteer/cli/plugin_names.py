@@ -17,7 +17,7 @@ REGISTRIES = {
     "orienteer.exports": "orienteer.exports.exporter:EXPORTERS",
     "orienteer.graph_formats": "orienteer.graph.formats:FORMATS",
     "orienteer.fetchers": "orienteer.fetch.fetcher:FETCHERS",
-    "orienteer.page_hooks": "orienteer.hooks.page_hooks:HOOKS",
+    "orienteer.page_hooks": "orienteer.hooks:HOOKS",
 }
 _POLICIES, _METHODS, _, _EXPORTS, _GRAPHS, _FETCHERS, _HOOKS = REGISTRIES
 

@@ -38,7 +38,7 @@ from orienteer.warc.archived_responses import Message, resource_of, response_of,
 from orienteer.warc.files import ArchiveFile
 from orienteer.warc.packed import blocks
 from orienteer.warc.records import Record, RecordCounts, bare_uri, records
-from orienteer.workers.response_reader import ASSET_HEADERS
+from orienteer.workers.fetch_result import ASSET_HEADERS
 
 _WARC_KINDS, _WAT_KINDS = ("response", "resource", "revisit", "metadata", "conversion"), ("metadata",)
 _RESPONSE_KINDS = ("response", "resource", "revisit")

@@ -17,8 +17,7 @@ from orienteer.kernel import runs_plain
 from orienteer.processes.pool import usable_cores
 from orienteer.responses.response import Request
 from orienteer.workers.fetch_result import FetchResult, ReadSettings
-from orienteer.workers.process_backend import ProcessBackend, WorkerBackend
-from orienteer.workers.remote_workers import RemoteWorkers
+from orienteer.workers.remote_workers import ProcessBackend, RemoteWorkers, WorkerBackend
 from orienteer.workers.worker import NO_LIMIT, Worker, WorkerFigures, Workers
 
 DEFAULT_MAX_WORKERS = 4  # a crawl seldom keeps more of them busy
