@@ -34,7 +34,7 @@ from orienteer.errors import ProcessError
 from orienteer.fetch.fetcher import LoopClock
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
-from orienteer.processes.child import Child
+from orienteer.processes.child import Child, ForkServer
 from orienteer.processes.supervisor import CrashRecord, StartLimit
 from orienteer.responses.response import PageRequest, Request, Response
 from orienteer.responses.verdict import Verdict, verdict_kind_of
@@ -109,16 +109,17 @@ class _Outbox:
 
 
 class ProcessBackend:
-    """Workers on this machine, as child processes."""
+    """Workers on this machine, as child processes, which `forks` starts quickly."""
 
     start_s = 60.0
 
-    def __init__(self, settings: FetchSettings, reading: ReadSettings) -> None:
+    def __init__(self, settings: FetchSettings, reading: ReadSettings, forks: ForkServer | None = None) -> None:
         self._arguments = (settings, reading)
+        self._forks = forks
         self._outboxes: dict[Child, _Outbox] = {}
 
     def begin(self) -> Child:
-        return Child(serve, *self._arguments)
+        return Child(serve, *self._arguments, forks=self._forks)
 
     def send(self, worker: Child, orders: bytes) -> None:
         if worker not in self._outboxes and len(orders) > _PIPE_BYTES:
@@ -285,6 +286,7 @@ class RemoteWorkers:
         return [
             WorkerFigures(*self._backend.location(slot.worker), len(slot.in_flight), slot.n_responses, slot.cpu_s)
             for slot in self._all_slots()
+            if slot.is_ready
         ]
 
     # -- assignment ---------------------------------------------------------------------------------------------

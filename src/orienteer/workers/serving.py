@@ -11,7 +11,7 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import NamedTuple
@@ -99,6 +99,16 @@ def warm_up_reading() -> tuple[Page, bytes]:
     signature = near_duplicates.signature(page.text)
     assert signature is not None
     return page, signature
+
+
+def prepare_workers() -> None:
+    """Load in advance what every worker needs: modules, and the kernels that are compiled."""
+    import orienteer.fetch.libcurl  # noqa: F401
+
+    folder = kernel_folder.folder()
+    if folder is not None and any(folder.iterdir()):
+        with suppress(NotCompiled), only_loading():
+            warm_up_reading()
 
 
 @contextmanager
