@@ -21,7 +21,7 @@ from orienteer.responses.response import PageRequest, Response
 from orienteer.responses.verdict import VerdictKind
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.record import ArchivedPage
-from orienteer.workers.response_reader import read_response
+from orienteer.workers.fetch_result import read_response
 from tests.laws.adversarial_site import AdversarialSite, true_coverage
 
 

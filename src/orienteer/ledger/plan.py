@@ -28,7 +28,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orienteer.browser.render_settings import RenderSettings
+from orienteer.browser.job import RenderSettings
 from orienteer.crawl.politeness import Politeness, RetrySettings
 from orienteer.errors import InputError, unknown_name
 from orienteer.fetch.settings import FetchSettings
@@ -42,9 +42,8 @@ if TYPE_CHECKING:
 import json
 import os
 
-from orienteer.files.plain import open_plain, replaced_inside
+from orienteer.files.plain import open_plain, replaced_inside, state_folder
 from orienteer.files.signing import is_signed, signature
-from orienteer.files.user_folders import state_folder
 from orienteer.settings import option_word
 from orienteer.store.failures import map_disk_errors
 from orienteer.store.folder_view import ALLOWED

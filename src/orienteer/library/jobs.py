@@ -11,7 +11,7 @@ from orienteer.errors import InputError, LibraryError
 from orienteer.exports import all_exporters
 from orienteer.fetch.addresses import forbidden_reason, literal_address
 from orienteer.files.plain import expect_plain_folder, make_plain_folder
-from orienteer.hooks.page_hooks import expect_installed
+from orienteer.hooks import expect_installed
 from orienteer.library.commands import (
     KINDS,
     MIN_DELAY_S,

@@ -15,7 +15,7 @@ from orienteer.credentials.keyring import Keyring
 from orienteer.errors import CrawlFolderError, InputError, LoginError, SeedError
 from orienteer.extract.links import SCRIPTED
 from orienteer.fetch.fetcher import FETCHERS
-from orienteer.hooks.page_hooks import (
+from orienteer.hooks import (
     Hook,
     HookSource,
     hooks_from_arguments,

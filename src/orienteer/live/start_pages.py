@@ -28,8 +28,8 @@ from orienteer.errors import InputError
 from orienteer.graph.hosts import site_ids
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.page_names import pages_in_file
-from orienteer.inspect.epoch_status import FIRST_CRAWL
 from orienteer.inspect.snapshot import CrawlWeb, is_crawl_folder, web_at, web_of_crawl
+from orienteer.inspect.tallies import FIRST_CRAWL
 from orienteer.kernel import allocating_kernel
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.revisiting import due_pages

@@ -43,7 +43,7 @@ from orienteer.policies.focused import AboutPage, LinkWords
 from orienteer.policies.policy import TrustedPages
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.processes.child import Child
-from orienteer.workers.reading_kernels import warm_up_reading
+from orienteer.workers.serving import warm_up_reading
 
 _URL = "http://a.example/"
 _NICENESS = 10  # of the child: on a single core the crawl has priority
