@@ -15,7 +15,7 @@ from orienteer.search.page_facts import type_name
 from orienteer.search.query import parse
 from orienteer.search.search_index import SearchIndex
 from orienteer.search.text_index import page_numbers
-from orienteer.store.page_texts import StoredText, PageTexts
+from orienteer.store.page_texts import PageTexts, StoredText
 from orienteer.url import host_of
 from tests.search.small_webs import HandmadeCrawl, page
 from tests.search.test_filters import dated

@@ -18,7 +18,7 @@ from orienteer.search.query import SENTENCE_WORDS, Clause, ParsedQuery, hints, w
 from orienteer.search.snippet import Marker, Snippet, has_pages, html_of
 from orienteer.search.text_index import WRITTEN, page_numbers, tantivy_errors
 from orienteer.search.words import MAX_WORD_BYTES, stemmer_of
-from orienteer.store.page_texts import StoredText, PageTexts
+from orienteer.store.page_texts import PageTexts, StoredText
 
 MAX_RESULTS = 10_000  # that can be paged through
 FEW = 3  # results, up to which the spelling is checked
