@@ -34,6 +34,7 @@ from orienteer.scrapy.plugin_settings import PluginSettings
 from orienteer.scrapy.request_ledger import RequestLedger
 from orienteer.scrapy.slots import Slots
 from orienteer.scrapy.spider_crawl import Boosts, SpiderCrawl
+from tests.tables import over_rows
 
 IN_MEMORY = PluginSettings()
 
@@ -53,7 +54,7 @@ def test_a_project_says_nothing_or_all() -> None:
     assert PluginSettings.of_project(Settings({"CLOSESPIDER_COVERAGE": 0})).until is None
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("name", "value", "message"),
     [
         ("ORIENTEER_POLICY", "certifed", "ORIENTEER_POLICY: no policy named 'certifed'; did you mean 'certified'?"),

@@ -26,6 +26,7 @@ from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_view import estimate_of_folder
 from tests.conftest import random_web
 from tests.live.live_crawls import StoredCrawl, Tables, crawled
+from tests.tables import over_rows
 
 ONE: Tables = {"crawl": {"workers": 1}}
 
@@ -267,7 +268,7 @@ def test_it_settles(domain: Domain) -> None:
     assert "experience, no bound" in str(report.forecast)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "bad",
     [{"budget": -1}, {"rounds": 0}, {"settle": -0.1}, {"settle": 2.0}, {"select": "rndom"}, {"method": "papr"}],
 )
