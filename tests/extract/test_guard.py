@@ -10,6 +10,7 @@ import pytest
 from orienteer.extract.guard import refusal
 from tests.extract.hostile_trees import SIZES, hostile_page, tree_costs
 from tests.extract.pieces import mutated, random_page
+from tests.tables import over_rows
 
 
 def _numbered(pattern: bytes, n: int) -> bytes:
@@ -41,7 +42,7 @@ hostile = {
 }
 
 
-@pytest.mark.parametrize("html", hostile.values(), ids=hostile)
+@over_rows("html", hostile.values(), ids=hostile)
 def test_hostile_pages_are_refused(html):
     assert refusal(html)
 
@@ -64,7 +65,7 @@ harmless = {
 }
 
 
-@pytest.mark.parametrize("html", harmless.values(), ids=harmless)
+@over_rows("html", harmless.values(), ids=harmless)
 def test_harmless_pages_are_accepted(html):
     assert refusal(html) is None
 

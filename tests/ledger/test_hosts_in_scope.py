@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from orienteer.crawl.seen import SeenUrls
 from orienteer.ledger.scope import HostsInScope, Scope
 from orienteer.ledger.settings import ScopeSettings
+from tests.tables import over_rows
 
 SEEDS = ["http://a.example.org/x/y", "https://b.test:81/"]
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize(
+@over_rows("seed", range(3))
+@over_rows(
     "settings",
     [
         ScopeSettings("host"),

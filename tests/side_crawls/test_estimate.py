@@ -26,6 +26,7 @@ from tests.fake_web.graph_site import GraphSite
 from tests.fake_web.server import FakeWeb
 from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import StoredCrawl, Tables, crawled
+from tests.tables import over_rows
 
 ONE: Tables = {"crawl": {"workers": 1}}
 
@@ -267,7 +268,7 @@ def test_it_settles(domain: Domain) -> None:
     assert "experience, no bound" in str(report.forecast)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "bad",
     [{"budget": -1}, {"rounds": 0}, {"settle": -0.1}, {"settle": 2.0}, {"select": "rndom"}, {"method": "papr"}],
 )

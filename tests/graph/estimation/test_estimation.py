@@ -18,6 +18,7 @@ from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
 from tests.conftest import random_web, shared_file
 from tests.graph.estimation.reference import dense_find_global, dense_frontier_return
+from tests.tables import over_rows
 
 SELECTIONS, ESTIMATORS = list(all_selections()), list(all_estimators())
 
@@ -125,7 +126,7 @@ def test_the_default_is_twice_the_domain_in_fifty_rounds(rng: np.random.Generato
     assert (found.select, found.method) == ("stochastic-complement", "frontier-return")
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("arguments", "message"),
     [
         ({"local": []}, "no pages; a domain has at least one"),
