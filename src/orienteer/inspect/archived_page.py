@@ -24,7 +24,6 @@ from orienteer.inspect.captures import ArchivedContent, ArchivedTime, Captures
 from orienteer.pages.outcome import Outcome
 from orienteer.processes.pool import Failed
 from orienteer.responses.body import BodyError, unpacked
-from orienteer.responses.headers import Headers
 from orienteer.responses.reading import read_page
 from orienteer.responses.rendered import page_as_rendered, rendered_document_of
 from orienteer.responses.response import charset_in, location_of
@@ -92,7 +91,7 @@ def archived_page(
 
 def _read_response(archive: Archive, page: ArchivedPosition, with_blocks: bool, with_scores: bool) -> Page:
     archived = archive.read(page.location)
-    headers = Headers(archived.headers)
+    headers = archived.headers
     try:
         content = unpacked(archived.body, headers.get_all("content-encoding"), MAX_BYTES)
     except BodyError:

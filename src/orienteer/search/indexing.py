@@ -28,7 +28,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError
-from orienteer.extract.boilerplate import HostBoilerplate
 from orienteer.files.plain import make_plain_folder
 from orienteer.inspect.archived_page import warn_skipped
 from orienteer.inspect.snapshot import page_names
@@ -38,7 +37,7 @@ from orienteer.pages.added import Additions
 from orienteer.pages.states import PageState
 from orienteer.processes.pool import Failed, cpu_time_s, in_order
 from orienteer.progress import Progress, silent
-from orienteer.search.completion import has_completions, write_completions
+from orienteer.search.completion import write_completions
 from orienteer.search.page_columns import FILE, crawl_ranks, write_columns
 from orienteer.search.page_facts import topic_term
 from orienteer.search.page_reading import (
@@ -185,7 +184,7 @@ class _Indexing:
             remove_index(self._index, keep=(LOCK,))
         with PageTexts(self._index / TEXTS) as texts:
             n_read, n_skipped, selection = self._read(texts)
-            update_main_lines(texts, HostBoilerplate)
+            update_main_lines(texts)
             counts = self._write(texts, selection)
             if self._text_index().deleted_share() > max_deleted_share:
                 self._remove_text_index()
@@ -194,7 +193,7 @@ class _Indexing:
             for language, n_pages in texts.n_by_language().items():
                 n_by_stemmer[stemmer_of(language)] += n_pages
             ranks = crawl_ranks(self._database, self._crawl.read_ranks())
-            if any(counts) or not has_completions(self._index):
+            if any(counts) or not texts.has_completions():
                 write_completions(self._index, texts, self._text_index().searcher(), ranks.local, selection.pages)
         write_columns(self._index, self._database, *selection, ranks, n_by_stemmer)
         return IndexReport(
