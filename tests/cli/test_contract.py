@@ -17,11 +17,11 @@ import typer
 
 import orienteer as ori
 from orienteer.cli.main import command_line
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.search.indexing import update_index
 from tests.cli.run import orienteer, orienteer_each
 from tests.cli.test_help import COMMANDS, GROUPS
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.imports.made_collections import response, write
 from tests.ready_process import TEST_TIMEOUT_S, ReadyPopen
 from tests.topics.small_topics import EXAMPLES, topic_file, write_examples

@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 
 from orienteer.cli.crawl_display import CoverageBar, panel, print_report, progress_line
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.proved import Certificate
 from orienteer.graph.survey.measured import Measured
 from orienteer.graph.synthetic import synthetic_web
@@ -29,6 +27,8 @@ from orienteer.web.pages.crawl import why_waiting
 from tests.cli.run import orienteer
 from tests.cli.test_crawl_display import FIGURES, FOLDER, one_line, rendered
 from tests.cli.test_metrics_server import metrics_text, parsed
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
 from tests.live.live_crawls import crawled, hub
 
 MEASURED = Measured(0.98, 0.992, 0.983, 0.999, 412, 603)

@@ -11,8 +11,6 @@ import pytest
 
 from orienteer.cli.crawl_display import panel, print_report, progress_line
 from orienteer.cli.epoch_display import describe_savings, describe_unchanged, describe_visits, epochs_table
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.graph.proved import Certificate
 from orienteer.inspect.run_report import Report
 from orienteer.inspect.tallies import EpochStatus
@@ -21,6 +19,8 @@ from orienteer.pages.stop_reason import StopReason
 from tests.cli.run import orienteer, orienteer_each, refused
 from tests.cli.test_crawl_display import FIGURES, FOLDER, one_line, rendered
 from tests.fake_web.changing import ChangingSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 
 SEED = "http://a.test/"
 PLACES = {

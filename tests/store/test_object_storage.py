@@ -10,19 +10,19 @@ import pytest
 
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.exports.export import export
-from orienteer.fake_web.server import FakeWeb
 from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.explain import page_facts
 from orienteer.inspect.replay import replay
 from orienteer.inspect.verify import verify
+from orienteer.live.control import upload
 from orienteer.live.session import refresh
-from orienteer.live.upload import upload
 from orienteer.search.indexing import update_index
 from orienteer.search.search_index import SearchIndex
 from orienteer.store.archive import Archive, Position
 from orienteer.store.object_store import ObjectStore, parse_location
 from orienteer.store.uploads import Uploads
 from orienteer.warc.files import warc_files
+from tests.fake_web.server import FakeWeb
 from tests.live.live_crawls import crawled
 from tests.store.object_stores import BUCKET, S3Server, needs_store
 from tests.store.small_crawls import response

@@ -12,7 +12,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import CrawlFolderError
-from orienteer.library.single_crawl import CrawlStarter
+from orienteer.library.crawl_jobs import CrawlJobs
 from orienteer.repair.repair import repair
 from orienteer.search.indexing import update_index
 from orienteer.search.search_index import search
@@ -53,7 +53,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "open": CrawlFolder.open,
     "index": update_index,
     "repair": repair,
-    "resume": lambda folder: CrawlStarter.of_folder(folder).start(),
+    "resume": lambda folder: CrawlJobs.of_folder(folder).resume(),
 }
 
 

@@ -36,7 +36,7 @@ from orienteer.url import canonical_url
 from orienteer.warc.archived_responses import Message, resource_of, response_of, truly_coded
 from orienteer.warc.files import ArchiveFile
 from orienteer.warc.records import Record, RecordCounts, bare_uri, blocks, record_time, records
-from orienteer.workers.response_reader import ASSET_HEADERS
+from orienteer.workers.fetch_result import ASSET_HEADERS
 
 _WARC_KINDS, _WAT_KINDS = ("response", "resource", "revisit", "metadata", "conversion"), ("metadata",)
 _RESPONSE_KINDS = ("response", "resource", "revisit")

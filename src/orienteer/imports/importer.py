@@ -36,8 +36,7 @@ from orienteer.responses.response import PageRequest, Response
 from orienteer.responses.verdict import VerdictKind
 from orienteer.store.archive import Archive, Position
 from orienteer.store.rendering_tables import AssetRow, RenderedRow
-from orienteer.workers.fetch_result import FetchResult, ReadSettings
-from orienteer.workers.response_reader import read_response
+from orienteer.workers.fetch_result import FetchResult, ReadSettings, read_response
 
 _URLS_AT_ONCE = 10_000
 _PAGES_PER_COMMIT = 1_000

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.arrays import grown
-from orienteer.frontier.seen import SeenUrls
+from orienteer.crawl.seen import SeenUrls
 from orienteer.ledger.event_replay import redirect_targets
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.scope import HostsInScope, Scope, n_by_host

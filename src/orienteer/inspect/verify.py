@@ -105,9 +105,9 @@ class Verification:
     def __str__(self) -> str:
         """Return what was verified, in one line."""
         plan, proved = self.status.plan, self.checked.describe(self.certificate)
-        scope, anchors = plan.scope, self.status.rendered.anchors
-        trust = dict(zip(plan.crawl.seeds, plan.crawl.seed_trust().tolist(), strict=True))
-        for clause in narrowed(scope.kind, scope.allow, scope.deny, plan.crawl.damping, trust, anchors):
+        scope, crawl, anchors = plan.scope, plan.crawl, self.status.rendered.anchors
+        trust = dict(zip(crawl.seeds, crawl.seed_trust().tolist(), strict=True))
+        for clause in narrowed(scope.kind, scope.allow, scope.deny, crawl.damping, trust, anchors, len(crawl.seeds)):
             proved += f"; {clause}"
         if self.survey is not None and self.survey.measured is not None:
             how = how_measured(self.checked.n_unchecked, self.survey.of_reachable, self.status.epoch_number)

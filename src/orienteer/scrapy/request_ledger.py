@@ -24,7 +24,7 @@ from orienteer.errors import InputError
 from orienteer.files.plain import state_folder
 from orienteer.files.signing import signed_content, verified_content
 from orienteer.pages.states import PageState
-from orienteer.scrapy.plugin_settings import PluginSettings
+from orienteer.scrapy.project import PluginSettings
 from orienteer.scrapy.spider_crawl import SpiderCrawl
 from orienteer.store.failures import damaged
 from orienteer.store.page_row import NO_LINKS

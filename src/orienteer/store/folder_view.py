@@ -2,7 +2,7 @@
 
     crawl.toml        the settings of the crawl
     crawl.db          every known URL and page (see `schema`); created last, so a folder that has it is complete
-    crawl.allowed     the user's signature for settings that widen network access (see `ledger/permission`)
+    crawl.allowed     the user's signature for settings that widen network access (see `ledger/plan`)
     crawl.lock        held by the one process that may write
     refresh.lock      held by a scheduled refresh, until it has reported its changes
     archive/          the responses as received, in WARC files; stored.json lists those in an object store
