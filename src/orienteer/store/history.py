@@ -205,7 +205,7 @@ def _history_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def expect_ids(pages: NDArray[np.uint32], n_urls: int) -> NDArray[np.uint32]:
     """Return `pages`; ValueError if one of the ids is not below `n_urls`."""
-    if pages.max(initial=0) >= max(n_urls, 1):
+    if len(pages) and pages.max() >= n_urls:
         raise ValueError(f"there is no URL with id {pages.max()}")
     return pages
 
