@@ -49,6 +49,13 @@ _MAX_TITLE_CHARS = 300
 Describer = Callable[[Change], str]
 
 
+def _base_of(base: str | None, what: str) -> str | None:
+    url = None if base is None else canonical_url(base)
+    if base is not None and url is None:
+        raise InputError(f"base is {base!r}; it must be the URL of {what}")
+    return url
+
+
 @exporter
 class Sitemap(Exporter):
     name = "sitemap"
@@ -56,9 +63,7 @@ class Sitemap(Exporter):
     suffixes = (".xml",)
 
     def __init__(self, base: str | None = None) -> None:
-        self._base = None if base is None else canonical_url(base)
-        if base is not None and self._base is None:
-            raise InputError(f"base is {base!r}; it must be the URL of the sitemap")
+        self._base = _base_of(base, "the sitemap")
 
     def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
         selected = crawl.distinct(archived=False)
@@ -140,9 +145,7 @@ class Atom(Exporter):
     suffixes = (".atom", ".xml")
 
     def __init__(self, base: str | None = None, limit: int = DEFAULT_LIMIT) -> None:
-        self._base = None if base is None else canonical_url(base)
-        if base is not None and self._base is None:
-            raise InputError(f"base is {base!r}; it must be the URL of the feed")
+        self._base = _base_of(base, "the feed")
         if limit < 1:
             raise InputError(f"limit is {limit}; a feed has at least one entry")
         self._limit = limit

@@ -51,7 +51,6 @@ from orienteer.search.page_reading import (
 )
 from orienteer.search.text_index import TextIndex, remove_index
 from orienteer.search.words import PLAIN, stemmer_of
-from orienteer.store.database import DatabaseView
 from orienteer.store.failures import map_disk_errors
 from orienteer.store.folder_view import FolderView
 from orienteer.store.lock import LOCK, FolderLock
@@ -109,7 +108,6 @@ def update_index(
     """
     folder = Path(path)
     with FolderView.open(folder) as crawl:
-        database = crawl.database
         threshold = _threshold(crawl, on_topic)
         index = index_folder(folder)
         with map_disk_errors(index):
@@ -117,7 +115,7 @@ def update_index(
         lock = FolderLock(index)
         try:
             with plain_at_first():
-                indexing = _Indexing(crawl, database, index, threshold, on_topic, processes, progress)
+                indexing = _Indexing(crawl, index, threshold, on_topic, processes, progress)
                 return indexing.run(rebuild, max_deleted_share)
         finally:
             lock.release()
@@ -169,10 +167,10 @@ class _Indexing:
     """One run of `update_index`."""
 
     def __init__(
-        self, crawl: FolderView, database: DatabaseView, index: Path, threshold: float | None, only_on_topic: bool,
-        n_processes: int | None, progress: Progress,
+        self, crawl: FolderView, index: Path, threshold: float | None, only_on_topic: bool, n_processes: int | None,
+        progress: Progress,
     ) -> None:  # fmt: skip
-        self._crawl, self._database, self._index = crawl, database, index
+        self._crawl, self._database, self._index = crawl, crawl.database, index
         self._threshold = threshold
         self._only_on_topic = only_on_topic
         self._n_processes = n_processes

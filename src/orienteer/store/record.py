@@ -23,6 +23,7 @@ from uuid import uuid4
 from isal import isal_zlib
 
 from orienteer import __version__
+from orienteer.responses.body import BodyError, unpacked
 from orienteer.responses.headers import Headers
 from orienteer.store.archive_members import unpacked_member
 from orienteer.warc.records import Record, record_time, whole_record
@@ -86,6 +87,13 @@ class ArchivedPage(NamedTuple):
     payload_digest: str = ""
     duration_s: float | None = None
     raw_headers: bytes = b""
+
+    def content(self, max_bytes: int) -> bytes:
+        """Return the decoded body; empty if it cannot be decoded, or is larger than this."""
+        try:
+            return unpacked(self.body, self.headers.get_all("content-encoding"), max_bytes)
+        except BodyError:
+            return b""
 
 
 class EarlierRecord(NamedTuple):
