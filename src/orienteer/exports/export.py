@@ -11,8 +11,7 @@ from typing import Any
 from orienteer.errors import ExportError
 from orienteer.exports import make_exporter
 from orienteer.exports.exported_crawl import ExportedCrawl, PageFilter, checked_hosts
-from orienteer.exports.exporter import Exporter
-from orienteer.exports.staging import Staging, expect_free, staged
+from orienteer.exports.exporter import Exporter, Staging, expect_free, staged
 from orienteer.progress import Progress, silent
 from orienteer.store.folder_view import FolderView
 

@@ -21,9 +21,8 @@ from urllib.parse import quote
 from orienteer import __version__
 from orienteer.errors import InputError
 from orienteer.exports.exported_crawl import ExportedCrawl
-from orienteer.exports.exporter import Exporter, Written, exporter
+from orienteer.exports.exporter import Exporter, Staging, Written, exporter
 from orienteer.exports.page_texts import iso_time
-from orienteer.exports.staging import Staging
 from orienteer.graph.formats.xml_text import as_text, as_value
 from orienteer.inspect.captures import Captures
 from orienteer.inspect.changes import Change, change_id, changes, crawl_id

@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from orienteer.pages.states import PageState
 from orienteer.pages.unknown import UNKNOWN_COUNT
 from orienteer.store.connection import DatabaseConnection
-from orienteer.store.meta_tables import MetaTables
 from orienteer.store.page_row import blob_of, page_ids
 from orienteer.store.schema import RowRanges
-from orienteer.store.url_tables import UrlTables
+from orienteer.store.url_tables import MetaTables, UrlTables
 from orienteer.store.visits import VisitKind
 
 PAGES_PER_BATCH = 20_000
