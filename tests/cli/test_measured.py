@@ -15,7 +15,7 @@ from orienteer.graph.survey.measured import Measured
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.explain import describe_page, page_facts
-from orienteer.inspect.figures import CrawlFigures, figures_of
+from orienteer.inspect.figures import CrawlFigures, figures_of, record_of
 from orienteer.inspect.frontier_top import FrontierTop, replayed_top, written_top
 from orienteer.inspect.run_report import Report
 from orienteer.inspect.status_text import describe_measured, describe_stopped
@@ -186,7 +186,7 @@ def test_the_frontier_says_which_walk_needs_a_page(folders: tuple[Path, Path]) -
     assert (first.priority, first.walk is None) == (None, False)
     assert f"needed by walk {first.walk} of the survey" in why_waiting(first)
     assert all(page.priority is None or page.priority < 1 for page in top.pages)
-    assert FrontierTop.of_dict(json.loads(json.dumps(top.as_dict()))) == top
+    assert record_of(FrontierTop, json.loads(json.dumps(top.as_dict()))) == top
     facts = page_facts(folders[0], first.url)
     assert facts.waiting is not None
     assert facts.waiting.walk == first.walk

@@ -77,7 +77,7 @@ def test_the_database_may_be_that_of_the_writer(tmp_path: Path) -> None:
 def test_a_page_without_a_url_is_damage(links: list[int], tmp_path: Path) -> None:
     with Database.create(tmp_path / "crawl.db") as database:
         database.pages.add(PageRow(0, 0, PageState.FETCHED))
-        with pytest.raises(CrawlFolderError, match=r"damaged \(page 0 has no URL\)"):
+        with pytest.raises(CrawlFolderError, match=r"damaged \(there is no URL with id 0\)"):
             web_of_crawl(database)
         database.urls.add(0, ["http://a.test/", "http://a.test/b"])
         database.pages.add(PageRow(1, 1, PageState.FETCHED, links=np.array(links, np.uint32)))

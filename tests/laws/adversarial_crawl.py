@@ -17,6 +17,7 @@ from orienteer.ledger.settings import RefreshSettings
 from orienteer.live.start_pages import begin_epoch
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import COUNTS_AS_FETCHED
+from orienteer.responses.headers import Headers
 from orienteer.responses.response import PageRequest, Response
 from orienteer.responses.verdict import VerdictKind
 from orienteer.store.folder import CrawlFolder
@@ -114,5 +115,7 @@ def answer_of(site: AdversarialSite, request: PageRequest) -> Response:
     body = b"\x89PNG" if place.kind == "image" else site.html(request.url)
     if place.kind == "refusal":
         body = b"<p>Robots are not welcome"
-    page = ArchivedPage(request.url, site.now + request.page, place.status, headers, body)
+    raw = "\r\n".join([f"HTTP/1.1 {place.status} -", *map(": ".join, headers), "", ""]).encode("latin-1")
+    time = site.now + request.page
+    page = ArchivedPage(request.url, time, place.status, Headers(headers), body, raw_headers=raw)
     return archived_response(request, page, plan_of(site).fetch)

@@ -23,7 +23,7 @@ from orienteer.policies import make_policy
 from orienteer.policies.policy import TrustedPages
 from orienteer.store.database import Database
 from orienteer.store.folder_view import FolderView
-from orienteer.store.survey_tables import SurveyRow, WalksRow
+from orienteer.store.visit_tables import SurveyRow, WalksRow
 from tests.fake_web.fake_response import FakeResponse
 from tests.fake_web.graph_site import GraphSite
 from tests.fake_web.server import FakeWeb

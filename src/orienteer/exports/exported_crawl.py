@@ -28,7 +28,6 @@ from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.pages.outcome import Outcome
 from orienteer.progress import Progress
 from orienteer.search.page_columns import CrawlRanks, crawl_ranks
-from orienteer.store.database import DatabaseView
 from orienteer.store.folder_view import FolderView
 from orienteer.store.page_row import PageRow
 from orienteer.url import canonical_url, host_of, site_of
@@ -53,19 +52,18 @@ class ExportedCrawl:
     """The pages of a crawl as arrays, indexed by the ids of its URLs."""
 
     def __init__(
-        self, crawl: FolderView, database: DatabaseView, selected: PageFilter, progress: Progress,
-        n_processes: int | None = None,
-    ) -> None:  # fmt: skip
+        self, crawl: FolderView, selected: PageFilter, progress: Progress, n_processes: int | None = None
+    ) -> None:
         self.path = crawl.path
         self.archive = crawl.archive
-        self.database = database
+        self.database = crawl.database
         self.n_processes = n_processes  # that parse pages; None: a suitable number
         self.left_out: dict[str, int] = {}
         self._crawl = crawl
         self._filter = selected
         self._progress = progress
-        self._n_urls = database.urls.count()
-        self._documents = database.rendered.documents()
+        self._n_urls = self.database.urls.count()
+        self._documents = self.database.rendered.documents()
         self._read_rows()
         self.pages = self._filtered()
 

@@ -24,9 +24,8 @@ import numpy as np
 
 from orienteer.errors import MissingExtraError
 from orienteer.exports.exported_crawl import ExportedCrawl, Mask
-from orienteer.exports.exporter import Exporter, Written, exporter, packed
+from orienteer.exports.exporter import Exporter, Staging, Written, exporter, packed
 from orienteer.exports.page_texts import TextPage, iso_time, text_pages
-from orienteer.exports.staging import Staging
 from orienteer.files.compressed import byte_writer
 from orienteer.graph.formats import parquet as graph_parquet
 from orienteer.graph.link_graph import LinkGraph

@@ -21,9 +21,8 @@ from urllib.parse import quote
 from orienteer import __version__
 from orienteer.errors import InputError
 from orienteer.exports.exported_crawl import ExportedCrawl
-from orienteer.exports.exporter import Exporter, Written, exporter
+from orienteer.exports.exporter import Exporter, Staging, Written, exporter
 from orienteer.exports.page_texts import iso_time
-from orienteer.exports.staging import Staging
 from orienteer.graph.formats.xml_text import as_text, as_value
 from orienteer.inspect.captures import Captures
 from orienteer.inspect.changes import Change, change_id, changes, crawl_id
@@ -49,6 +48,13 @@ _MAX_TITLE_CHARS = 300
 Describer = Callable[[Change], str]
 
 
+def _base_of(base: str | None, what: str) -> str | None:
+    url = None if base is None else canonical_url(base)
+    if base is not None and url is None:
+        raise InputError(f"base is {base!r}; it must be the URL of {what}")
+    return url
+
+
 @exporter
 class Sitemap(Exporter):
     name = "sitemap"
@@ -56,9 +62,7 @@ class Sitemap(Exporter):
     suffixes = (".xml",)
 
     def __init__(self, base: str | None = None) -> None:
-        self._base = None if base is None else canonical_url(base)
-        if base is not None and self._base is None:
-            raise InputError(f"base is {base!r}; it must be the URL of the sitemap")
+        self._base = _base_of(base, "the sitemap")
 
     def write(self, crawl: ExportedCrawl, staging: Staging, progress: Progress) -> Written:
         selected = crawl.distinct(archived=False)
@@ -140,9 +144,7 @@ class Atom(Exporter):
     suffixes = (".atom", ".xml")
 
     def __init__(self, base: str | None = None, limit: int = DEFAULT_LIMIT) -> None:
-        self._base = None if base is None else canonical_url(base)
-        if base is not None and self._base is None:
-            raise InputError(f"base is {base!r}; it must be the URL of the feed")
+        self._base = _base_of(base, "the feed")
         if limit < 1:
             raise InputError(f"limit is {limit}; a feed has at least one entry")
         self._limit = limit

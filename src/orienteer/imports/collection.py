@@ -26,7 +26,6 @@ from isal import isal_zlib
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.graph.url_table import GrowingUrlTable, UrlTable
 from orienteer.pages.outcome import Outcome
-from orienteer.responses.headers import Headers
 from orienteer.store.archive import Archive, Position
 from orienteer.store.record import resource_record
 from orienteer.url import canonical_url, host_of
@@ -282,7 +281,7 @@ class BrowserCaptures:
             if entry.outcome is not Outcome.REDIRECT or entry.archived is None:
                 return
             try:
-                location = Headers(self._archive.read(entry.archived).headers).get("location") or ""
+                location = self._archive.read(entry.archived).headers.get("location") or ""
             except CrawlFolderError:
                 return
             url = canonical_url(location, url) or ""

@@ -88,10 +88,8 @@ def web_of_crawl(database: Database, progress: Progress = silent) -> CrawlWeb:
     web.grow_to(len(urls))
     is_inside, is_done, is_duplicate = np.zeros((3, len(urls)), np.bool_)
     for events in database.history.pages_after():
-        _expect_urls(database, events.pages, len(urls))
         is_inside[events.pages] = True
         if isinstance(events, DonePages):
-            _expect_urls(database, events.links, len(urls))
             is_done[events.pages] = True
             is_inside[events.links] = True
             web.add_batch(events.pages, events.link_offsets, events.links)
@@ -116,11 +114,6 @@ def _urls_of(database: Database, progress: Progress) -> GrowingUrlTable:
     if len(urls) < n_urls:
         raise damaged(database.path, "it has a URL twice")
     return urls
-
-
-def _expect_urls(database: Database, pages: NDArray[np.uint32], n_urls: int) -> None:
-    if len(pages) and int(pages.max()) >= n_urls:
-        raise damaged(database.path, f"page {pages.max()} has no URL")
 
 
 class LocalWeb(NamedTuple):

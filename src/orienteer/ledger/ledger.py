@@ -31,8 +31,8 @@ from orienteer.pages.unknown import ALL_KNOWN, UNKNOWN_COUNT, UnknownLinks
 from orienteer.policies.focused import FocusedPolicy
 from orienteer.responses.verdict import LOST_REDIRECTS, Verdict, VerdictKind
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.meta_tables import ANCHORS
 from orienteer.store.page_row import NO_LINKS, PageRow
+from orienteer.store.url_tables import ANCHORS
 from orienteer.workers.fetch_result import FetchResult
 
 _STATES = {int(state): state for state in PageState}

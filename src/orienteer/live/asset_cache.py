@@ -93,9 +93,9 @@ class AssetCache:
         """Return the conditional headers for an asset of an earlier epoch."""
         row = None if key.is_preflight else self._before(key)
         archived = None if row is None else self._read(row)
-        if archived is None or archived.status != 200 or not _is_shared_with(key, Headers(archived.headers)):
+        if archived is None or archived.status != 200 or not _is_shared_with(key, archived.headers):
             return ()
-        etag, last_modified = validators(Headers(archived.headers))
+        etag, last_modified = validators(archived.headers)
         headers = (("If-None-Match", etag), ("If-Modified-Since", last_modified))
         return tuple((name, value) for name, value in headers if value)
 

@@ -36,8 +36,6 @@ from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.processes.pool import Failed, in_order
 from orienteer.progress import Progress
-from orienteer.responses.body import BodyError, unpacked
-from orienteer.responses.headers import Headers
 from orienteer.responses.reading import is_html
 from orienteer.responses.response import charset_in
 from orienteer.responses.verdict import NO_PAGE
@@ -304,11 +302,8 @@ def _reading(folder: Path) -> Iterator[Callable[[LinkSearch], PageReport]]:
 def _read(archive: Archive, search: LinkSearch) -> PageReport:
     page = search.page
     archived = archive.read(page.location)
-    headers = Headers(archived.headers)
-    try:
-        body = unpacked(archived.body, headers.get_all("content-encoding"), MAX_BYTES)
-    except BodyError:
-        body = b""
+    headers = archived.headers
+    body = archived.content(MAX_BYTES)
     charset = charset_in(headers)
     if page.rendered is not None or not is_html(page.content_type):
         content = archived_page(archive, page)

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, Self
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.notebook import data_frame, rows_html
 from orienteer.search import ranking
-from orienteer.search.completion import Suggestion
+from orienteer.search.completion import Suggestion, completed
 from orienteer.search.facets import Facet, Filter, filters
 from orienteer.search.finding import MAX_RESULTS, FoundPages, Hit
-from orienteer.search.index_view import IndexView, Overview, RelatedPage, completed
+from orienteer.search.index_view import IndexView, Overview, RelatedPage
 from orienteer.search.lookup import Vocabulary
 from orienteer.search.page_columns import FILE, PageColumns
 from orienteer.search.query import MAX_QUERY_CHARS, parse
@@ -227,7 +227,7 @@ class SearchIndex:
 
     def overview(self) -> Overview:
         """Return a summary of the index."""
-        return self._view.overview()
+        return self._view.overview
 
     def related(self, url: str, n: int = 10) -> tuple[RelatedPage, ...]:
         """Return the pages that are linked most often from the same pages as this one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,7 +72,7 @@ class DetailTables:
 
     def set_words(self, page: int, words: bytes) -> None:
         """Set the words of a page, packed."""
-        self._db.write("INSERT OR REPLACE INTO words VALUES (?, ?)", page, words)
+        self._set("words", page, words)
 
     def words(self, page: int) -> bytes | None:
         words: bytes | None = self._db.first("SELECT words FROM words WHERE page = ?", int(page))
@@ -80,10 +80,7 @@ class DetailTables:
 
     def set_added(self, page: int, added: Additions | None) -> None:
         """Set what hooks added to a page; None deletes it."""
-        if added:
-            self._db.write("INSERT OR REPLACE INTO added VALUES (?, ?)", int(page), added.to_json())
-        else:
-            self._db.write("DELETE FROM added WHERE page = ?", int(page))
+        self._set("added", page, *((added.to_json(),) if added else ()))
 
     def added(self, page: int) -> Additions | None:
         """Return the fields and tags that hooks added to a page; None if there are none."""
@@ -95,10 +92,7 @@ class DetailTables:
 
     def set_unknown(self, page: int, unknown: UnknownLinks) -> None:
         """Set how many links of a page are unknown, and why."""
-        if unknown.n:
-            self._db.write("INSERT OR REPLACE INTO unknown VALUES (?, ?, ?)", int(page), unknown.n, unknown.why)
-        else:
-            self._db.write("DELETE FROM unknown WHERE page = ?", int(page))
+        self._set("unknown", page, *(unknown if unknown.n else ()))
 
     def unknown(self, page: int) -> UnknownLinks:
         """Return how many links of a page are unknown, and why."""
@@ -122,10 +116,7 @@ class DetailTables:
 
     def set_canonical(self, page: int, target: int | None) -> None:
         """Set the canonical page that a page declares; None deletes it."""
-        if target is None:
-            self._db.write("DELETE FROM canonical WHERE page = ?", int(page))
-        else:
-            self._db.write("INSERT OR REPLACE INTO canonical VALUES (?, ?)", int(page), int(target))
+        self._set("canonical", page, *(() if target is None else (int(target),)))
 
     def canonicals(self) -> Iterator[tuple[int, int]]:
         """Yield all pages that declare another page as canonical, and that page. The declaration may be wrong."""
@@ -133,6 +124,13 @@ class DetailTables:
         for page, target in self._db.rows("SELECT page, target FROM canonical ORDER BY page"):
             if 0 <= page < n_urls and 0 <= target < n_urls:
                 yield page, target
+
+    def _set(self, table: str, page: int, *values: Any) -> None:
+        """Insert or replace the row of a page; without values delete it."""
+        if values:
+            self._db.write(f"INSERT OR REPLACE INTO {table} VALUES (?{', ?' * len(values)})", int(page), *values)
+        else:
+            self._db.write(f"DELETE FROM {table} WHERE page = ?", int(page))
 
     def session(self, stripped: str) -> SessionRow | None:
         """Return the row of the URLs that equal this one when their session id is removed."""

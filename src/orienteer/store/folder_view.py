@@ -71,6 +71,12 @@ class FolderFiles:
         self.path = path
         self.database = database
         self.archive = archive
+        self.settings_path = path / SETTINGS
+        self.report_path = path / "report.json"
+        self.checkpoint_path = path / "checkpoints" / "latest.npz"
+        self.topic_path = path / "topic.toml"
+        self.log_path = path / "log.jsonl"
+        self.progress_path = path / "course.jsonl"
 
     def close(self) -> None:
         self.archive.close()
@@ -83,28 +89,12 @@ class FolderFiles:
         self.close()
 
     @property
-    def settings_path(self) -> Path:
-        return self.path / SETTINGS
-
-    @property
     def settings_text(self) -> str:
         return text_of(self.settings_path)
-
-    @property
-    def report_path(self) -> Path:
-        return self.path / "report.json"
-
-    @property
-    def checkpoint_path(self) -> Path:
-        return self.path / "checkpoints" / "latest.npz"
 
     def read_checkpoint(self) -> dict[str, NDArray[Any]] | None:
         """Return the arrays of the last checkpoint; None if it is missing, damaged, or another user's."""
         return read_signed_arrays(self.checkpoint_path)
-
-    @property
-    def topic_path(self) -> Path:
-        return self.path / "topic.toml"
 
     def read_ranks(self) -> dict[str, NDArray[Any]] | None:
         """Return the arrays of the last `write_ranks`; None if there are none."""
@@ -119,14 +109,6 @@ class FolderFiles:
             return ranks
         except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
             raise damaged(path, f"{error}; run `orienteer estimate` again") from None
-
-    @property
-    def log_path(self) -> Path:
-        return self.path / "log.jsonl"
-
-    @property
-    def progress_path(self) -> Path:
-        return self.path / "course.jsonl"
 
     def read_frontier(self) -> Any:
         """Return the data of the last `write_frontier`; None if it cannot be read."""

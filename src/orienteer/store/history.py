@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from orienteer.pages.states import PageState
 from orienteer.pages.unknown import UNKNOWN_COUNT
 from orienteer.store.connection import DatabaseConnection
-from orienteer.store.meta_tables import MetaTables
 from orienteer.store.page_row import blob_of, page_ids
 from orienteer.store.schema import RowRanges
-from orienteer.store.url_tables import UrlTables
+from orienteer.store.url_tables import MetaTables, UrlTables
 from orienteer.store.visits import VisitKind
 
 PAGES_PER_BATCH = 20_000
@@ -82,21 +81,17 @@ class DonePages:
 
     def before(self, position: int) -> DonePages:
         """Return the pages that were done before a position."""
-        n = int(np.searchsorted(self.positions, position))
-        offsets = self.link_offsets[: n + 1]
-        return DonePages(
-            self.positions[:n], self.pages[:n], self.states[:n], self.redirects[:n], offsets, self.links[: offsets[n]],
-            self.requested[:n], self.relevance[:n], self.n_unknown[:n],
-        )  # fmt: skip
+        return self.where(self.positions < position)
 
     def where(self, chosen: NDArray[np.bool_]) -> DonePages:
         """Return the chosen ones of the pages, in the same order."""
         n_links = np.diff(self.link_offsets)
-        return DonePages(
-            self.positions[chosen], self.pages[chosen], self.states[chosen], self.redirects[chosen],
-            np.concatenate(([0], np.cumsum(n_links[chosen]))), self.links[np.repeat(chosen, n_links)],
-            self.requested[chosen], self.relevance[chosen], self.n_unknown[chosen],
-        )  # fmt: skip
+        of_links = {
+            "link_offsets": np.concatenate(([0], np.cumsum(n_links[chosen]))),
+            "links": self.links[np.repeat(chosen, n_links)],
+        }
+        by_page = (field.name for field in fields(self) if field.name not in of_links)
+        return DonePages(**of_links, **{name: getattr(self, name)[chosen] for name in by_page})
 
 
 @dataclass(frozen=True)
@@ -209,7 +204,7 @@ def _history_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def expect_ids(pages: NDArray[np.uint32], n_urls: int) -> NDArray[np.uint32]:
     """Return `pages`; ValueError if one of the ids is not below `n_urls`."""
-    if pages.max(initial=0) >= max(n_urls, 1):
+    if len(pages) and pages.max() >= n_urls:
         raise ValueError(f"there is no URL with id {pages.max()}")
     return pages
 

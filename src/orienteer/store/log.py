@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from orienteer.errors import CrawlFolderError
-from orienteer.files.plain import open_plain
+from orienteer.files.plain import append_whole, open_plain
 
 MAX_FILE_BYTES = 100_000_000
 
@@ -79,14 +79,7 @@ class Log:
             lines.insert(0, _encoded({"time": self._now(), "event": "lines lost", "n_lines": self._n_lost}))
         n_bytes = os.fstat(self._out).st_size
         text = ("\n".join(lines) + "\n").encode()
-        try:
-            unwritten = memoryview(text)
-            while unwritten:
-                unwritten = unwritten[os.write(self._out, unwritten) :]
-        except OSError:
-            with suppress(OSError):
-                os.ftruncate(self._out, n_bytes)  # no partial lines
-            raise
+        append_whole(self._out, text, n_bytes)
         self._n_lost = 0
         if n_bytes + len(text) >= self._max_file_bytes:
             self._close_out()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -87,23 +88,20 @@ class PageTables:
 
     def rows(self) -> Iterator[PageRow]:
         """Yield all pages that are done, with any outcome, in the order they were done."""
-        for rows in self._rows("true"):
-            yield from rows
+        return chain.from_iterable(self._rows("true"))
 
     def fetched(self) -> Iterator[PageRow]:
         """Yield all fetched pages and redirects, in the order they were done."""
-        for rows in self._rows("state = ?", int(PageState.FETCHED)):
-            yield from rows
+        return chain.from_iterable(self._rows("state = ?", int(PageState.FETCHED)))
 
     def readable(self) -> Iterator[list[PageRow]]:
         """Yield the pages whose content is in the archive, in the order they were done, in batches."""
         where = "state = ? AND outcome = ? AND archive_bytes IS NOT NULL"
-        yield from self._rows(where, int(PageState.FETCHED), str(Outcome.OK))
+        return self._rows(where, int(PageState.FETCHED), str(Outcome.OK))
 
     def archived_until(self, position: int) -> Iterator[PageRow]:
         """Yield all pages with a record in the archive that were done before a position, in order."""
-        for rows in self._rows("archive_bytes IS NOT NULL AND position < ?", position):
-            yield from rows
+        return chain.from_iterable(self._rows("archive_bytes IS NOT NULL AND position < ?", position))
 
     def _rows(self, where: str, *values: int | str) -> Iterator[list[PageRow]]:
         sql = f"SELECT {COLUMNS} FROM page WHERE {where} ORDER BY position"

@@ -5,6 +5,7 @@ page      a row per page: its text as displayed and indexed, and the texts of it
           boilerplate (menus, notices) in `aside`; `mask` marks the lines of the main text, `scores` are the scores of
           all lines (see `lines`), and `basis` identifies the knowledge of the host that they were decided with
 anchor    the texts of links by target; they are added and deleted with the linking page
+completion  titles and words to complete queries with (see `search/completion`), replaced as a whole
 
 All of it is derived from the archive. It is committed before the text index: a search leaves out a page that is missing
 here.
@@ -51,6 +52,13 @@ CREATE TABLE anchor (target INTEGER, text TEXT, source INTEGER, PRIMARY KEY (tar
 PRAGMA user_version = {_FORMAT};
 COMMIT;
 """
+# Indexes of version 0.2 do not have it.
+_COMPLETIONS = (
+    "CREATE TABLE IF NOT EXISTS completion (kind INTEGER NOT NULL, key TEXT NOT NULL, weight REAL NOT NULL, "
+    "text TEXT NOT NULL, PRIMARY KEY (kind, key, text)) WITHOUT ROWID"
+)
+MAX_KEYS_PER_TEXT = 8  # in completions
+_LAST_CHARACTER = "\U0010ffff"
 
 
 TEXTS = "pages.db"
@@ -112,6 +120,15 @@ class NewText(NamedTuple):
     anchors: Sequence[tuple[int, str]]
 
 
+class Completion(NamedTuple):
+    """A text that completes its key; `weight` is compared with that of others of its kind."""
+
+    kind: int
+    key: str
+    weight: float
+    text: str
+
+
 class PageTexts:
     """The texts of the pages of an index. Several threads may read."""
 
@@ -130,6 +147,8 @@ class PageTexts:
                 if format != _FORMAT:
                     raise CrawlFolderError(f"{path}: written by another version of Orienteer; {REBUILD_HINT}")
                 self._connection.execute("PRAGMA synchronous = NORMAL")
+                if not read_only:
+                    self._connection.execute(_COMPLETIONS)
             except BaseException:
                 self._connection.close()
                 raise
@@ -200,6 +219,30 @@ class PageTexts:
         """Yield all pages that have a title, in increasing order."""
         with _mapped_errors(self.path):
             yield from self._connection.execute("SELECT id, title FROM page WHERE title != '' ORDER BY id")
+
+    def replace_completions(self, completions: Iterable[Completion]) -> None:
+        """Replace all completions in one transaction; of two with the same key and text the first one counts."""
+        with _mapped_errors(self.path), self._transaction():
+            self._connection.execute("DELETE FROM completion")
+            rows = sorted(completions, key=lambda row: (row.kind, row.key, row.text))
+            self._connection.executemany("INSERT OR IGNORE INTO completion VALUES (?, ?, ?, ?)", rows)
+
+    def has_completions(self) -> bool:
+        with _mapped_errors(self.path):
+            return self._connection.execute("SELECT 1 FROM completion LIMIT 1").fetchone() is not None
+
+    def completions(self, kind: int, prefix: str, n: int) -> list[str]:
+        """Return the n texts of the greatest weight that have a key with this prefix; none in an older index."""
+        sql = (
+            "SELECT text FROM completion WHERE kind = ? AND key >= ? AND key < ? "
+            f"ORDER BY weight DESC, text LIMIT {MAX_KEYS_PER_TEXT} * ?"
+        )
+        values = (kind, prefix, prefix + _LAST_CHARACTER, n)
+        with _mapped_errors(self.path), self._lock:
+            if not self._connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'completion'").fetchone():
+                return []
+            rows = self._connection.execute(sql, values).fetchall()
+        return list(dict.fromkeys(text for (text,) in rows))[:n]
 
     def page(self, page: int, lead_only: bool = False) -> StoredText | None:
         """Return the text of a page; None for an unknown page.

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from orienteer.store.archive import Archive, Position
 from orienteer.store.connection import DatabaseConnection
-from orienteer.store.meta_tables import MetaTables
 from orienteer.store.record import ArchivedPage
+from orienteer.store.url_tables import MetaTables
 
 _PART_COLUMNS = (
     "id, url, epoch, outcome, status, time, content_type, digest, archive_file, archive_offset, archive_bytes, "

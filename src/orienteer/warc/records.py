@@ -18,6 +18,7 @@ import re
 import sys
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, BinaryIO, NamedTuple
 
 from isal import igzip_lib
@@ -222,6 +223,25 @@ class Record(NamedTuple):
 def bare_uri(stated: str) -> str:
     """Remove the angle brackets that some writers put around URIs, following examples of the standard."""
     return stated.strip("<>")
+
+
+def whole_record(content: bytes) -> Record:
+    """Parse exactly one record, as this package's own writer makes it; ValueError for anything else."""
+    start = content.find(b"\r\n\r\n") + 4
+    headers = _headers(content[:start]) if _VERSION.match(content) else {}
+    length = headers.get("content-length", "")
+    if not _LENGTH.fullmatch(length) or content[start + int(length) :] != b"\r\n\r\n":
+        raise ValueError("no whole WARC record")
+    return Record(headers.get("warc-type", "").lower(), headers, content[start : start + int(length)])
+
+
+def record_time(date: str) -> float | None:
+    """Parse a WARC-Date to Unix time; None if it is malformed."""
+    try:
+        stated = datetime.fromisoformat(date)
+        return (stated if stated.tzinfo else stated.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
 
 
 @dataclass
