@@ -26,7 +26,7 @@ from orienteer.exports.saved_pages import SavedPage, saved_pages
 from orienteer.graph.defaults import SurveyGoal
 from orienteer.graph.estimation.history import EstimateRound
 from orienteer.graph.survey.fixed_walks import FixedWalks
-from orienteer.hooks.page_hooks import HookSource
+from orienteer.hooks import HookSource
 from orienteer.inspect.crawl_status import CrawlStatus, crawl_status
 from orienteer.inspect.figures import CrawlFigures
 from orienteer.inspect.run_report import Report

@@ -97,7 +97,7 @@ def test_the_stored_crawl_can_be_searched(demo: DemoRun) -> None:
 def test_without_serve_it_prints_the_next_commands(
     has_output: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    print_next_steps("http://a.test/", 80, tmp_path if has_output else None, serve=False)
+    print_next_steps("http://a.test/", tmp_path if has_output else None, serve=False)
     printed = capsys.readouterr().out
     assert HEADINGS[-1] in printed
     assert (f"orienteer serve {tmp_path} " in printed) == has_output

@@ -14,10 +14,6 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import InputError
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.library.crawl_jobs import CrawlJobs
@@ -28,6 +24,10 @@ from orienteer.store.folder import settings_of_folder
 from orienteer.web.served_crawl import ServedCrawl
 from tests.cli.run import orienteer, refused
 from tests.fake_web.changing import ChangingSite
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.hooks.hook_files import (
     APPLE,
     CELLAR,

@@ -10,16 +10,15 @@ from typing import Any
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.fetch.settings import FetchSettings
-from orienteer.ledger.permission import expect_allowed, opening_settings, remember_allowed
-from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.plan import CrawlPlan, expect_allowed, opening_settings, remember_allowed
 from orienteer.ledger.settings import EstimateSettings
 from orienteer.library.crawl_jobs import CrawlJobs
 from orienteer.live.session import refresh
 from orienteer.side_crawls.estimate import live_estimate
 from tests.cli.run import orienteer, refused
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import StoredCrawl, crawled
 
 A = "http://a.test"

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from orienteer.errors import CrawlFolderError, InputError, LibraryError
-from orienteer.fake_web.server import FakeWeb
 from orienteer.inspect.crawl_status import crawl_status
 from orienteer.library.crawl_jobs import CrawlJobs
 from orienteer.library.job import Job
@@ -21,6 +20,7 @@ from orienteer.live.control import ask_to_stop, resume_refusal
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.lock import FolderLock, holder_of
 from tests.cli.live_process import wait_until
+from tests.fake_web.server import FakeWeb
 from tests.live.live_crawls import crawled
 from tests.web.slow_crawl import SlowCrawl, slow_web
 

@@ -17,9 +17,8 @@ from orienteer.repair.repair import repair
 from orienteer.search.indexing import update_index
 from orienteer.search.search_index import search
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.folder_view import FolderView
+from orienteer.store.folder_view import FolderView, read_signed_arrays, write_signed_arrays
 from orienteer.store.request_folder import RequestFolder
-from orienteer.store.signed_arrays import read_signed_arrays, write_signed_arrays
 from tests.imports.made_collections import response, write
 
 A = "http://a.test"

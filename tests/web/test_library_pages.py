@@ -13,9 +13,9 @@ from pathlib import Path
 import httpx
 import pytest
 from fastapi import FastAPI
-from orienteer.web.downloads import zipped
 
 from orienteer.exports import all_exporters
+from orienteer.web.pages.jobs import zipped
 from orienteer.web.pages.manage import FORMATS
 from tests.web.small_crawl import CHARTS
 from tests.web.small_library import (

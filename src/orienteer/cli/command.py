@@ -29,7 +29,7 @@ REGISTRIES = {
     EXPORTS: "orienteer.exports.exporter:EXPORTERS",
     GRAPHS: "orienteer.graph.formats:FORMATS",
     FETCHERS: "orienteer.fetch.fetcher:FETCHERS",
-    HOOKS: "orienteer.hooks.page_hooks:HOOKS",
+    HOOKS: "orienteer.hooks:HOOKS",
 }
 
 Function = TypeVar("Function", bound=Callable[..., None])

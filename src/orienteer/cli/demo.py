@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,8 +23,8 @@ from orienteer.errors import InputError, OrienteerError
 from orienteer.wording import counted
 
 if TYPE_CHECKING:
-    from orienteer.fake_web.community.site import CommunitySite
-    from orienteer.fake_web.server import FakeWeb
+    from orienteer.fake_web.server import TownServer
+    from orienteer.fake_web.site import TownSite
 
 _PORT = 8642
 _KILLED_AFTER = 150  # requests: before the crawl can have finished
@@ -103,9 +103,9 @@ def demo(
         raise InputError("--serve-only serves only the town; leave out --serve and --output")
     if output is not None and output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise InputError(f"--output {output}: not empty; name a new folder")
-    from orienteer.fake_web.community.site import CommunitySite
+    from orienteer.fake_web.site import TownSite
 
-    site = CommunitySite()
+    site = TownSite()
     if serve_only:
         _serve_town(site)
         return
@@ -113,7 +113,7 @@ def demo(
         town = "town" if output is None else str(output.absolute())
         with display.ignore_broken_pipe():
             Tour(site, web, Path(scratch), town).run()
-            print_next_steps(_home(web), web.port, output, serve)
+            print_next_steps(_home(web), output, serve)
         if serve:
             from orienteer.cli.serve import ServeAddress, show
 
@@ -121,21 +121,19 @@ def demo(
 
 
 @contextmanager
-def _served(site: CommunitySite) -> Iterator[FakeWeb]:
+def _served(site: TownSite) -> Iterator[TownServer]:
     """Serve the town on a fixed port, so that a stored crawl finds it again; on any free port if it is in use."""
-    from orienteer.fake_web.server import FakeWeb
-    from orienteer.fake_web.site import TaggedSite
+    from orienteer.fake_web.server import TownServer
 
-    tagged = TaggedSite(site)
-    with ExitStack() as stack:
-        try:
-            web = stack.enter_context(FakeWeb(tagged, _PORT))
-        except InputError:
-            web = stack.enter_context(FakeWeb(tagged))
-        yield web
+    try:
+        server = TownServer(site, _PORT)
+    except OSError:
+        server = TownServer(site)
+    with server:
+        yield server
 
 
-def _serve_town(site: CommunitySite) -> None:
+def _serve_town(site: TownSite) -> None:
     """Serve the town until Ctrl-C, which is the normal end: exit code 0."""
     from orienteer.cli.interruption import Interrupted
 
@@ -149,10 +147,9 @@ def _serve_town(site: CommunitySite) -> None:
                 time.sleep(0.5)  # a signal that arrives just before the call must not wait for long
 
 
-def _home(web: FakeWeb) -> str:
+def _home(web: TownServer) -> str:
     """Return the URL of the town's home page."""
-    from orienteer.fake_web.community.addresses import HOME
-    from orienteer.fake_web.community.site import url_at_port
+    from orienteer.fake_web.site import HOME, url_at_port
 
     return url_at_port(HOME, web.port)
 
@@ -160,13 +157,13 @@ def _home(web: FakeWeb) -> str:
 class Tour(NamedTuple):
     """A tour of the town on this web, in a temporary folder; `town` is the path of the crawl from there."""
 
-    site: CommunitySite
-    web: FakeWeb
+    site: TownSite
+    web: TownServer
     scratch: Path
     town: str
 
     def run(self) -> None:
-        from orienteer.fake_web.community.site import is_of_town
+        from orienteer.fake_web.site import is_of_town
 
         hosts = {url.split("/")[2]: is_of_town(url) for url in self.site.urls()}
         _say(
@@ -206,7 +203,7 @@ class Tour(NamedTuple):
             raise OrienteerError(f"orienteer {words}: exit code {process.returncode}")
 
 
-def print_next_steps(home: str, port: int, output: Path | None, serve: bool) -> None:
+def print_next_steps(home: str, output: Path | None, serve: bool) -> None:
     from rich.markup import escape
 
     _say("[bold]6. See it in the browser[/bold]")
@@ -218,7 +215,7 @@ def print_next_steps(home: str, port: int, output: Path | None, serve: bool) -> 
         folder = shlex.quote(str(output))
         commands = [
             (f"orienteer serve {folder}", "search this crawl, see its hosts"),
-            (f"python -m orienteer.fake_web --community --port {port}", "the town, so that results open"),
+            ("orienteer demo --serve-only", "the town, so that results open"),
             (f"orienteer status {folder}", "the crawl in figures"),
         ]
     width = max(len(typed) for typed, _ in commands)

@@ -41,7 +41,7 @@ def print_page(facts: PageFacts) -> None:
     """Print the facts about a page, and its in-links."""
     from rich.text import Text
 
-    from orienteer.inspect.page_text import describe_page
+    from orienteer.inspect.explain import describe_page
 
     out = display.console()
     out.print(Text(plain(facts.url, 3000), "bold"), soft_wrap=True)

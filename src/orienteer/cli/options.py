@@ -12,7 +12,7 @@ from orienteer.errors import InputError
 from orienteer.wording import counted, plain
 
 if TYPE_CHECKING:
-    from orienteer.hooks.page_hooks import HookFailures
+    from orienteer.hooks import HookFailures
     from orienteer.library.library import Library
 
 HOOK: Any = typer.Option(

@@ -301,7 +301,7 @@ def _refreshed(path: Path, options: Options, now: float) -> Report:
 def _indexed(path: Path, options: Options) -> list[str]:
     """Update the index, if there is one or one is requested."""
     from orienteer.cli.index import indexed_at_the_end
-    from orienteer.search.index_files import TEXTS, index_folder
+    from orienteer.store.page_texts import TEXTS, index_folder
 
     has_index = (index_folder(path) / TEXTS).is_file()
     if not (has_index if options.index is None else options.index):

@@ -23,7 +23,7 @@ from orienteer.errors import InputError
 from orienteer.settings import SettingsField, fields_of, from_text, merged, set_tables, stated
 
 if TYPE_CHECKING:
-    from orienteer.hooks.page_hooks import Hook
+    from orienteer.hooks import Hook
     from orienteer.ledger.plan import CrawlPlan
 
 _MAX_CHARS = 40  # characters of a default
@@ -87,8 +87,7 @@ class GivenSettings:
 
     def plan(self, folder: Path | None, stored: str | None) -> CrawlPlan:
         """Return the plan of the crawl: its stored settings (the text of crawl.toml), changed by the given ones."""
-        from orienteer.ledger.permission import expect_allowed
-        from orienteer.ledger.plan import CrawlPlan, tables_of
+        from orienteer.ledger.plan import CrawlPlan, expect_allowed, tables_of
 
         path = str((folder or Path()) / "crawl.toml")
         tables = merged({} if stored is None else tables_of(stored, path), self.tables)
@@ -236,7 +235,7 @@ def _add_run(
     if hooks and no_hooks:
         raise InputError("--hook and --no-hooks contradict each other")
     if hooks or no_hooks:
-        from orienteer.hooks.page_hooks import hooks_from_arguments, names_of
+        from orienteer.hooks import hooks_from_arguments, names_of
 
         given.hooks = hooks_from_arguments(hooks) if hooks else ()
         given.tables["crawl"]["hooks"] = names_of(given.hooks)

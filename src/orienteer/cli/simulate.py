@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from orienteer.crawl.goal import Goal
-    from orienteer.crawl.trace import Explanation, Trace
+    from orienteer.crawl.politeness import Politeness
+    from orienteer.crawl.simulate import Explanation, Trace
     from orienteer.evaluate.metrics import Cost
-    from orienteer.frontier.politeness import Politeness
     from orienteer.graph.link_graph import LinkGraph
     from orienteer.graph.survey.measured import Measured
     from orienteer.policies.policy import Policy
@@ -61,8 +61,8 @@ def simulate(
     Example: [bold]orienteer simulate web.npz --policy certified --until 0.98[/bold]
     """
     from orienteer.crawl.goal import Goal
+    from orienteer.crawl.politeness import Politeness
     from orienteer.evaluate.compare import warm_up
-    from orienteer.frontier.politeness import Politeness
     from orienteer.policies.focused import FocusedPolicy
     from orienteer.policies.policy_spec import PolicySpec
 

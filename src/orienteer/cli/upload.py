@@ -33,7 +33,7 @@ def upload(
 
     Example: [bold]orienteer upload example.org-crawl --archive-to s3://bucket/example.org[/bold]
     """
-    from orienteer.live.upload import upload as uploaded
+    from orienteer.live.control import upload as uploaded
 
     stopped = False
 

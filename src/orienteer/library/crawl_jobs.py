@@ -14,9 +14,9 @@ from orienteer.library.job import Job
 from orienteer.library.job_folder import JobFolder
 from orienteer.library.jobs import Jobs
 from orienteer.library.library import Library
-from orienteer.search.index_files import index_folder
 from orienteer.settings import stated
 from orienteer.store.lock import holder_of
+from orienteer.store.page_texts import index_folder
 
 _POLL_S = 0.02
 

@@ -25,16 +25,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from orienteer.errors import CrawlFolderError, InputError, LibraryError, NotInLibraryError, OrienteerError
-from orienteer.files.plain import expect_plain, sync_folder
-from orienteer.files.user_folders import data_folder
+from orienteer.files.plain import data_folder, expect_plain, sync_folder
 from orienteer.inspect.crawl_status import CrawlStatus, FolderWatcher
 from orienteer.inspect.status_text import describe_coverage, describe_goal, describe_stopped
 from orienteer.library.job import ALIVE, Job, current_job, progress_line
 from orienteer.library.job_folder import JobFolder, new_id
-from orienteer.search.index_files import index_folder
 from orienteer.store.failures import map_disk_errors
 from orienteer.store.folder_view import DATABASE, SETTINGS, size_on_disk
 from orienteer.store.lock import FolderLock, holder_of
+from orienteer.store.page_texts import index_folder
 from orienteer.url import canonical_url, host_of
 from orienteer.wording import plain
 

@@ -119,8 +119,8 @@ class ServedCrawl:
 
     def _first_index(self) -> SearchIndex:
         """Open the index for the first time; wait briefly for an index that is being written."""
-        from orienteer.search.index_files import index_folder
         from orienteer.search.search_index import SearchIndex
+        from orienteer.store.page_texts import index_folder
 
         until = time.monotonic() + _TIMEOUT_S
         while True:
@@ -141,8 +141,8 @@ class ServedCrawl:
 
     def _index_state(self) -> _State:
         """Return a value that changes with every index written; empty if there is no complete index."""
-        from orienteer.search.index_files import TEXTS, index_folder
         from orienteer.search.page_columns import FILE
+        from orienteer.store.page_texts import TEXTS, index_folder
 
         index = index_folder(self.path)
         try:

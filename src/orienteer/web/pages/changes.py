@@ -91,7 +91,7 @@ def changes_page(
 @router.get("/feed", include_in_schema=False)
 def feed_page(request: Request, n: Annotated[int, Query(ge=1, le=1000)] = _N_ENTRIES) -> Response:
     """Return an Atom feed of the newest changes."""
-    from orienteer.exports.atom import MEDIA_TYPE, feed, feed_head
+    from orienteer.exports.xml_lists import MEDIA_TYPE, feed, feed_head
 
     base = f"{request.url.scheme}://{request.url.netloc}{request.scope.get('root_path', '')}"
     with _database(request) as database:

@@ -11,12 +11,10 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import BaseModel
 
 from orienteer.errors import CrawlFolderError, InputError
-from orienteer.inspect.explain import PageFacts, page_facts
-from orienteer.inspect.page_text import describe_page
-from orienteer.search.index_files import TEXTS, index_folder
+from orienteer.inspect.explain import PageFacts, describe_page, page_facts
 from orienteer.search.page_columns import FILE, PageColumns
 from orienteer.search.search_index import RelatedPage
-from orienteer.store.page_texts import PageTexts
+from orienteer.store.page_texts import TEXTS, PageTexts, index_folder
 from orienteer.url import MAX_URL_BYTES
 from orienteer.web.rendering import NavEntry, render
 from orienteer.web.served_crawl import ServedCrawl, served_crawl

@@ -18,9 +18,9 @@ from orienteer.errors import CrawlFolderError, OrienteerError
 from orienteer.inspect.crawl_status import stored_certificate
 from orienteer.inspect.status_text import nothing_found
 from orienteer.search.completion import Suggestion
-from orienteer.search.index_files import TEXTS, index_folder
 from orienteer.search.query import MAX_QUERY_CHARS
 from orienteer.search.search_index import MAX_RESULTS, SearchIndex, SearchResults
+from orienteer.store.page_texts import TEXTS, index_folder
 from orienteer.web.rendering import NavEntry, is_fragment_request, render, root_of
 from orienteer.web.result_text import DEFAULT, N_OPEN, N_RESULTS, ORDERS, day_of, describe, displayed_facets
 from orienteer.web.served_crawl import served_crawl

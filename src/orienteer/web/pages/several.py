@@ -15,9 +15,9 @@ from fastapi.responses import HTMLResponse, Response
 
 from orienteer.errors import InputError, OrienteerError
 from orienteer.search.completion import Suggestion
-from orienteer.search.index_files import TEXTS, index_folder
 from orienteer.search.search_index import SearchIndex
 from orienteer.search.several import SeveralResults, search_several
+from orienteer.store.page_texts import TEXTS, index_folder
 from orienteer.web.pages.search import (
     MAX_N,
     N_SUGGESTIONS,
