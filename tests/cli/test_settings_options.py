@@ -12,8 +12,8 @@ import typer
 
 from orienteer.cli.crawl import crawl
 from orienteer.cli.main import command_line
+from orienteer.cli.options import GivenSettings, with_settings
 from orienteer.cli.refresh import refresh
-from orienteer.cli.settings_options import GivenSettings, with_settings
 from orienteer.errors import InputError
 from orienteer.ledger.plan import settings_classes
 from orienteer.settings import About, SettingsField, fields_of, from_text, option_word

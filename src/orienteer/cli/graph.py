@@ -13,7 +13,7 @@ from orienteer.cli.command import GRAPHS, RESEARCH, command
 from orienteer.cli.display import add_fact, facts_grid
 from orienteer.cli.estimate import pages_of_budget, print_view, write_ranks
 from orienteer.cli.graph_options import loaded_web, url_of
-from orienteer.cli.settings_options import with_fields
+from orienteer.cli.options import with_fields
 from orienteer.cli.survey import end_with_report
 from orienteer.errors import InputError
 from orienteer.graph.defaults import SurveyGoal
