@@ -52,16 +52,15 @@ def kendall_tau(first: NDArray[np.float64], second: NDArray[np.float64]) -> floa
 
     It is (concordant - discordant pairs) / sqrt(pairs untied in the first * pairs untied in the second).
     """
-    first, second = (np.unique(values, return_inverse=True)[1] for values in (first, second))
-    order = np.lexsort((second, first))
-    n_pairs, n_tied = len(order) * (len(order) - 1) // 2, []
-    for groups in (first, second, first * (len(order) + 1) + second):
+    levels, others = (np.unique(values, return_inverse=True)[1] for values in (first, second))
+    n_pairs, n_tied = len(levels) * (len(levels) - 1) // 2, []
+    for groups in (levels, others, levels * (len(levels) + 1) + others):
         counts = np.unique(groups, return_counts=True)[1]
         n_tied.append(int((counts * (counts - 1) // 2).sum()))
     untied = (n_pairs - n_tied[0]) * (n_pairs - n_tied[1])
     if untied == 0:
         return float("nan")
-    n_discordant = int(_n_inversions(second[order]))
+    n_discordant = int(_n_inversions(others[np.lexsort((others, levels))]))
     return (n_pairs - n_tied[0] - n_tied[1] + n_tied[2] - 2 * n_discordant) / math.sqrt(untied)
 
 
