@@ -45,9 +45,8 @@ from orienteer.store.archive import Archive
 from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.log import Log
-from orienteer.workers.fetch_result import FetchResult, ReadSettings
-from orienteer.workers.messages import WorkerResults, packed, unpack_results, with_request
-from orienteer.workers.response_reader import read_response
+from orienteer.workers.fetch_result import FetchResult, ReadSettings, read_response
+from orienteer.workers.serving import WorkerResults, packed, unpack_results, with_request
 from orienteer.workers.worker import NO_LIMIT, WorkerFigures
 from tests.fake_web.page_site import PageSite
 from tests.fake_web.site import RequestHeaders

@@ -23,10 +23,10 @@ from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
 from orienteer.fake_web.server import TownServer
 from orienteer.fake_web.site import HOME, TownSite, url_at_port
+from orienteer.ledger.settings import EstimateSettings
 from orienteer.live.session import live_crawl
 from orienteer.search.indexing import update_index
 from orienteer.side_crawls.estimate import live_estimate
-from orienteer.side_crawls.estimate_rounds import EstimateSettings
 from orienteer.web.app import create_app
 from orienteer.web.library_app import create_library_app
 from orienteer.web.server import PageServer, listening, next_listener

@@ -17,7 +17,7 @@ from orienteer.certificates.facts import Facts
 from orienteer.certificates.gathering import facts_of_folder
 from orienteer.certificates.page import certificate_page
 from orienteer.errors import CrawlFolderError, InputError
-from orienteer.live.upload import upload
+from orienteer.live.control import upload
 from orienteer.store.folder import CrawlFolder
 from orienteer.wording import SAME_RESPONSES
 from tests.certificates.conftest import Certified

@@ -14,10 +14,9 @@ from orienteer.graph.proved import Certificate
 from orienteer.graph.survey.measured import Measured
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.inspect.crawl_status import crawl_status
-from orienteer.inspect.explain import page_facts
+from orienteer.inspect.explain import describe_page, page_facts
 from orienteer.inspect.figures import CrawlFigures, figures_of
 from orienteer.inspect.frontier_top import FrontierTop, replayed_top, written_top
-from orienteer.inspect.page_text import describe_page
 from orienteer.inspect.run_report import Report
 from orienteer.inspect.status_text import describe_measured, describe_stopped
 from orienteer.inspect.survey_progress import walk_of

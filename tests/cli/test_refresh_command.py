@@ -12,8 +12,8 @@ import pytest
 from orienteer.cli.crawl_display import panel, print_report, progress_line
 from orienteer.cli.epoch_display import describe_savings, describe_unchanged, describe_visits, epochs_table
 from orienteer.graph.proved import Certificate
-from orienteer.inspect.epoch_status import EpochStatus
 from orienteer.inspect.run_report import Report
+from orienteer.inspect.tallies import EpochStatus
 from orienteer.ledger.settings import RefreshSettings
 from orienteer.pages.stop_reason import StopReason
 from tests.cli.run import orienteer, orienteer_each, refused

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from orienteer.graph.survey.fixed_walks import SurveyGoal
+from orienteer.graph.defaults import SurveyGoal
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.side_crawls.survey import open_live_survey
 from tests.fake_web.faults import Faulty

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 import orienteer as ori
-from orienteer.imports.jobdir import pending_requests
-from orienteer.imports.sources import SourceKind, read_url_list, sources_of
+from orienteer.imports.sources import SourceKind, pending_requests, read_url_list, sources_of
 from orienteer.live.session import live_crawl
 from tests.fake_web.server import FakeWeb
 from tests.fake_web.site import MadeSite

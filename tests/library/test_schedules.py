@@ -19,8 +19,7 @@ from orienteer.library.job import Job
 from orienteer.library.jobs import Jobs
 from orienteer.library.library import Library
 from orienteer.library.schedule import RETRY_S, Schedule, due_at
-from orienteer.library.scheduler import RefreshScheduler
-from orienteer.library.schedules import Schedules, schedule_state_of
+from orienteer.library.schedules import RefreshScheduler, Schedules, schedule_state_of
 from orienteer.store.folder import CrawlFolder
 from tests.fake_web.changing import ChangingSite
 from tests.fake_web.server import FakeWeb

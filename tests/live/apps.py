@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from backports import zstd
 
-from orienteer.browser.executable import find_browser
+from orienteer.browser.process import find_browser
 from orienteer.errors import InputError
 from tests.fake_web.fake_response import NOT_FOUND, FakeResponse
 from tests.fake_web.site import RequestHeaders, Site, SiteWithRobots

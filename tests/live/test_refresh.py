@@ -18,8 +18,8 @@ from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.verify import verify
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.revisiting import DAY_S
-from orienteer.live.epoch import begin_epoch, new_epoch
 from orienteer.live.session import open_crawl, plan_of_folder, refresh
+from orienteer.live.start_pages import begin_epoch, new_epoch
 from orienteer.pages.states import PageState
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_view import FolderView

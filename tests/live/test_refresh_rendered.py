@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orienteer.browser import executable
+from orienteer.browser import process
 from orienteer.errors import InputError
 from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.run_report import Report
@@ -102,9 +102,9 @@ def test_the_rendered_form_of_a_page_is_not_lost_without_a_browser(
 ) -> None:
     folder = crawls.of("auto", web, tmp_path / "crawl")
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(executable, "_PATHS", ())
+    monkeypatch.setattr(process, "_PATHS", ())
     with pytest.raises(InputError, match="no browser found"):
-        executable.find_browser()
+        process.find_browser()
     _, visits = refreshed(folder, "auto")
     assert set(visits.values()) <= {VisitKind.UNCHANGED, VisitKind.NOT_MODIFIED}
     with Database.open(folder / "crawl.db", read_only=True) as database:

@@ -16,7 +16,8 @@ from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.reach import within
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.inspect.snapshot import web_at
-from orienteer.live.start_pages import StartPages, StartSettings, paper_value_of_crawl, start_pages
+from orienteer.ledger.settings import StartSettings
+from orienteer.live.start_pages import StartPages, paper_value_of_crawl, start_pages
 from orienteer.seeds.select import seed_selection
 from tests.fake_web.graph_site import GraphSite
 from tests.fake_web.server import FakeWeb

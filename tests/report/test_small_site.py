@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from orienteer.errors import InputError
+from orienteer.report.checks import valued_findings
 from orienteer.report.finding import KINDS, Finding, SiteReport
-from orienteer.report.page_findings import valued_findings
 from orienteer.report.site_report import site_report
 from tests.fake_web.fake_response import FakeResponse, redirect_to
 from tests.fake_web.server import FakeWeb

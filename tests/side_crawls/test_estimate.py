@@ -15,8 +15,8 @@ import orienteer as ori
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.graph.estimate import estimate_global_rank
 from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.settings import EstimateSettings
 from orienteer.side_crawls.estimate import EstimateReport, live_estimate, open_estimate
-from orienteer.side_crawls.estimate_rounds import EstimateSettings
 from orienteer.store.database import DatabaseView
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_view import estimate_of_folder

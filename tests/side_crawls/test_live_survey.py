@@ -14,7 +14,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import CrawlFolderError, InputError
-from orienteer.graph.survey.fixed_walks import SurveyGoal
+from orienteer.graph.defaults import SurveyGoal
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.settings import CrawlSettings

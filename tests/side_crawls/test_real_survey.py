@@ -14,7 +14,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.exports.export import export
-from orienteer.graph.survey.fixed_walks import SurveyGoal
+from orienteer.graph.defaults import SurveyGoal
 from orienteer.side_crawls.survey import live_survey, open_live_survey
 from orienteer.side_crawls.survey_report import SurveyReport
 from orienteer.url import host_of

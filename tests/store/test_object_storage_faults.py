@@ -11,8 +11,8 @@ import pytest
 from orienteer.errors import CrawlFolderError, InputError, MissingExtraError
 from orienteer.exports.export import export
 from orienteer.inspect.crawl_status import crawl_status
+from orienteer.live.control import upload
 from orienteer.live.session import refresh
-from orienteer.live.upload import upload
 from orienteer.repair.repair import repair
 from orienteer.store.archive import Archive, ArchiveEnd
 from orienteer.store.folder import CrawlFolder

@@ -233,7 +233,7 @@ def test_many_watch_and_the_folder_is_read_once(small_crawl: Path, monkeypatch: 
 
     monkeypatch.setattr(FolderWatcher, "status", counted)
     monkeypatch.setattr(crawl_watch, "_MIN_INTERVAL_S", 3600.0)
-    watch = create_app(small_crawl).state.watch
+    watch = create_app(small_crawl).state.crawl.watch
     with ThreadPoolExecutor(8) as pool:
         seen = list(pool.map(lambda _: watch.status(), range(40)))
     assert len({id(now) for now in seen}) == len(reads) == 1

@@ -20,9 +20,8 @@ from orienteer.processes.child import Child
 from orienteer.responses.response import PageRequest, Response
 from orienteer.store.record import page_of
 from orienteer.workers import worker as worker_module
-from orienteer.workers.fetch_result import FetchResult, ReadSettings
-from orienteer.workers.reading_kernels import reading_kernels, warm_up_reading
-from orienteer.workers.response_reader import read_response
+from orienteer.workers.fetch_result import FetchResult, ReadSettings, read_response
+from orienteer.workers.serving import reading_kernels, warm_up_reading
 from orienteer.workers.worker import Worker
 from tests.fake_web.server import FakeWeb
 from tests.fake_web.site import MadeSite

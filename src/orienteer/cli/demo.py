@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import RESEARCH, command
 from orienteer.cli.running import say
 from orienteer.errors import InputError
 
@@ -31,6 +32,7 @@ _PORT = 8642
 _TIMEOUT_S = 3.0
 
 
+@command(RESEARCH)
 def demo(
     serve: bool = typer.Option(False, "--serve", help="Afterwards, serve the town and the crawl in the browser."),
     output: Path | None = typer.Option(
@@ -134,9 +136,9 @@ def _print_next_steps(stage: Stage, output: Path | None, serve: bool) -> None:
             ("orienteer demo --serve-only", "the town, so that results open"),
             (f"orienteer status {folder}", "the crawl in figures"),
         ]
-    width = max(len(command) for command, _ in commands)
-    for command, why in commands:
-        stage.line(f"   [bold]{escape(command.ljust(width))}[/bold]   [dim]{why}[/dim]")
+    width = max(len(typed) for typed, _ in commands)
+    for typed, why in commands:
+        stage.line(f"   [bold]{escape(typed.ljust(width))}[/bold]   [dim]{why}[/dim]")
 
 
 @dataclass(frozen=True)

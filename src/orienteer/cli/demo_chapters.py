@@ -15,6 +15,7 @@ from orienteer.cli.display import add_fact, facts_grid
 from orienteer.errors import OrienteerError
 from orienteer.graph.proved import percent
 from orienteer.inspect.status_text import describe_certificate
+from orienteer.pages.states import PageState
 from orienteer.pages.stop_reason import StopReason
 from orienteer.wording import counted, goal_share, plain
 
@@ -44,7 +45,8 @@ _TITLE_CHARS = 44
 
 def choose_seeds(stage: Stage) -> StartPages:
     """Chapter 1: crawl a few pages from the home page, and choose the seeds that reach the most."""
-    from orienteer.live.start_pages import StartSettings, start_pages
+    from orienteer.ledger.settings import StartSettings
+    from orienteer.live.start_pages import start_pages
 
     stage.begin("1. Where to start")
     first = stage.scratch / "first-look"
@@ -190,7 +192,6 @@ def _calendar_pages(folder: Path) -> tuple[int, int]:
 def _failures(folder: Path) -> str:
     """Describe the URLs that are no pages, by reason."""
     from orienteer.inspect.crawl_status import crawl_status
-    from orienteer.pages.states import PageState
 
     words = {"unwanted type": "pictures", "http 404": "dead links"}
     status = crawl_status(folder)
@@ -265,8 +266,8 @@ def refresh_again(stage: Stage) -> None:
 
 def estimate_global_rank(stage: Stage) -> None:
     """Chapter 4: the rank of the town's pages in the whole web."""
+    from orienteer.ledger.settings import EstimateSettings
     from orienteer.side_crawls.estimate import live_estimate
-    from orienteer.side_crawls.estimate_rounds import EstimateSettings
 
     stage.begin("4. Rank in the whole web")
     with stage.working() as progress:

@@ -53,6 +53,9 @@ COMMIT;
 """
 
 
+TEXTS = "pages.db"
+
+
 class PageText(NamedTuple):
     """The text of a page; `headings` are one a line, `text` is the main text, `boilerplate` the other lines.
 
@@ -353,3 +356,8 @@ def _unpacked_bytes(blob: bytes | str) -> bytes:
         return bytes(isal_zlib.decompress(blob))
     except (isal_zlib.error, ValueError, TypeError) as error:  # type: ignore[misc]  # isal says `error` were an instance
         raise sqlite3.DatabaseError(f"a text in it is damaged: {error}") from None
+
+
+def index_folder(folder: Path) -> Path:
+    """Return the index folder of a crawl folder."""
+    return folder / "index"
