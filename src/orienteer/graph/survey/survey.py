@@ -21,9 +21,19 @@ from orienteer.graph.link_graph import LinkGraph, expect_graph, page_ids
 from orienteer.graph.proved import Certificate
 from orienteer.graph.push import LinkRows
 from orienteer.graph.survey.crawl_survey import check_confidence
-from orienteer.graph.survey.entries import Edge, draw_entries, random_level
 from orienteer.graph.survey.measured import Measured
-from orienteer.graph.survey.walking import DANGLING, NOT_RECORDED, OUTSIDE, UNKNOWN, Lives, Rows, highest_score
+from orienteer.graph.survey.walking import (
+    DANGLING,
+    NOT_RECORDED,
+    OUTSIDE,
+    UNKNOWN,
+    Edge,
+    Lives,
+    Rows,
+    draw_entries,
+    highest_score,
+    random_level,
+)
 from orienteer.graph.trust import Trust, trust_vector
 from orienteer.kernel import kernel
 from orienteer.pages.unknown import UNKNOWN_COUNT
