@@ -13,7 +13,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import CrawlFolderError, InputError
-from orienteer.graph.estimate import estimate_global_rank
+from orienteer.graph.estimation.estimation import estimate_global_rank
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.settings import EstimateSettings
 from orienteer.side_crawls.estimate import EstimateReport, live_estimate, open_estimate

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from orienteer.graph.estimate import Estimate
+    from orienteer.graph.estimation.estimation import Estimate
     from orienteer.graph.estimation.neighborhood_view import NeighborhoodView
     from orienteer.graph.link_graph import LinkGraph
 
@@ -227,7 +227,7 @@ def estimate(
 
     Example: [bold]orienteer graph estimate web --pages host:0 --budget 1n[/bold]
     """
-    from orienteer.graph.estimate import estimate_global_rank
+    from orienteer.graph.estimation.estimation import estimate_global_rank
     from orienteer.graph.estimation.neighborhood_view import NeighborhoodView
 
     graph_options.check_place(output)

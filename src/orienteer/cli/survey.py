@@ -23,8 +23,7 @@ from orienteer.wording import SAME_RESPONSES, counted, duration, plain, tally
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from orienteer.graph.survey.fixed_walks import FixedWalks
-    from orienteer.graph.survey.gaps import Gap
+    from orienteer.graph.survey.fixed_walks import FixedWalks, Gap
     from orienteer.side_crawls.survey_report import SurveyReport
 
 _OUTPUT = "Output"

@@ -25,8 +25,8 @@ from orienteer.graph.growing_graph import PageHosts
 from orienteer.graph.proved import Certificate
 from orienteer.graph.push import LinkRows
 from orienteer.graph.survey.crawl_survey import CrawlSurvey, SurveyRound, SurveyStart
-from orienteer.graph.survey.entries import Edge, draw_entries, random_level
 from orienteer.graph.survey.measured import Measured
+from orienteer.graph.survey.walking import Edge, draw_entries, random_level
 from orienteer.inspect.archive_check import CheckedBounds, check_archive, checked_bounds, pages_without_record
 from orienteer.inspect.crawl_status import CrawlStatus, crawl_status
 from orienteer.inspect.snapshot import library_certificate

@@ -31,9 +31,8 @@ from orienteer.graph.coverage import Coverage
 from orienteer.graph.growing_graph import sources_of
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.push import LinkRows
-from orienteer.graph.survey.entries import Edge, draw_entries
 from orienteer.graph.survey.evidence import Evidence, kelly
-from orienteer.graph.survey.walking import Lives, Rows
+from orienteer.graph.survey.walking import Edge, Lives, Rows, draw_entries
 from orienteer.kernel import NotCompiled, compiled_here, only_loading, substituted
 from orienteer.ledger.band_index import BandIndex
 from orienteer.ledger.event_replay import Depths
