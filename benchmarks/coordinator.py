@@ -30,8 +30,6 @@ from orienteer.browser.job import BrowserRequest
 from orienteer.crawl.crawl import Crawl
 from orienteer.extract import near_duplicates
 from orienteer.extract.page import Page
-from orienteer.fake_web.page_site import PageSite
-from orienteer.fake_web.site import RequestHeaders
 from orienteer.ledger.duplicates import Duplicates
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
@@ -50,6 +48,8 @@ from orienteer.store.log import Log
 from orienteer.workers.fetch_result import FetchResult, ReadSettings, read_response
 from orienteer.workers.serving import WorkerResults, packed, unpack_results, with_request
 from orienteer.workers.worker import NO_LIMIT, WorkerFigures
+from tests.fake_web.page_site import PageSite
+from tests.fake_web.site import RequestHeaders
 
 KINDS: dict[str, dict[str, Any]] = {"all by default": {}, "links only": {"near_duplicates": "off"}}
 SIZES = (200_000, 1_000_000)  # known URLs

@@ -14,7 +14,7 @@ from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.settings import RefreshSettings
-from orienteer.live.epoch import begin_epoch
+from orienteer.live.start_pages import begin_epoch
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import COUNTS_AS_FETCHED
 from orienteer.responses.response import PageRequest, Response

@@ -10,7 +10,6 @@ import pytest
 
 from orienteer.browser import process
 from orienteer.errors import InputError
-from orienteer.fake_web.server import FakeWeb
 from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.run_report import Report
 from orienteer.inspect.verify import verify
@@ -18,6 +17,7 @@ from orienteer.ledger.revisiting import DAY_S
 from orienteer.live.session import refresh
 from orienteer.store.database import Database
 from orienteer.store.visits import VisitKind
+from tests.fake_web.server import FakeWeb
 from tests.laws.refreshed_site import HOME, INDEX, SCRIPTED, RefreshedSite, url_of
 from tests.live.apps import needs_browser
 from tests.live.live_crawls import crawled

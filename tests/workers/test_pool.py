@@ -13,9 +13,6 @@ from dataclasses import replace
 import pytest
 
 from orienteer.errors import ProcessError
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import RequestHeaders, Site
 from orienteer.fetch import fetcher as loop_clock
 from orienteer.fetch.fetcher import make_fetcher
 from orienteer.fetch.settings import FetchSettings
@@ -27,6 +24,9 @@ from orienteer.workers.fetch_result import FetchResult, ReadSettings
 from orienteer.workers.remote_workers import ProcessBackend, RemoteWorkers, WorkerEvent, _without_response
 from orienteer.workers.serving import WorkerResults, packed, unpack_orders
 from orienteer.workers.worker import Worker, Workers
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import RequestHeaders, Site
 from tests.processes.jobs import is_alive
 from tests.workers.crashing_workers import CrashingBackend, FailingBackend, FailingFirstBackend
 

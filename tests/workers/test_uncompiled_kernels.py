@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 
 from orienteer import kernel_folder
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.fetch.fetcher import make_fetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.kernel import never_waiting, runs_plain, substituted
@@ -25,6 +23,8 @@ from orienteer.workers import worker as worker_module
 from orienteer.workers.fetch_result import FetchResult, ReadSettings, read_response
 from orienteer.workers.serving import reading_kernels, warm_up_reading
 from orienteer.workers.worker import Worker
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 
 LARGE, SMALL = "http://a.test/large", "http://a.test/small"
 WORDS = " ".join(f"word{k} <a href=/{k}>link {k}</a>" for k in range(8_000))

@@ -22,8 +22,7 @@ from orienteer.extract import near_duplicates
 from orienteer.extract.page import MAX_TEXT_CHARS
 from orienteer.fetch.archive import archived_response
 from orienteer.fetch.settings import FetchSettings
-from orienteer.imports.collection import Collection, Spool
-from orienteer.imports.rendered_captures import IMPORTED, BrowserCaptures
+from orienteer.imports.collection import IMPORTED, BrowserCaptures, Collection, Spool
 from orienteer.imports.wat import page_of
 from orienteer.inspect.archived_page import archive_to_read, warn_skipped
 from orienteer.ledger.intake import Intake

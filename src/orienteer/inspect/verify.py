@@ -29,7 +29,7 @@ from orienteer.graph.survey.entries import Edge, draw_entries, random_level
 from orienteer.graph.survey.measured import Measured
 from orienteer.inspect.archive_check import CheckedBounds, check_archive, checked_bounds, pages_without_record
 from orienteer.inspect.crawl_status import CrawlStatus, crawl_status
-from orienteer.inspect.library_certificate import library_certificate
+from orienteer.inspect.snapshot import library_certificate
 from orienteer.inspect.status_text import interval, narrowed
 from orienteer.inspect.survey_progress import SurveyProgress, how_measured
 from orienteer.ledger.event_replay import EventReplay
@@ -105,9 +105,9 @@ class Verification:
     def __str__(self) -> str:
         """Return what was verified, in one line."""
         plan, proved = self.status.plan, self.checked.describe(self.certificate)
-        scope, anchors = plan.scope, self.status.rendered.anchors
-        trust = dict(zip(plan.crawl.seeds, plan.crawl.seed_trust().tolist(), strict=True))
-        for clause in narrowed(scope.kind, scope.allow, scope.deny, plan.crawl.damping, trust, anchors):
+        scope, crawl, anchors = plan.scope, plan.crawl, self.status.rendered.anchors
+        trust = dict(zip(crawl.seeds, crawl.seed_trust().tolist(), strict=True))
+        for clause in narrowed(scope.kind, scope.allow, scope.deny, crawl.damping, trust, anchors, len(crawl.seeds)):
             proved += f"; {clause}"
         if self.survey is not None and self.survey.measured is not None:
             how = how_measured(self.checked.n_unchecked, self.survey.of_reachable, self.status.epoch_number)

@@ -24,9 +24,9 @@ import numpy as np
 from orienteer import kernel_folder
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
+from orienteer.crawl.seen import SeenUrls
 from orienteer.errors import ProcessError
 from orienteer.extract.tokens import page_tokens
-from orienteer.frontier.seen import SeenUrls
 from orienteer.graph.coverage import Coverage
 from orienteer.graph.growing_graph import sources_of
 from orienteer.graph.pagerank import pagerank

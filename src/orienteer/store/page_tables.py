@@ -12,7 +12,7 @@ from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.store.connection import DatabaseConnection
 from orienteer.store.failures import damaged
-from orienteer.store.history import PAGES_PER_BATCH, expect_ids, joined, n_unknown_column
+from orienteer.store.history import N_UNKNOWN, PAGES_PER_BATCH, expect_ids, joined
 from orienteer.store.page_row import COLUMNS, PageRow, page_ids
 from orienteer.store.url_tables import UrlTables
 from orienteer.store.visits import VisitKind
@@ -247,18 +247,23 @@ class PageTables:
     def unarchived_until(self, position: int) -> Iterator[tuple[int, int, str, int]]:
         """Yield id, state, outcome and number of unknown links of pages done before a position without a record."""
         n_urls = self._urls.count()
-        columns = f"id, state, outcome, {n_unknown_column(self._db)} AS n_unknown, position"
+        columns = f"id, state, outcome, {N_UNKNOWN} AS n_unknown, position"
         sql = f"SELECT {columns} FROM page WHERE archive_bytes IS NULL AND position < ?"
         for page, state, outcome, n_unknown, _ in self._db.rows(sql, position):
             if page >= n_urls:
                 raise damaged(self._db.path, f"page {page:,} has no URL")
             yield page, state, outcome, n_unknown
 
-    def claimed_records(self) -> NDArray[np.int64]:
-        """Return file, offset and size of all records of pages, one per row, in the order of the archive."""
-        sql = "SELECT archive_file, archive_offset, archive_bytes FROM page WHERE archive_bytes IS NOT NULL"
+    def claimed_records(self, until: int | None = None) -> NDArray[np.int64]:
+        """Return file, offset and size of the records of pages, one per row, in the order of the archive.
+
+        Of all pages that are done, or of those done before the position `until`.
+        """
+        where = "archive_bytes IS NOT NULL AND position < ?"
+        sql = f"SELECT archive_file, archive_offset, archive_bytes FROM page WHERE {where} ORDER BY 1, 2"
         with self._db.expecting_damage():
-            return np.array(list(self._db.rows(f"{sql} ORDER BY 1, 2")), np.int64).reshape(-1, 3)
+            rows = self._db.rows(sql, 2**63 - 1 if until is None else until)
+            return np.array(list(rows), np.int64).reshape(-1, 3)
 
     def archive_ends(self, position: int) -> dict[int, int]:
         """Return the end, in bytes, of the records of pages done before a position, by file of the archive."""
