@@ -30,12 +30,14 @@ from orienteer.graph.survey.measured import Measured
 from orienteer.inspect.archive_check import CheckedBounds, check_archive, checked_bounds, pages_without_record
 from orienteer.inspect.crawl_status import CrawlStatus, crawl_status
 from orienteer.inspect.library_certificate import library_certificate
+from orienteer.inspect.run_report import Report
 from orienteer.inspect.status_text import interval, narrowed
 from orienteer.inspect.survey_progress import SurveyProgress, how_measured
 from orienteer.ledger.event_replay import EventReplay
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.setup import CrawlSetup
 from orienteer.notebook import facts_html
+from orienteer.pages.stop_reason import StopReason
 from orienteer.progress import Progress, silent
 from orienteer.store.database import Database, DatabaseView
 from orienteer.store.failures import damaged
@@ -122,12 +124,17 @@ class Verification:
 
 @dataclass(frozen=True)
 class Recomputed:
-    """The bounds computed from the pages of a folder up to a moment; `problems` are walks that contradict the seed."""
+    """The bounds computed from the pages of a folder up to a moment; `problems` are walks that contradict the seed.
+
+    `guarantee` is what the policy itself proves, or the lower bound; `n_waiting` pages are in the frontier.
+    """
 
     certificate: Certificate
     survey: SurveyProgress | None
     n_rounds: int
     problems: tuple[str, ...]
+    guarantee: float
+    n_waiting: int
 
 
 def verify(
@@ -144,6 +151,8 @@ def verify(
         is_claimed = claimed.figures_are_current and claimed.certificate is not None
         if is_claimed:
             problems += _compared(claimed, computed.certificate, computed.survey, is_last=claimed.report_is_current)
+        if claimed.report is not None and claimed.report_is_current:
+            problems += ending_problems(claimed.report, claimed.plan, computed)
         proved, database = computed.certificate, folder.database
         if claimed.epochs:
             proved = library_certificate(database, claimed.plan)
@@ -178,10 +187,11 @@ def recomputed(folder: FolderView, until: Moment | None = None) -> Recomputed:
     except (TypeError, ValueError, OverflowError) as error:  # its tables were edited
         raise damaged(folder.database.path, f"its survey cannot be read: {error}") from None
     survey, proved = setup.checked, replayed.crawl.certificate()
+    proofs = replayed.crawl.guarantee, len(replayed.crawl.frontier)
     if survey is None:
-        return Recomputed(proved, None, 0, ())
+        return Recomputed(proved, None, 0, (), *proofs)
     problems = tuple(survey.problems(replayed))
-    return Recomputed(proved, _survey_progress(survey, proved), len(survey.rounds), problems)
+    return Recomputed(proved, _survey_progress(survey, proved), len(survey.rounds), problems, *proofs)
 
 
 class CheckedSurvey(CrawlSurvey):
@@ -314,6 +324,22 @@ def _compared(claimed: CrawlStatus, proved: Certificate, survey: SurveyProgress 
         n_claimed, n_found = claimed_survey.measured.n_walks, survey.measured.n_walks
         problems.append(f"the folder says that {counted(n_claimed, 'walk')} have ended; by its pages {n_found:,} have")
     return problems
+
+
+def ending_problems(report: Report, plan: CrawlPlan, computed: Recomputed) -> list[str]:
+    """Compare the result of the last run, which certificates repeat, with what follows from the pages."""
+    goal, why, proved, survey = report.figures.goal, report.stopped_because, computed.certificate, computed.survey
+    reached = 0.0 if survey is None else survey.claimed or 0.0
+    shares = {
+        StopReason.COVERAGE: proved.of_reachable if goal.of_reachable else max(proved.lower, computed.guarantee),
+        StopReason.MEASURED: reached,
+        StopReason.REACHABLE: max(proved.of_reachable, reached),
+    }
+    is_too_high = goal.until is not None and shares.get(why, 1.0) < goal.until - _ROUNDING
+    is_first = computed.n_waiting and report.figures.epoch == 0 and plan.scope.max_depth is None
+    if not is_too_high and not (why is StopReason.FRONTIER_EMPTY and is_first):
+        return []
+    return [f"the report says '{report.headline}', which does not follow from the pages"]
 
 
 def _is_as_sure(survey: SurveyProgress, claimed_survey: SurveyProgress) -> bool:
