@@ -24,7 +24,7 @@ from orienteer.crawl.crawl import Crawl
 from orienteer.graph.growing_graph import PageHosts
 from orienteer.graph.proved import Certificate
 from orienteer.graph.push import LinkRows
-from orienteer.graph.survey.crawl_survey import CrawlSurvey, SurveyRound, SurveyStart
+from orienteer.graph.survey.crawl_survey import CrawlSurvey, SurveyRound, SurveyStart, error_left
 from orienteer.graph.survey.entries import Edge, draw_entries, random_level
 from orienteer.graph.survey.measured import Measured
 from orienteer.inspect.archive_check import CheckedBounds, check_archive, checked_bounds, pages_without_record
@@ -204,8 +204,11 @@ class CheckedSurvey(CrawlSurvey):
         damping: float,
         known_trust: float,
         rounds: tuple[SurveyRound, ...],
+        n_before: int,
     ) -> None:
+        """Create it from the stored parameters; `n_before` surveys of the same epoch began earlier."""
         super().__init__(start, trust, damping, known_trust, rounds)
+        self._max_error = error_left(start.confidence, n_before)
         self._n_stored = len(rounds)
         self._moved: list[tuple[int, int, int]] = []  # (walk, page where it entered, expected page)
         self._wrong_thresholds: list[int] = []  # rounds
@@ -232,10 +235,10 @@ class CheckedSurvey(CrawlSurvey):
     def problems(self, replayed: EventReplay) -> list[str]:
         """Return one line for each walk or round of the folder that contradicts its seed or its pages."""
         lines = []
-        confidence, most = self.start.confidence, SurveyStart(self.start.until, self.start.confidence, "").error
-        if not 0.0 < self.start.error <= most * (1.0 + _ROUNDING):
+        if not 0.0 < self.start.error <= self._max_error * (1.0 + _ROUNDING):
             lines.append(
-                f"the survey allows an error of {self.start.error:.3g}, too much for a confidence of {confidence:.10g}"
+                f"the survey allows an error of {self.start.error:.3g}, too much for a confidence of "
+                f"{self.start.confidence:.10g}"
             )
         lines += [
             f"walk {walk:,} of the survey began at {plain(replayed.url(page), 200)}; by its seed it begins at "
@@ -275,7 +278,8 @@ class _CheckedSetup(CrawlSetup):
         if survey is not None and survey.start is not None:
             trust, known = crawl.trusted.vector(crawl.web.n_pages), 1.0 - crawl.coverage.hidden
             rounds = survey.rounds if self._until is None else survey.rounds[: self._until.n_rounds]
-            self.checked = CheckedSurvey(survey.start, trust, crawl.policy.damping, known, rounds)
+            n_before = self._database.surveys.count(0 if self.epoch is None else self.epoch.id) - 1
+            self.checked = CheckedSurvey(survey.start, trust, crawl.policy.damping, known, rounds, n_before)
             crawl.survey = self.checked
         return crawl
 
