@@ -30,8 +30,6 @@ from orienteer.browser.job import BrowserRequest
 from orienteer.crawl.crawl import Crawl
 from orienteer.extract import near_duplicates
 from orienteer.extract.page import Page
-from orienteer.fake_web.page_site import PageSite
-from orienteer.fake_web.site import RequestHeaders
 from orienteer.ledger.duplicates import Duplicates
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
@@ -47,10 +45,11 @@ from orienteer.store.archive import Archive
 from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.log import Log
-from orienteer.workers.fetch_result import FetchResult, ReadSettings
-from orienteer.workers.messages import WorkerResults, packed, unpack_results, with_request
-from orienteer.workers.response_reader import read_response
+from orienteer.workers.fetch_result import FetchResult, ReadSettings, read_response
+from orienteer.workers.serving import WorkerResults, packed, unpack_results, with_request
 from orienteer.workers.worker import NO_LIMIT, WorkerFigures
+from tests.fake_web.page_site import PageSite
+from tests.fake_web.site import RequestHeaders
 
 KINDS: dict[str, dict[str, Any]] = {"all by default": {}, "links only": {"near_duplicates": "off"}}
 SIZES = (200_000, 1_000_000)  # known URLs

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.measure import machine, measured, table
-from orienteer.frontier.frontier import Frontier
-from orienteer.frontier.politeness import Politeness
-from orienteer.frontier.seen import SeenUrls
+from orienteer.crawl.frontier import Frontier
+from orienteer.crawl.politeness import Politeness
+from orienteer.crawl.seen import SeenUrls
 
 N_URLS, PER_CALL, N_OBSERVED = 5_000_000, 50, 1_000_000
 N_PAGES, N_TURNS, N_CHANGES = 2_000_000, 200_000, 10

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import machine, table
-from orienteer.fake_web.fake_response import NOT_FOUND, FakeResponse, redirect_to
-from orienteer.fake_web.site import RequestHeaders, Site
+from tests.fake_web.fake_response import NOT_FOUND, FakeResponse, redirect_to
 from tests.fake_web.process import FakeWebProcess
+from tests.fake_web.site import RequestHeaders, Site
 
 N_GOOD, N_BROKEN = 60, 3
 BUDGET, TRAP_DELAY_S = 400, 0.02

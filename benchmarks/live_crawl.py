@@ -27,9 +27,9 @@ from benchmarks.crawlers import crawlee_crawler, orienteer_crawler, scrapy_crawl
 from benchmarks.crawlers.scrapy_crawler import AIOHTTP, TWISTED, ExtractorSpider, QuickSpider
 from benchmarks.crawlers.task import Archived, Task, archived
 from benchmarks.measure import Measurement, machine, measured, table
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.page_site import PageSite
 from orienteer.graph.synthetic import synthetic_web
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.page_site import PageSite
 from tests.fake_web.process import FakeWebProcess
 
 DOCUMENTATION = Path(__file__).parents[2] / "shared" / "data" / "dev-docs-web.tar.zst"

@@ -16,9 +16,9 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.measure import machine, measured, table
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.site import RequestHeaders, Site
+from tests.fake_web.fake_response import FakeResponse
 from tests.fake_web.process import FakeWebProcess
+from tests.fake_web.site import RequestHeaders, Site
 
 N_PAGES = 64
 N_PAGES_OF_TAGS = 16  # each takes seconds to read

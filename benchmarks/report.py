@@ -32,14 +32,14 @@ from typing import NamedTuple
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 from benchmarks.measure import machine, table
-from orienteer.fake_web.page_site import PageSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import RequestHeaders
 from orienteer.live.session import live_crawl
 from orienteer.report.finding import SiteReport
 from orienteer.report.site_report import site_report
 from orienteer.store.folder_view import FolderView
 from orienteer.url import canonical_url
+from tests.fake_web.page_site import PageSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import RequestHeaders
 
 ARCHIVE = Path(__file__).parents[2] / "shared" / "data" / "dev-docs-web.tar.zst"
 PROGRAM = "linkchecker"

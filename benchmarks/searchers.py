@@ -23,8 +23,8 @@ import numpy as np
 
 from benchmarks.measure import machine, table
 from orienteer.errors import CrawlFolderError
-from orienteer.fake_web.page_site import PageSite
 from orienteer.search.search_index import SearchIndex
+from tests.fake_web.page_site import PageSite
 from tests.fake_web.process import FakeWebProcess
 
 DOCUMENTATION = Path(__file__).parents[2] / "shared" / "data" / "dev-docs-web.tar.zst"

@@ -23,11 +23,11 @@ from typing import Any
 
 from benchmarks.measure import machine, measured, table
 from benchmarks.memory import BYTES_PER_LINK, held, taken_apart
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.site import RequestHeaders, Site
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.live.session import open_crawl
+from tests.fake_web.fake_response import FakeResponse
 from tests.fake_web.process import FakeWebProcess
+from tests.fake_web.site import RequestHeaders, Site
 
 N_PAGES = 200_000
 N_STEPS = 8

@@ -24,8 +24,8 @@ from typing import NamedTuple
 import orienteer
 from benchmarks.debian_docs import Manual, pages_of
 from benchmarks.measure import machine, table
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 
 N_PAGES = 20
 N_KNOWN = 300

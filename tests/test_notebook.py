@@ -11,7 +11,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.crawl.crawl import Crawl
-from orienteer.crawl.trace import Trace
+from orienteer.crawl.simulate import Trace
 from orienteer.errors import MissingExtraError
 from orienteer.graph import shapes
 from orienteer.graph.coverage import certificate

@@ -27,11 +27,11 @@ from orienteer.certificates.facts import Facts
 from orienteer.certificates.gathering import facts_of_folder
 from orienteer.certificates.page import certificate_page
 from orienteer.errors import CrawlFolderError
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.verify import verify
 from tests.cli.run import orienteer
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.laws.mutations import Mutations
 from tests.live.apps import SmallSite, application, needs_browser
 from tests.live.live_crawls import Tables, crawled

@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from orienteer.cli.demo import Stage, _print_next_steps
-from orienteer.fake_web.server import FakeWeb
+from orienteer.fake_web.server import TownServer
 from tests.cli.run import orienteer, refused
 from tests.docs.small_town import small_town
 from tests.fake_web.client import fetch
@@ -136,7 +136,7 @@ def test_the_stored_crawl_can_be_searched(demo: DemoRun) -> None:
 @pytest.mark.parametrize("has_output", [True, False])
 def test_without_serve_it_prints_the_next_commands(has_output: bool, tmp_path: Path) -> None:
     folder, site, out = tmp_path / "demo-crawl", small_town(), io.StringIO()
-    with FakeWeb(site) as web:
+    with TownServer(site) as web:
         stage = Stage(site, web, tmp_path, folder, Console(file=out, width=200))
         _print_next_steps(stage, folder if has_output else None, serve=False)
     assert HEADINGS[-1] in out.getvalue()

@@ -18,15 +18,15 @@ import pytest
 
 from orienteer.certificates.certificate_text import describe, headline
 from orienteer.certificates.gathering import facts_of_folder
-from orienteer.fake_web.fake_response import FakeResponse, redirect_to
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite, RequestHeaders, Site
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.inspect.verify import Verification, verify
 from orienteer.ledger.revisiting import DAY_S
 from orienteer.live.session import refresh
 from orienteer.store.visits import VisitKind
+from tests.fake_web.fake_response import FakeResponse, redirect_to
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite, RequestHeaders, Site
 from tests.live.apps import SmallSite, application, needs_browser
 from tests.live.live_crawls import StoredCrawl, Tables, crawled, hub
 

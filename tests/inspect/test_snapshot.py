@@ -10,10 +10,6 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import CrawlFolderError
-from orienteer.fake_web.fake_response import redirect_to
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.snapshot import graph_of_crawl, is_crawl_folder, web_at, web_of_crawl
 from orienteer.pages.states import PageState
 from orienteer.seeds.select import select_seeds
@@ -21,6 +17,10 @@ from orienteer.store.database import Database
 from orienteer.store.page_row import PageRow
 from tests.cli.run import orienteer
 from tests.conftest import random_web
+from tests.fake_web.fake_response import redirect_to
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import StoredCrawl, crawled, hub, renumbered
 
 

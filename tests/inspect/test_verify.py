@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from orienteer.errors import CrawlFolderError
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.inspect.verify import verify
 from orienteer.pages.stop_reason import StopReason
 from tests.cli.run import orienteer
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
 from tests.live.live_crawls import Tables, crawled, hub
 
 pytestmark = pytest.mark.long

@@ -14,14 +14,14 @@ from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.settings import RefreshSettings
-from orienteer.live.epoch import begin_epoch
+from orienteer.live.start_pages import begin_epoch
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import COUNTS_AS_FETCHED
 from orienteer.responses.response import PageRequest, Response
 from orienteer.responses.verdict import VerdictKind
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.record import ArchivedPage
-from orienteer.workers.response_reader import read_response
+from orienteer.workers.fetch_result import read_response
 from tests.laws.adversarial_site import AdversarialSite, true_coverage
 
 

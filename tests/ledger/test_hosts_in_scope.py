@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orienteer.frontier.seen import SeenUrls
+from orienteer.crawl.seen import SeenUrls
 from orienteer.ledger.scope import HostsInScope, Scope
 from orienteer.ledger.settings import ScopeSettings
 

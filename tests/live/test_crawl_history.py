@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.fake_web.server import FakeWeb
 from orienteer.inspect.crawl_status import FolderWatcher, crawl_status
 from orienteer.inspect.explain import page_facts
 from orienteer.inspect.frontier_top import FrontierTop, replayed_top, written_top
 from orienteer.live.session import refresh
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.progress_points import ProgressPoint, read_progress
+from tests.fake_web.server import FakeWeb
 from tests.faults.crawl_process import CrawlCommand
 from tests.faults.kills import until
 from tests.faults.webs import RoughWeb

@@ -11,16 +11,16 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import CrawlFolderError, InputError
-from orienteer.fake_web.fake_response import FakeResponse, redirect_to
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.graph.coverage import certificate
 from orienteer.inspect.replay import replay
 from orienteer.live.session import live_crawl
 from orienteer.pages.states import PageState
 from tests.conftest import random_web
+from tests.fake_web.fake_response import FakeResponse, redirect_to
 from tests.fake_web.faults import Faulty
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.fake_web.traps import with_traps
 from tests.live.live_crawls import StoredCrawl, crawled, hub, renumbered
 

@@ -17,12 +17,12 @@ from orienteer.certificates.certificate_text import headline
 from orienteer.certificates.checking import check_certificate
 from orienteer.certificates.gathering import facts_of_folder
 from orienteer.certificates.page import certificate_page
-from orienteer.fake_web.server import FakeWeb
 from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.run_report import Report
 from orienteer.inspect.verify import verify
 from orienteer.ledger.revisiting import DAY_S
 from orienteer.live.session import live_crawl, refresh
+from tests.fake_web.server import FakeWeb
 from tests.live.apps import SmallSite, needs_browser
 from tests.live.hash_apps import anchored_application, catalogue, documentation, named_application, table_of_contents
 from tests.live.live_crawls import StoredCrawl

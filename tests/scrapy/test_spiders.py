@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.fake_web.fake_response import FakeResponse, redirect_to
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite, RequestHeaders
 from orienteer.graph.reach import UNREACHED, distances
 from orienteer.graph.synthetic import synthetic_web
+from tests.fake_web.fake_response import FakeResponse, redirect_to
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite, RequestHeaders
 from tests.live.live_crawls import hub
 from tests.scrapy.projects import ASYNCIO, CLASSIC, ONE_LINE, Project
 

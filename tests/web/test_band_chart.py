@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orienteer.store.progress_points import ProgressPoint
-from orienteer.web.band_chart import Scale, band_chart, round_numbers, short_count
+from orienteer.web.coverage_charts import Scale, band_chart, round_numbers, short_count
 
 
 def point(n_done: int, lower: float, upper: float, blocked: float = 0.0, rate: float = 1.0) -> ProgressPoint:

@@ -14,7 +14,6 @@ from typing import Any
 import httpx
 import pytest
 
-from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.proved import percent
 from orienteer.inspect.crawl_status import FolderWatcher
 from orienteer.store.folder import CrawlFolder
@@ -23,6 +22,7 @@ from orienteer.web import crawl_watch
 from orienteer.web.app import create_app
 from orienteer.wording import JSON_VERSION
 from tests.cli.live_process import TEST_TIMEOUT_S, wait_until
+from tests.fake_web.server import FakeWeb
 from tests.live.live_crawls import crawled
 from tests.web.live_server import client_of, served
 from tests.web.slow_crawl import SlowCrawl, slow_web, stop_holder
@@ -233,7 +233,7 @@ def test_many_watch_and_the_folder_is_read_once(small_crawl: Path, monkeypatch: 
 
     monkeypatch.setattr(FolderWatcher, "status", counted)
     monkeypatch.setattr(crawl_watch, "_MIN_INTERVAL_S", 3600.0)
-    watch = create_app(small_crawl).state.watch
+    watch = create_app(small_crawl).state.crawl.watch
     with ThreadPoolExecutor(8) as pool:
         seen = list(pool.map(lambda _: watch.status(), range(40)))
     assert len({id(now) for now in seen}) == len(reads) == 1

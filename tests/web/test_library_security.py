@@ -140,5 +140,5 @@ def test_nothing_outside_is_renamed_or_deleted(client: httpx.Client, library: Pa
 def test_the_state_is_a_seam_for_other_pages(library: Path) -> None:
     with served_library(library) as (_, app):
         assert isinstance(app, FastAPI)
-        assert app.state.library.path == library
-        assert app.state.crawls.get(HARBOUR).name == HARBOUR
+        assert app.state.library.library.path == library
+        assert app.state.library.get(HARBOUR).name == HARBOUR

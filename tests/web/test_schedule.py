@@ -13,8 +13,7 @@ import pytest
 from orienteer.library.jobs import Jobs
 from orienteer.library.library import Library
 from orienteer.library.schedule import Schedule
-from orienteer.library.scheduler import RefreshScheduler, running_scheduler
-from orienteer.library.schedules import Schedules
+from orienteer.library.schedules import RefreshScheduler, Schedules, running_scheduler
 from orienteer.web.library_app import create_library_app
 from tests.web.live_server import client_of, served
 

@@ -28,7 +28,7 @@ from orienteer.certificates.page import page_problem, read_certificate
 from orienteer.graph.proved import Certificate
 from orienteer.inspect.archive_check import NOT_READ, ArchiveCheck, check_archive, checked_bounds, pages_in_files
 from orienteer.inspect.crawl_status import crawl_status
-from orienteer.inspect.library_certificate import library_certificate
+from orienteer.inspect.snapshot import library_certificate
 from orienteer.inspect.verify import Moment, Recomputed, ending_problems, recomputed
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.progress import Progress, silent

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import INSPECT, command
+from orienteer.errors import unknown_name
+from orienteer.wording import counted, moment, plain
 
 if TYPE_CHECKING:
     from orienteer.inspect.changes import Change, EpochChanges, MissingPage
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
 _MAX_CHARS = 200
 
 
+@command(INSPECT)
 def changes(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     epoch: int | None = typer.Option(
@@ -34,7 +38,6 @@ def changes(
 
     Example: [bold]orienteer changes example.org-crawl --epoch 3[/bold]
     """
-    from orienteer.errors import unknown_name
     from orienteer.inspect import changes as recorded
     from orienteer.store.folder_view import FolderView
 
@@ -60,8 +63,6 @@ def changes(
 
 def _print(epochs: list[EpochChanges], found: list[Change], missing: list[MissingPage]) -> None:
     """Print the pages missing now, then a line for each epoch, followed by a line for each change."""
-    from orienteer.wording import counted, moment, plain
-
     if missing:
         print(f"{counted(len(missing), 'page is', 'pages are')} missing now; last copies are stored:")
     for page in missing:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display, graph_options
+from orienteer.cli.command import GRAPHS, POLICIES, RESEARCH, command
 from orienteer.cli.graph_options import loaded_web
 from orienteer.errors import InputError
 from orienteer.graph.defaults import DAMPING
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _NEVER = "–"
 
 
+@command(RESEARCH, plugins={"--policies": POLICIES, "--format": GRAPHS})
 def compare(
     graph: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
     policies: str | None = typer.Option(

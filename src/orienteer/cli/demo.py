@@ -6,7 +6,7 @@ import shlex
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Timer
@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import RESEARCH, command
 from orienteer.cli.running import say
 from orienteer.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from orienteer.fake_web.community.site import CommunitySite
-    from orienteer.fake_web.server import FakeWeb
+    from orienteer.fake_web.server import TownServer
+    from orienteer.fake_web.site import TownSite
     from orienteer.inspect.figures import CrawlFigures
     from orienteer.inspect.run_report import Report
     from orienteer.progress import Progress
@@ -31,6 +32,7 @@ _PORT = 8642
 _TIMEOUT_S = 3.0
 
 
+@command(RESEARCH)
 def demo(
     serve: bool = typer.Option(False, "--serve", help="Afterwards, serve the town and the crawl in the browser."),
     output: Path | None = typer.Option(
@@ -49,9 +51,9 @@ def demo(
         raise InputError("--serve-only serves only the town; leave out --serve and --output")
     if output is not None and output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise InputError(f"--output {output}: not empty; name a new folder")
-    from orienteer.fake_web.community.site import CommunitySite
+    from orienteer.fake_web.site import TownSite
 
-    site = CommunitySite()
+    site = TownSite()
     if serve_only:
         _serve_town(site)
         return
@@ -67,25 +69,22 @@ def demo(
 
 
 @contextmanager
-def _served(site: CommunitySite) -> Iterator[FakeWeb]:
+def _served(site: TownSite) -> Iterator[TownServer]:
     """Serve the town on a fixed port, so that a stored crawl finds it again; on any free port if it is in use."""
-    from orienteer.fake_web.server import FakeWeb
-    from orienteer.fake_web.site import TaggedSite
+    from orienteer.fake_web.server import TownServer
 
-    tagged = TaggedSite(site)
-    with ExitStack() as stack:
-        try:
-            web = stack.enter_context(FakeWeb(tagged, _PORT))
-        except InputError:
-            web = stack.enter_context(FakeWeb(tagged))
-        yield web
+    try:
+        server = TownServer(site, _PORT)
+    except OSError:
+        server = TownServer(site)
+    with server:
+        yield server
 
 
-def _serve_town(site: CommunitySite) -> None:
+def _serve_town(site: TownSite) -> None:
     """Serve the town until Ctrl-C, which is the normal end: exit code 0."""
     from orienteer.cli.interruption import Interrupted
-    from orienteer.fake_web.community.addresses import HOME
-    from orienteer.fake_web.community.site import url_at_port
+    from orienteer.fake_web.site import HOME, url_at_port
 
     with _served(site) as web:
         home = url_at_port(HOME, web.port)
@@ -109,7 +108,7 @@ def _run_tour(stage: Stage) -> None:
 
 
 def _introduce(stage: Stage) -> None:
-    from orienteer.fake_web.community.site import is_of_town
+    from orienteer.fake_web.site import is_of_town
 
     urls = stage.site.urls()
     is_town = {url.split("/")[2]: is_of_town(url) for url in urls}
@@ -134,20 +133,20 @@ def _print_next_steps(stage: Stage, output: Path | None, serve: bool) -> None:
         folder = shlex.quote(str(output))
         commands = [
             (f"orienteer serve {folder}", "search this crawl, see its hosts"),
-            (f"python -m orienteer.fake_web --community --port {stage.web.port}", "the town, so that results open"),
+            ("orienteer demo --serve-only", "the town, so that results open"),
             (f"orienteer status {folder}", "the crawl in figures"),
         ]
-    width = max(len(command) for command, _ in commands)
-    for command, why in commands:
-        stage.line(f"   [bold]{escape(command.ljust(width))}[/bold]   [dim]{why}[/dim]")
+    width = max(len(typed) for typed, _ in commands)
+    for typed, why in commands:
+        stage.line(f"   [bold]{escape(typed.ljust(width))}[/bold]   [dim]{why}[/dim]")
 
 
 @dataclass(frozen=True)
 class Stage:
     """The web and the folders of the demo. `folder` is the crawl folder, `scratch` is temporary."""
 
-    site: CommunitySite
-    web: FakeWeb
+    site: TownSite
+    web: TownServer
     scratch: Path
     folder: Path
     out: Console = field(default_factory=display.console)
@@ -155,8 +154,7 @@ class Stage:
     @property
     def home(self) -> str:
         """The URL of the town's home page."""
-        from orienteer.fake_web.community.addresses import HOME
-        from orienteer.fake_web.community.site import url_at_port
+        from orienteer.fake_web.site import HOME, url_at_port
 
         return url_at_port(HOME, self.web.port)
 

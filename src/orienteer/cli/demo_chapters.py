@@ -15,6 +15,7 @@ from orienteer.cli.display import add_fact, facts_grid
 from orienteer.errors import OrienteerError
 from orienteer.graph.proved import percent
 from orienteer.inspect.status_text import describe_certificate
+from orienteer.pages.states import PageState
 from orienteer.pages.stop_reason import StopReason
 from orienteer.wording import counted, goal_share, plain
 
@@ -44,7 +45,8 @@ _TITLE_CHARS = 44
 
 def choose_seeds(stage: Stage) -> StartPages:
     """Chapter 1: crawl a few pages from the home page, and choose the seeds that reach the most."""
-    from orienteer.live.start_pages import StartSettings, start_pages
+    from orienteer.ledger.settings import StartSettings
+    from orienteer.live.start_pages import start_pages
 
     stage.begin("1. Where to start")
     first = stage.scratch / "first-look"
@@ -171,7 +173,7 @@ def _after_the_kill(stage: Stage, killed: _Killed | None) -> str:
     """Describe what the resumed crawl fetched again, by the requests of the server; empty if it was not killed."""
     if killed is None:
         return ""
-    asked = {f"http://{host}{target}" for _, host, target in stage.web.requests[killed.n_requests :]}
+    asked = {f"http://{host}{target}" for host, target in stage.web.requests[killed.n_requests :]}
     again = len(asked & killed.urls)
     of_these = f"{counted(again, 'page')} of these" if again else "no page of these"
     return f"by kill -9, with {len(killed.urls):,} pages stored; another run resumed it, and fetched {of_these} again"
@@ -190,7 +192,6 @@ def _calendar_pages(folder: Path) -> tuple[int, int]:
 def _failures(folder: Path) -> str:
     """Describe the URLs that are no pages, by reason."""
     from orienteer.inspect.crawl_status import crawl_status
-    from orienteer.pages.states import PageState
 
     words = {"unwanted type": "pictures", "http 404": "dead links"}
     status = crawl_status(folder)
@@ -265,8 +266,8 @@ def refresh_again(stage: Stage) -> None:
 
 def estimate_global_rank(stage: Stage) -> None:
     """Chapter 4: the rank of the town's pages in the whole web."""
+    from orienteer.ledger.settings import EstimateSettings
     from orienteer.side_crawls.estimate import live_estimate
-    from orienteer.side_crawls.estimate_rounds import EstimateSettings
 
     stage.begin("4. Rank in the whole web")
     with stage.working() as progress:
@@ -354,7 +355,7 @@ class _DemoLinks:
 
     @classmethod
     def of(cls, stage: Stage) -> _DemoLinks:
-        from orienteer.fake_web.community.site import is_of_town
+        from orienteer.fake_web.site import is_of_town
         from orienteer.inspect.snapshot import graph_of_crawl
 
         graph = graph_of_crawl(stage.folder / "outside")

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import INSPECT, command
+from orienteer.cli.display import add_fact, facts_grid
+from orienteer.wording import counted, plain
 
 if TYPE_CHECKING:
     from orienteer.inspect.explain import PageFacts
 
 
+@command(INSPECT)
 def explain(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     url: str = typer.Argument(metavar="URL", help="URL of the page."),
@@ -30,19 +34,14 @@ def explain(
 
     with Console(stderr=True).status("reading the crawl"):
         facts = page_facts(folder, url)
-    if json:
-        display.print_json(facts.as_dict())
-    else:
-        print_page(facts)
+    display.print_result(facts.as_dict(), json, lambda: print_page(facts))
 
 
 def print_page(facts: PageFacts) -> None:
     """Print the facts about a page, and its in-links."""
     from rich.text import Text
 
-    from orienteer.cli.display import add_fact, facts_grid
-    from orienteer.inspect.page_text import describe_page
-    from orienteer.wording import counted, plain
+    from orienteer.inspect.explain import describe_page
 
     out = display.console()
     out.print(Text(plain(facts.url, 3000), "bold"), soft_wrap=True)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import EXPORTS, command
 from orienteer.cli.options import PROCESSES
+from orienteer.wording import counted, size
 
 if TYPE_CHECKING:
     from orienteer.exports.export import ExportReport
@@ -20,6 +22,7 @@ FORMATS = (
 )
 
 
+@command("", plugins={"--format": EXPORTS})
 def export(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     format: str = typer.Option(..., "--format", "-f", metavar="FORMAT", help=FORMATS),
@@ -73,16 +76,11 @@ def export(
             progress=progress,
             **settings,
         )
-    if json:
-        display.print_json(report.as_dict())
-    else:
-        print_report(report)
+    display.print_result(report.as_dict(), json, lambda: print_report(report))
 
 
 def print_report(report: ExportReport) -> None:
     """Print what was written, in a line or two."""
-    from orienteer.wording import counted, size
-
     names = " and ".join(map(str, report.files)) if len(report.files) < 3 else f"{report.files[0]} with its other files"
     links = "" if report.n_links is None else f", {counted(report.n_links, 'link')}"
     print(f"{names}: {counted(report.n_pages, 'page')}{links}, {size(report.size_bytes)} ({report.format})")

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import SERVER, command
 from orienteer.cli.options import token_of
+from orienteer.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from orienteer.agents.server import AgentServer
 
 
+@command(SERVER)
 def mcp(
     folders: list[Path] = typer.Argument(metavar="DIR...", help="Crawl folders."),
     http: str | None = typer.Option(
@@ -37,12 +40,10 @@ def mcp(
 
     Example: [bold]orienteer mcp example.org-crawl[/bold]
     """
-    from orienteer.errors import InputError, MissingExtraError
-
     if importlib.util.find_spec("mcp") is None:
         raise MissingExtraError("orienteer mcp", "the MCP SDK", "mcp")
-    from orienteer.agents.agent_crawls import AgentCrawls
     from orienteer.agents.server import agent_server
+    from orienteer.agents.tools import AgentCrawls
 
     if http is None and (token is not None or json):
         raise InputError("--token and --json go with --http; stdio has no other clients, and is JSON anyway")
@@ -80,8 +81,6 @@ def _serve(server: AgentServer, http: str, token: str | None, json: bool) -> Non
 
 def _address_of(http: str) -> tuple[str, int]:
     """Parse `127.0.0.1:8766`, `[::1]:8766`, or only a port, on this machine."""
-    from orienteer.errors import InputError
-
     host, _, port = http.rpartition(":")
     if not port.isdecimal() or int(port) > 65_535:
         raise InputError(f"--http is {http!r}; write it like 127.0.0.1:8766")

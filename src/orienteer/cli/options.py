@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.errors import InputError
+from orienteer.wording import counted, plain
 
 if TYPE_CHECKING:
-    from orienteer.hooks.page_hooks import HookFailures
+    from orienteer.hooks import HookFailures
     from orienteer.library.library import Library
 
 HOOK: Any = typer.Option(
@@ -19,40 +20,8 @@ HOOK: Any = typer.Option(
     metavar="NAME|FILE.py",
     help="Run this page hook on each page: an installed one, or a file with a function on_page(page). May be repeated.",
 )
-NO_HOOKS: Any = typer.Option(
-    False, "--no-hooks", hidden=True, help="Run no hooks, not even those that the crawl was started with."
-)
-CREDENTIALS: Any = typer.Option(
-    None,
-    "--credentials",
-    metavar="FILE",
-    help="TOML file with headers, cookies, certificates and logins by host, outside the crawl folder. It is not "
-    "copied: name it again to resume.",
-    rich_help_panel="Network",
-)
-CLUSTER: Any = typer.Option(
-    None,
-    "--cluster",
-    metavar="local-ray|HOST:PORT",
-    hidden=True,
-    help="Run the workers on Ray (extra: ray): local-ray, or the cluster at HOST:PORT. For this run only.",
-    rich_help_panel="Network",
-)
-BROWSER: Any = typer.Option(
-    None,
-    "--browser",
-    metavar="PATH",
-    hidden=True,
-    help="Path of the browser, any Chromium; default: the first one found. For this run only.",
-    rich_help_panel="Network",
-)
-STOP_WHEN: Any = typer.Option(
-    "proved",
-    metavar="measured:C|proved",
-    help="When the coverage counts as reached: proved, or measured:0.999, which also measures it by random walks with "
-    "this confidence and stops at the first of the two. Added after a comma: certificate, reachable, as in orienteer "
-    "crawl.",
-)
+# The goal of a crawl of a known graph, where coverage is proved if not stated otherwise.
+GRAPH_GOAL = {"until": None, "budget": None, "stop_when": "proved"}
 PROCESSES: Any = typer.Option(
     None,
     "--processes",
@@ -102,8 +71,6 @@ def token_of(token: str | None, where: str, only_this_machine: bool) -> str | No
 
 def describe_failures(failures: Mapping[str, HookFailures]) -> list[str]:
     """Return a line for each hook that failed."""
-    from orienteer.wording import counted, plain
-
     return [
         f"{plain(name, 100)} on {counted(failed.n, 'page')} (it added nothing there); first {failed.first}"
         for name, failed in failures.items()

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from orienteer.cli import display, graph_options
-from orienteer.cli.options import STOP_WHEN
+from orienteer.cli.command import POLICIES, RESEARCH, command
+from orienteer.cli.options import GRAPH_GOAL
+from orienteer.cli.settings_options import with_fields
+from orienteer.ledger.settings import CrawlSettings
 from orienteer.pages.stop_reason import StopReason
 from orienteer.wording import goal_share
 
 
+@command(RESEARCH, plugins={"--policy": POLICIES})
+@with_fields("goal", CrawlSettings, "until", "budget", "stop_when", defaults=GRAPH_GOAL)
 def replay(
     source: Path = typer.Argument(help="A crawl folder, a WARC or WACZ file, or a folder of them."),
     policy: str | None = typer.Option(None, "--policy", "-p", help="Crawl policy; default: as in the crawl."),
-    until: float | None = typer.Option(None, help="Stop at this coverage, such as 0.98."),
-    budget: int | None = typer.Option(None, help="Stop after this many pages."),
-    stop_when: str = STOP_WHEN,
+    *,
+    goal: dict[str, Any],
     rng: int = typer.Option(0, min=0, help="Random seed of the walks that measure."),
     seed: list[str] = typer.Option([], help="Start URL, for archives without a crawl folder; may be repeated."),
     order_out: Path | None = typer.Option(None, help=graph_options.ORDER_HELP),
@@ -36,11 +41,11 @@ def replay(
     from orienteer.inspect.survey_progress import describe_measured
 
     graph_options.check_place(order_out)
-    goal = Goal.parse(until, budget, stop_when)
+    wanted = Goal.parse(**goal)
     with display.progress_bar() as progress:
         result = replayed(
-            source, policy, until, budget, by_certificate=goal.by_certificate, of_reachable=goal.of_reachable,
-            confidence=goal.confidence, rng=rng, seeds=seed, progress=progress,
+            source, policy, wanted.until, wanted.budget, by_certificate=wanted.by_certificate,
+            of_reachable=wanted.of_reachable, confidence=wanted.confidence, rng=rng, seeds=seed, progress=progress,
         )  # fmt: skip
         if order_out is not None:
             graph_options.write_order(order_out, result.order, result.urls)
@@ -66,8 +71,8 @@ def replay(
         before = "" if result.ending.is_success else ", before its goal"
         table.add_row("stopped because", result.stopped_because + before)
         table.add_row("certificate", str(result.certificate))
-        if until is not None and result.measured is not None and result.stopped_because == StopReason.MEASURED:
-            table.add_row("measured", describe_measured(result.measured, goal_share(until)))
+        if wanted.until is not None and result.measured is not None and result.stopped_because == StopReason.MEASURED:
+            table.add_row("measured", describe_measured(result.measured, goal_share(wanted.until)))
         display.console().print(table)
     if not result.ending.is_success:
         raise typer.Exit(3)

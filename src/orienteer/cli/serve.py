@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import command
 from orienteer.cli.options import LIBRARY, chosen_library, token_of
 from orienteer.cli.running import say
 from orienteer.errors import InputError
+from orienteer.wording import counted
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
 
+@command("")
 def serve(
     folder: Path | None = typer.Argument(None, metavar="[DIR]", help="Crawl folder; default: a library of crawls."),
     library: Path | None = LIBRARY,
@@ -129,9 +132,8 @@ def show(folder: Path, place: ServeAddress) -> None:
 
 def show_library(path: Path | None, place: ServeAddress, allow_private: bool = False) -> None:
     """Serve a library of crawls until Ctrl-C."""
-    from orienteer.library.scheduler import RefreshScheduler, running_scheduler
+    from orienteer.library.schedules import RefreshScheduler, running_scheduler
     from orienteer.web.library_app import create_library_app
-    from orienteer.wording import counted
 
     chosen = chosen_library(path, may_be_new=True)
     chosen.make()

@@ -1,14 +1,15 @@
-"""Options of commands that are generated from the settings of a crawl.
+"""Options of commands that are generated from settings.
 
-A command marked `@with_settings()` gets an option for each setting that names one, at the place of its parameter
-`given`, which receives what the user has typed; then `--set` and `--settings` for all settings, and `--help-all`, since
-`--help` shows only what most crawls need.
+`@with_fields` replaces a parameter of a command by options for the fields of a settings class. A command marked
+`@with_settings()` gets an option for each setting of a crawl that names one, at the place of its parameter `given`,
+which receives what the user has typed; then `--set` and `--settings` for all settings, and `--help-all`, since `--help`
+shows only what most crawls need.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from functools import wraps
 from pathlib import Path
@@ -16,22 +17,57 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from orienteer.cli.options import BROWSER, CLUSTER, CREDENTIALS, HOOK, NO_HOOKS
+from orienteer.cli.display import add_fact, facts_grid
+from orienteer.cli.options import HOOK
 from orienteer.errors import InputError
-from orienteer.settings import SettingsField, fields_of, from_text, merged, set_tables
+from orienteer.settings import SettingsField, fields_of, from_text, merged, set_tables, stated
 
 if TYPE_CHECKING:
-    from orienteer.hooks.page_hooks import Hook
+    from orienteer.hooks import Hook
     from orienteer.ledger.plan import CrawlPlan
 
 _MAX_CHARS = 40  # characters of a default
 _METAVARS = {"a whole number": "N", "a number": "NUMBER"}
-_RUN = {
+_NETWORK = "Network"
+# What a run of a crawl needs and does not store: the parameters and their options.
+_RUN: dict[str, tuple[Any, Any]] = {
     "hook": (list[str], HOOK),
-    "no_hooks": (bool, NO_HOOKS),
-    "credentials": (Path | None, CREDENTIALS),
-    "cluster": (str | None, CLUSTER),
-    "browser": (Path | None, BROWSER),
+    "no_hooks": (
+        bool,
+        typer.Option(
+            False, "--no-hooks", hidden=True, help="Run no hooks, not even those that the crawl was started with."
+        ),
+    ),
+    "credentials": (
+        Path | None,
+        typer.Option(
+            None,
+            metavar="FILE",
+            help="TOML file with headers, cookies, certificates and logins by host, outside the crawl folder. It is "
+            "not copied: name it again to resume.",
+            rich_help_panel=_NETWORK,
+        ),
+    ),
+    "cluster": (
+        str | None,
+        typer.Option(
+            None,
+            metavar="local-ray|HOST:PORT",
+            hidden=True,
+            help="Run the workers on Ray (extra: ray): local-ray, or the cluster at HOST:PORT. For this run only.",
+            rich_help_panel=_NETWORK,
+        ),
+    ),
+    "browser": (
+        Path | None,
+        typer.Option(
+            None,
+            metavar="PATH",
+            hidden=True,
+            help="Path of the browser, any Chromium; default: the first one found. For this run only.",
+            rich_help_panel=_NETWORK,
+        ),
+    ),
 }
 
 
@@ -51,8 +87,7 @@ class GivenSettings:
 
     def plan(self, folder: Path | None, stored: str | None) -> CrawlPlan:
         """Return the plan of the crawl: its stored settings (the text of crawl.toml), changed by the given ones."""
-        from orienteer.ledger.permission import expect_allowed
-        from orienteer.ledger.plan import CrawlPlan, tables_of
+        from orienteer.ledger.plan import CrawlPlan, expect_allowed, tables_of
 
         path = str((folder or Path()) / "crawl.toml")
         tables = merged({} if stored is None else tables_of(stored, path), self.tables)
@@ -113,6 +148,38 @@ def with_settings(*options: str, runs: bool = False) -> Callable[[Callable[..., 
     return decorate
 
 
+def with_fields(
+    parameter: str, kind: type[Any], *names: str, defaults: Mapping[str, Any] | None = None, hidden: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Replace a parameter of a command by options for these fields of a settings class, or for all that have one.
+
+    The parameter receives the typed values by field, and the `defaults`, which replace those of the class.
+    """
+    given = dict(defaults or {})
+    fields = {
+        name: one._replace(default=given.get(name, one.default))
+        for name, one in fields_of(kind).items()
+        if one.about.option and (name in names or not names)
+    }
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = list(inspect.signature(command, eval_str=True).parameters.values())
+        place = next(k for k, one in enumerate(own) if one.name == parameter)
+
+        @wraps(command)
+        def wrapper(**values: Any) -> None:
+            typed = {name: _value(values.pop(f"{parameter}__{name}"), one) for name, one in fields.items()}
+            command(**values, **{parameter: given | stated(**typed)})
+
+        options = [_parameter(f"{parameter}__{name}", one, is_basic=not hidden) for name, one in fields.items()]
+        wrapper.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [*own[:place], *options, *(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own[place + 1 :])]
+        )
+        return wrapper
+
+    return decorate
+
+
 def optional(options: Sequence[str], with_others: bool) -> Iterator[tuple[str, SettingsField]]:
     """Yield the settings with these options, or with any, and their tables; with others, those of a resumed crawl."""
     from orienteer.ledger.plan import settings_classes
@@ -142,12 +209,16 @@ def _tables(texts: dict[str, Any], settings: dict[str, tuple[str, SettingsField]
     tables: dict[str, dict[str, Any]] = {}
     for name, typed in texts.items():
         table, one = settings[name]
-        if typed is None or typed == []:
-            continue
-        if isinstance(typed, str):
-            typed = from_text(typed, one, _first(one))
-        tables.setdefault(table, {})[one.name] = tuple(typed) if isinstance(typed, list) else typed
+        if typed is not None and typed != []:
+            tables.setdefault(table, {})[one.name] = _value(typed, one)
     return tables
+
+
+def _value(typed: Any, one: SettingsField) -> Any:
+    """Return the value of an option as it was typed: None, a text, a truth value, or a list of texts."""
+    if isinstance(typed, str):
+        return from_text(typed, one, _first(one))
+    return tuple(typed) if isinstance(typed, list) else typed
 
 
 def _set(texts: list[str]) -> dict[str, dict[str, Any]]:
@@ -164,7 +235,7 @@ def _add_run(
     if hooks and no_hooks:
         raise InputError("--hook and --no-hooks contradict each other")
     if hooks or no_hooks:
-        from orienteer.hooks.page_hooks import hooks_from_arguments, names_of
+        from orienteer.hooks import hooks_from_arguments, names_of
 
         given.hooks = hooks_from_arguments(hooks) if hooks else ()
         given.tables["crawl"]["hooks"] = names_of(given.hooks)
@@ -211,7 +282,6 @@ def _print_all(context: typer.Context, is_requested: bool) -> None:
     if not is_requested:
         return
     from orienteer.cli import display
-    from orienteer.cli.display import add_fact, facts_grid
     from orienteer.ledger.plan import settings_classes
 
     for parameter in context.command.params:

@@ -8,20 +8,25 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display, graph_options
+from orienteer.cli.command import GRAPHS, POLICIES, RESEARCH, command
 from orienteer.cli.graph_options import loaded_web, url_of
-from orienteer.cli.options import STOP_WHEN
+from orienteer.cli.options import GRAPH_GOAL
+from orienteer.cli.settings_options import with_fields
 from orienteer.errors import InputError
 from orienteer.graph.defaults import DAMPING, POLICY
 from orienteer.graph.page_names import page_named
+from orienteer.ledger.settings import CrawlSettings
+from orienteer.pages.stop_reason import StopReason
+from orienteer.wording import goal_share
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from orienteer.crawl.goal import Goal
-    from orienteer.crawl.trace import Explanation, Trace
+    from orienteer.crawl.politeness import Politeness
+    from orienteer.crawl.simulate import Explanation, Trace
     from orienteer.evaluate.metrics import Cost
-    from orienteer.frontier.politeness import Politeness
     from orienteer.graph.link_graph import LinkGraph
     from orienteer.graph.survey.measured import Measured
     from orienteer.policies.policy import Policy
@@ -30,14 +35,15 @@ if TYPE_CHECKING:
 _SOURCES_LISTED = 10
 
 
+@command(RESEARCH, plugins={"--policy": POLICIES, "--format": GRAPHS})
+@with_fields("goal", CrawlSettings, "until", "budget", "stop_when", defaults=GRAPH_GOAL)
 def simulate(
     graph: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
     policy: str = typer.Option(POLICY, "--policy", "-p", help="Crawl policy, such as windowed-rankmass:window=0.05."),
     settings: list[str] = typer.Option([], "--set", help="Setting of the policy, as name=value; may be repeated."),
-    until: float | None = typer.Option(None, help="Stop at this coverage, such as 0.98."),
-    stop_when: str = STOP_WHEN,
+    *,
+    goal: dict[str, Any],
     rng: int = typer.Option(0, min=0, help="Random seed of the walks that measure."),
-    budget: int | None = typer.Option(None, help="Stop after this many pages."),
     trust: str = typer.Option(graph_options.DEFAULT_TRUST, help=graph_options.TRUST_HELP),
     damping: float = typer.Option(DAMPING, help="Probability that a surfer follows a link."),
     workers: int = typer.Option(1, help="Concurrent requests."),
@@ -55,15 +61,15 @@ def simulate(
     Example: [bold]orienteer simulate web.npz --policy certified --until 0.98[/bold]
     """
     from orienteer.crawl.goal import Goal
+    from orienteer.crawl.politeness import Politeness
     from orienteer.evaluate.compare import warm_up
-    from orienteer.frontier.politeness import Politeness
     from orienteer.policies.focused import FocusedPolicy
     from orienteer.policies.policy_spec import PolicySpec
 
     # Check everything that does not need the graph before reading it.
     name, _, in_name = policy.partition(":")
     spec = PolicySpec.of_texts(name, [*(part for part in in_name.split(",") if part.strip()), *settings])
-    goal = Goal.parse(until, budget, stop_when)
+    wanted = Goal.parse(**goal)
     politeness = None if delay is None else Politeness(delay_s=delay)
     _check_time(workers, latency)
     graph_options.check_place(order_out)
@@ -71,11 +77,11 @@ def simulate(
         web = loaded_web(graph, format, progress)
         page = None if explain is None else page_named(web, explain)
         weights = graph_options.trust_named(web, trust, progress)
-        takes_time = workers > 1 or politeness is not None or latency > 0 or goal.confidence is not None
+        takes_time = workers > 1 or politeness is not None or latency > 0 or wanted.confidence is not None
         warm_up(spec, damping, with_hosts=web.hosts is not None, step_by_step=takes_time)
         chosen = spec.make(damping)
-        trace, cost = _run(web, chosen, weights, goal, (workers, politeness, latency), rng, progress)
-        facts = {"policy": str(spec)} | _facts(trace, goal, chosen.proves, weights, progress)
+        trace, cost = _run(web, chosen, weights, wanted, (workers, politeness, latency), rng, progress)
+        facts = {"policy": str(spec)} | _facts(trace, wanted, chosen.proves, weights, progress)
         facts["cpu_s"] = round(cost.cpu_s, 4)
         if order_out is not None:
             graph_options.write_order(order_out, trace.order, trace.graph.urls)
@@ -169,8 +175,6 @@ def _print_facts(facts: dict[str, Any], measured: Measured | None) -> None:
 
     from orienteer.graph.proved import percent
     from orienteer.inspect.survey_progress import describe_measured
-    from orienteer.pages.stop_reason import StopReason
-    from orienteer.wording import goal_share
 
     own, claimed = facts["own_guarantee"], ""
     if facts["stopped_because"] == StopReason.MEASURED:

@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import command
+from orienteer.cli.display import add_fact, facts_grid
+from orienteer.pages.states import PageState
+from orienteer.wording import counted, moment, plain, size, tally
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,6 +22,7 @@ _SEEDS_LISTED = 3
 _OUTCOMES_LISTED = 8
 
 
+@command("")
 def status(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
@@ -33,18 +38,12 @@ def status(
 
     with display.progress_bar() as progress, plain_at_first():
         found = crawl_status(folder, progress=progress)
-    if json:
-        display.print_json(found.as_dict())
-    else:
-        print_status(found)
+    display.print_result(found.as_dict(), json, lambda: print_status(found))
 
 
 def print_status(found: CrawlStatus) -> None:
     """Print the status as text."""
     from rich.text import Text
-
-    from orienteer.cli.display import add_fact, facts_grid
-    from orienteer.wording import plain
 
     out = display.console()
     out.print(Text.assemble((plain(str(found.folder)), "bold"), ": " + _running(found)), soft_wrap=True)
@@ -66,7 +65,6 @@ def print_status(found: CrawlStatus) -> None:
 def describe_settings(found: CrawlStatus) -> list[tuple[str, str]]:
     """Return the settings of the crawl, as (name, text)."""
     from orienteer.inspect.status_text import describe_goal
-    from orienteer.wording import counted, plain
 
     crawl, scope = found.plan.crawl, found.plan.scope
     seeds = ", ".join(plain(seed, 200) for seed in crawl.seeds[:_SEEDS_LISTED])
@@ -102,8 +100,6 @@ def describe_progress(found: CrawlStatus) -> list[tuple[str, str]]:
         describe_unarchived,
         supposed,
     )
-    from orienteer.pages.states import PageState
-    from orienteer.wording import counted, moment
 
     first, last = found.first_time, found.last_time
     proved = found.proved
@@ -160,15 +156,11 @@ def _describe_running(found: CrawlStatus) -> list[tuple[str, str]]:
 
 
 def _size(found: CrawlStatus) -> str:
-    from orienteer.wording import size
-
     parts = f"archive {size(found.archive_bytes)}, database {size(found.database_bytes)}"
     return f"{size(found.folder_bytes)} ({parts})"
 
 
 def _known(found: CrawlStatus) -> str:
-    from orienteer.wording import counted
-
     outside = f"; {counted(found.n_urls_outside, 'URL')} outside" if found.n_urls_outside else ""
     return f"{counted(found.n_urls, 'URL')} in scope{outside}"
 
@@ -180,17 +172,12 @@ def _running(found: CrawlStatus) -> str:
 
 
 def _pages(found: CrawlStatus, state: int, n_pages: int) -> str:
-    from orienteer.pages.states import PageState
-    from orienteer.wording import counted, tally
-
     outcomes = found.outcomes(PageState(state))
     pages = counted(n_pages, "page")
     return f"{pages}: {tally(outcomes, _OUTCOMES_LISTED)}" if outcomes else pages
 
 
 def _other_hosts(found: CrawlStatus) -> str:
-    from orienteer.wording import counted
-
     n_more, n_known = found.n_hosts - len(found.hosts), found.n_hosts_known - found.n_hosts
     more = f"and {counted(n_more, 'more host')} with pages" if n_more else ""
     known = f"{counted(n_known, 'host is', 'hosts are')} known by links only" if n_known else ""
@@ -199,8 +186,6 @@ def _other_hosts(found: CrawlStatus) -> str:
 
 def _hosts_table(found: CrawlStatus) -> Table:
     from rich.text import Text
-
-    from orienteer.wording import plain
 
     figures = ("fetched", "skipped", "failed", "blocked", "URLs known")
     table = display.columns_table(None, ("host", False), *((name, True) for name in figures))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import RESEARCH, command
 from orienteer.cli.compare import policies_named
 from orienteer.cli.graph_options import loaded_web
 from orienteer.cli.options import PROCESSES
@@ -34,6 +35,7 @@ class HarvestTask(NamedTuple):
     processes: int | None = None  # to read pages in
 
 
+@command(RESEARCH, "topic compare")
 def compare(
     web: Path = typer.Argument(metavar="GRAPH", help="Graph folder or file, crawl folder, or WARC files."),
     labels: Path | None = typer.Option(

@@ -8,10 +8,13 @@ from pathlib import Path
 import typer
 
 from orienteer.cli import display, interruption
+from orienteer.cli.command import SERVER, command
 from orienteer.cli.running import say
 from orienteer.cli.settings_options import GivenSettings, with_settings
+from orienteer.wording import counted, plain
 
 
+@command(SERVER)
 @with_settings("--archive-to")
 def upload(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
@@ -30,7 +33,7 @@ def upload(
 
     Example: [bold]orienteer upload example.org-crawl --archive-to s3://bucket/example.org[/bold]
     """
-    from orienteer.live.upload import upload as uploaded
+    from orienteer.live.control import upload as uploaded
 
     stopped = False
 
@@ -50,13 +53,8 @@ def upload(
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    if json:
-        display.print_json(report.as_dict())
-    else:
-        from orienteer.wording import counted, plain
-
-        done = f"{counted(report.n_files, 'file')}, {report.n_stored:,} in {plain(report.archive_to, 200)}"
-        waiting = f", {report.n_waiting:,} not uploaded" if report.n_waiting else ""
-        display.console().print(f"{done}{waiting}", soft_wrap=True)
+    done = f"{counted(report.n_files, 'file')}, {report.n_stored:,} in {plain(report.archive_to, 200)}"
+    waiting = f", {report.n_waiting:,} not uploaded" if report.n_waiting else ""
+    display.print_result(report.as_dict(), json, lambda: display.console().print(done + waiting, soft_wrap=True))
     if report.n_waiting:
         raise typer.Exit(interruption.exit_code() if stopped else 3)

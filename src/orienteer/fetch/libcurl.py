@@ -7,7 +7,7 @@ Each address is checked when libcurl is about to connect to it, after DNS, so DN
 Addresses configured by the user (`connect_to`, `proxy`) are not checked. A proxy resolves names itself, so with a proxy
 only URLs with a literal address can be refused.
 
-Timeouts count only the time in which `poll` is called (`loop_clock`): a caller that was blocked for a minute still
+Timeouts count only the time in which `poll` is called (`LoopClock`): a caller that was blocked for a minute still
 reads the data received meanwhile. The timeout of a whole fetch is checked here, that of connecting by libcurl; if
 libcurl's expired while the caller was blocked, the fetch is restarted.
 
@@ -32,7 +32,7 @@ from typing import NamedTuple
 import pycurl
 
 from orienteer.errors import InputError
-from orienteer.fetch.loop_clock import LoopClock
+from orienteer.fetch.fetcher import LoopClock
 from orienteer.fetch.settings import FetchSettings
 from orienteer.fetch.transfer import Transfer
 from orienteer.pages.outcome import Outcome

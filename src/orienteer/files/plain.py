@@ -3,6 +3,8 @@
 Inside an untrusted folder only plain files are opened for writing. A link would redirect the write, to a start file of
 the shell, say. So no link is followed inside such a folder, neither symbolic nor hard ones (files with another name);
 pipes and devices are not written to, either. The path of the folder itself may contain links, as the user has typed it.
+
+The folders of the user's own files, outside of crawls, follow the XDG specification.
 """
 
 from __future__ import annotations
@@ -168,3 +170,19 @@ def write_private(path: Path, data: bytes) -> None:
         os.replace(new, path)
     finally:
         new.unlink(missing_ok=True)
+
+
+def state_folder() -> Path:
+    """Return the folder of state between runs, such as a key: in $XDG_STATE_HOME, or ~/.local/state."""
+    return _named("XDG_STATE_HOME", "~/.local/state")
+
+
+def data_folder() -> Path:
+    """Return the folder of the user's data: in $XDG_DATA_HOME, or ~/.local/share."""
+    return _named("XDG_DATA_HOME", "~/.local/share")
+
+
+def _named(variable: str, otherwise: str) -> Path:
+    named = os.environ.get(variable, "")
+    # The XDG specification says to ignore a relative path.
+    return (Path(named) if named.startswith("/") else Path(otherwise).expanduser()) / "orienteer"

@@ -3,7 +3,7 @@
     response      pages, redirects, errors and assets (images, styles, scripts) are copied into the archive; of any
                   other file only the URL and its type are recorded
     resource      a file that was archived without a response; a page if it is HTML. Or a document, text or screenshot
-                  made by a browser (`rendered_captures`)
+                  made by a browser (`BrowserCaptures`)
     revisit       the page is unchanged since an earlier record: of the same URL, or of one with the same payload
     metadata      in WAT files: the metadata of Common Crawl about a page
 
@@ -24,8 +24,7 @@ from orienteer.errors import CrawlFolderError
 from orienteer.extract.documents.kinds import is_document
 from orienteer.extract.robot_rules import ALL_ROBOTS, robot_name
 from orienteer.fetch.settings import FetchSettings
-from orienteer.imports.collection import CollectedResponse, Collection, Spool
-from orienteer.imports.rendered_captures import BrowserCaptures
+from orienteer.imports.collection import BrowserCaptures, CollectedResponse, Collection, Spool
 from orienteer.imports.wat import wat_page
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.headers import Headers
@@ -36,9 +35,8 @@ from orienteer.store.record import ArchivedResponse, response_record
 from orienteer.url import canonical_url
 from orienteer.warc.archived_responses import Message, resource_of, response_of, truly_coded
 from orienteer.warc.files import ArchiveFile
-from orienteer.warc.packed import blocks
-from orienteer.warc.records import Record, RecordCounts, bare_uri, records
-from orienteer.workers.response_reader import ASSET_HEADERS
+from orienteer.warc.records import Record, RecordCounts, bare_uri, blocks, records
+from orienteer.workers.fetch_result import ASSET_HEADERS
 
 _WARC_KINDS, _WAT_KINDS = ("response", "resource", "revisit", "metadata", "conversion"), ("metadata",)
 _RESPONSE_KINDS = ("response", "resource", "revisit")

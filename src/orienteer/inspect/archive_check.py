@@ -16,7 +16,7 @@ from orienteer.errors import CrawlFolderError
 from orienteer.extract.documents.kinds import HTML_TYPES
 from orienteer.graph.proved import Certificate, percent
 from orienteer.inspect.archived_pages import SAME_TIME_S, Records, RowCheck
-from orienteer.inspect.library_certificate import library_certificate
+from orienteer.inspect.snapshot import library_certificate
 from orienteer.inspect.status_text import interval
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.revisiting import TEMPORARY_REDIRECTS

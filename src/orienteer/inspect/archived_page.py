@@ -12,7 +12,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -103,11 +103,10 @@ def _read_response(archive: Archive, page: ArchivedPosition, with_blocks: bool, 
     )  # fmt: skip
 
 
-class ArchivedAsset(NamedTuple):
-    """An asset with the time and the HTTP status of its archived response; None and 0 if there is none.
-
-    `reason` is why the asset is not archived, "" if it is.
-    """
+@dataclass(frozen=True)
+class ArchivedAsset:
+    """`time` and `status` are those of the archived response, null and 0 if there is none. `reason` says why the
+    archive lacks the asset (`http 404`, `timed out`, `robots.txt`, `too large`, `not fetched`); empty if it has it."""
 
     url: str
     time: float | None

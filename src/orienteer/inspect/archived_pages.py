@@ -45,8 +45,7 @@ from orienteer.store.folder_view import FolderView
 from orienteer.store.page_row import PageRow
 from orienteer.url import host_of, session_of
 from orienteer.wording import plain
-from orienteer.workers.fetch_result import FetchResult, ReadSettings
-from orienteer.workers.response_reader import read_response
+from orienteer.workers.fetch_result import FetchResult, ReadSettings, read_response
 
 SAME_TIME_S = 0.01  # the time of a row and that of its record, which WARC rounds to microseconds
 _STATES = {

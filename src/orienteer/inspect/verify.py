@@ -29,8 +29,8 @@ from orienteer.graph.survey.entries import Edge, draw_entries, random_level
 from orienteer.graph.survey.measured import Measured
 from orienteer.inspect.archive_check import CheckedBounds, check_archive, checked_bounds, pages_without_record
 from orienteer.inspect.crawl_status import CrawlStatus, crawl_status
-from orienteer.inspect.library_certificate import library_certificate
 from orienteer.inspect.run_report import Report
+from orienteer.inspect.snapshot import library_certificate
 from orienteer.inspect.status_text import interval, narrowed
 from orienteer.inspect.survey_progress import SurveyProgress, how_measured
 from orienteer.ledger.event_replay import EventReplay

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from orienteer.errors import InputError
 from orienteer.extract.page import Page
-from orienteer.ledger.checkpoint import checkpoint
 from orienteer.ledger.duplicates import COPIES_FOLLOWED, Duplicates, Sessions
-from orienteer.ledger.event_replay import FROM_SITEMAP, EventReplay
+from orienteer.ledger.event_replay import FROM_SITEMAP, EventReplay, checkpoint
 from orienteer.ledger.page_store import PageStore
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.scope import HostsInScope, n_by_host

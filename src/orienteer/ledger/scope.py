@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.arrays import grown
-from orienteer.frontier.seen import SeenUrls
+from orienteer.crawl.seen import SeenUrls
 from orienteer.ledger.settings import ScopeSettings, compiled
 from orienteer.pages.states import PageState
 from orienteer.store.database import Database

@@ -10,10 +10,10 @@ import numpy as np
 import tomli_w
 from numpy.typing import NDArray
 
+from orienteer.crawl.seen import SeenUrls
 from orienteer.errors import InputError
 from orienteer.extract.page import Page
 from orienteer.extract.tokens import link_tokens, page_tokens
-from orienteer.frontier.seen import SeenUrls
 from orienteer.policies.focused import AboutPage, FocusedPolicy, LinkWords
 from orienteer.store.database import Database
 from orienteer.store.detail_tables import PageWords, packed, unpacked

@@ -25,8 +25,7 @@ from orienteer.store.archive import Position
 from orienteer.store.history import DonePages
 from orienteer.store.record import ArchivedPage, EarlierRecord
 from orienteer.store.rendering_tables import AssetRow
-from orienteer.workers.fetch_result import FetchResult
-from orienteer.workers.response_reader import ASSET_HEADERS
+from orienteer.workers.fetch_result import ASSET_HEADERS, FetchResult
 
 MAX_MEMORY_BYTES = 64 << 20
 

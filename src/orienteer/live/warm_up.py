@@ -24,9 +24,9 @@ import numpy as np
 from orienteer import kernel_folder
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
+from orienteer.crawl.seen import SeenUrls
 from orienteer.errors import ProcessError
 from orienteer.extract.tokens import page_tokens
-from orienteer.frontier.seen import SeenUrls
 from orienteer.graph.coverage import Coverage
 from orienteer.graph.growing_graph import sources_of
 from orienteer.graph.pagerank import pagerank
@@ -43,7 +43,7 @@ from orienteer.policies.focused import AboutPage, LinkWords
 from orienteer.policies.policy import TrustedPages
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.processes.child import Child
-from orienteer.workers.reading_kernels import warm_up_reading
+from orienteer.workers.serving import warm_up_reading
 
 _URL = "http://a.example/"
 _NICENESS = 10  # of the child: on a single core the crawl has priority

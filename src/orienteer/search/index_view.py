@@ -20,11 +20,10 @@ from tantivy import Occur, Query
 
 from orienteer.search.completion import MAX_TYPED_CHARS, Completions, Suggestion
 from orienteer.search.facets import Facet, counted, facets
-from orienteer.search.lookup import n_matches, tantivy_query
+from orienteer.search.lookup import Vocabulary, n_matches, tantivy_query
 from orienteer.search.page_columns import PageColumns
 from orienteer.search.query import FIELDS, ParsedQuery, parse
 from orienteer.search.text_index import WRITTEN, TextIndex, schema, tantivy_errors, written_words
-from orienteer.search.vocabulary import Vocabulary
 from orienteer.search.words import words_of
 from orienteer.store.page_texts import PageTexts
 from orienteer.url import host_of

@@ -39,7 +39,6 @@ from orienteer.pages.states import PageState
 from orienteer.processes.pool import Failed, cpu_time_s, in_order
 from orienteer.progress import Progress, silent
 from orienteer.search.completion import has_completions, write_completions
-from orienteer.search.index_files import TEXTS, index_folder
 from orienteer.search.page_columns import FILE, crawl_ranks, write_columns
 from orienteer.search.page_facts import topic_term
 from orienteer.search.page_reading import (
@@ -58,7 +57,7 @@ from orienteer.store.failures import map_disk_errors
 from orienteer.store.folder_view import FolderView
 from orienteer.store.lock import LOCK, FolderLock
 from orienteer.store.page_row import PageRow
-from orienteer.store.page_texts import PageTexts
+from orienteer.store.page_texts import TEXTS, PageTexts, index_folder
 
 MAX_DELETED_SHARE = 0.2
 _PAGES_PER_COMMIT = 5_000

@@ -22,11 +22,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from orienteer.crawl.seen import SeenUrls
 from orienteer.errors import MissingExtraError
 from orienteer.extract.language import detected
 from orienteer.extract.main_text import MAIN
 from orienteer.extract.page import Page
-from orienteer.frontier.seen import SeenUrls
 from orienteer.inspect.archived_page import ArchivedPosition, page_reading
 from orienteer.search.snippet import collapsed
 from orienteer.store.archive import Position

@@ -15,8 +15,7 @@ from typing import BinaryIO, NamedTuple, cast
 
 from isal import igzip_lib
 
-from orienteer.warc.packed import blocks
-from orienteer.warc.records import RecordCounts, records
+from orienteer.warc.records import RecordCounts, blocks, records
 
 ACKNOWLEDGED = "Orienteer-Acknowledged"  # a header of records: number and size of the last file at that time
 _KINDS = ("response", "revisit", "resource")

@@ -87,8 +87,6 @@ class DetailTables:
 
     def added(self, page: int) -> Additions | None:
         """Return the fields and tags that hooks added to a page; None if there are none."""
-        if "added" in self._db.missing_tables:
-            return None
         text = self._db.first("SELECT added FROM added WHERE page = ?", int(page))
         if text is None:
             return None
@@ -104,29 +102,20 @@ class DetailTables:
 
     def unknown(self, page: int) -> UnknownLinks:
         """Return how many links of a page are unknown, and why."""
-        if "unknown" not in self._db.missing_tables:
-            row = self._db.row("SELECT n, why FROM unknown WHERE page = ?", int(page))
-            if row is not None:
-                return UnknownLinks(*row)
-        return ALL_KNOWN
+        row = self._db.row("SELECT n, why FROM unknown WHERE page = ?", int(page))
+        return ALL_KNOWN if row is None else UnknownLinks(*row)
 
     def unknown_because(self, why: str) -> list[int]:
         """Return the pages with unknown links for which this is one of the reasons, in increasing order."""
-        if "unknown" in self._db.missing_tables:
-            return []
         sql = "SELECT page FROM unknown WHERE instr(why, ?) > 0 ORDER BY page"
         return [int(page) for (page,) in self._db.rows(sql, why)]
 
     def n_unknown_because(self, why: str) -> int:
         """Return the number of pages with unknown links for which this is one of the reasons."""
-        if "unknown" in self._db.missing_tables:
-            return 0
         return int(self._db.first("SELECT count(*) FROM unknown WHERE instr(why, ?) > 0", why))
 
     def unknown_until(self, position: int) -> dict[str, int]:
         """Return the number of pages done before a position that have unknown links, by reason."""
-        if "unknown" in self._db.missing_tables:
-            return {}
         sql = "SELECT why, count(*) FROM unknown JOIN page ON page.id = unknown.page WHERE position < ? GROUP BY why"
         with self._db.expecting_damage():
             return {str(why): int(n) for why, n in self._db.rows(sql, position)}
@@ -140,11 +129,10 @@ class DetailTables:
 
     def canonicals(self) -> Iterator[tuple[int, int]]:
         """Yield all pages that declare another page as canonical, and that page. The declaration may be wrong."""
-        if "canonical" not in self._db.missing_tables:
-            n_urls = self._urls.count()
-            for page, target in self._db.rows("SELECT page, target FROM canonical ORDER BY page"):
-                if 0 <= page < n_urls and 0 <= target < n_urls:
-                    yield page, target
+        n_urls = self._urls.count()
+        for page, target in self._db.rows("SELECT page, target FROM canonical ORDER BY page"):
+            if 0 <= page < n_urls and 0 <= target < n_urls:
+                yield page, target
 
     def session(self, stripped: str) -> SessionRow | None:
         """Return the row of the URLs that equal this one when their session id is removed."""

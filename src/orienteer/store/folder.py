@@ -33,11 +33,11 @@ from orienteer.store.folder_view import (
     archive_end,
     expect_crawl,
     settings_of_folder,
+    write_signed_arrays,
 )
 from orienteer.store.lock import LOCK, FolderLock
 from orienteer.store.object_store import StoreSettings
 from orienteer.store.schema import VERSION
-from orienteer.store.signed_arrays import write_signed_arrays
 from orienteer.store.uploads import Uploads
 
 

@@ -12,7 +12,7 @@ from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.store.connection import DatabaseConnection
 from orienteer.store.failures import damaged
-from orienteer.store.history import PAGES_PER_BATCH, expect_ids, joined, n_unknown_column
+from orienteer.store.history import N_UNKNOWN, PAGES_PER_BATCH, expect_ids, joined
 from orienteer.store.page_row import COLUMNS, PageRow, page_ids
 from orienteer.store.url_tables import UrlTables
 from orienteer.store.visits import VisitKind
@@ -247,7 +247,7 @@ class PageTables:
     def unarchived_until(self, position: int) -> Iterator[tuple[int, int, str, int]]:
         """Yield id, state, outcome and number of unknown links of pages done before a position without a record."""
         n_urls = self._urls.count()
-        columns = f"id, state, outcome, {n_unknown_column(self._db)} AS n_unknown, position"
+        columns = f"id, state, outcome, {N_UNKNOWN} AS n_unknown, position"
         sql = f"SELECT {columns} FROM page WHERE archive_bytes IS NULL AND position < ?"
         for page, state, outcome, n_unknown, _ in self._db.rows(sql, position):
             if page >= n_urls:

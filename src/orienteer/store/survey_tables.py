@@ -48,8 +48,6 @@ class SurveyTables:
 
     def last(self, epoch: int) -> tuple[int, SurveyRow] | None:
         """Return the latest survey of an epoch, and its number; None if there is none."""
-        if "survey" in self._db.missing_tables:
-            return None
         sql = "SELECT * FROM survey WHERE epoch = ? ORDER BY id DESC LIMIT 1"
         for number, _, n_events, seed, until, confidence, error, of_reachable, width in self._db.rows(sql, epoch):
             with self._db.expecting_damage():
@@ -62,8 +60,6 @@ class SurveyTables:
 
     def count(self, epoch: int) -> int:
         """Return the number of surveys begun in an epoch."""
-        if "survey" in self._db.missing_tables:
-            return 0
         return int(self._db.first("SELECT count(*) FROM survey WHERE epoch = ?", epoch))
 
     def add_walks(self, survey: int, first: int, rows: Sequence[WalksRow]) -> None:

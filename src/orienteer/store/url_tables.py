@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from orienteer.frontier.seen import SeenUrls
+from orienteer.crawl.seen import SeenUrls
 from orienteer.progress import Progress, silent
 from orienteer.store.connection import DatabaseConnection
 from orienteer.store.failures import damaged

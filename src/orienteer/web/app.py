@@ -12,13 +12,8 @@ from fastapi.routing import APIRoute
 from starlette.staticfiles import StaticFiles
 
 from orienteer import __version__
-from orienteer.web.archived.pages import ArchivedPages
-from orienteer.web.cached_report import CachedReport
-from orienteer.web.crawl_map import CachedMap
-from orienteer.web.crawl_watch import CrawlWatch
+from orienteer.web.archived.origin import ArchivedPages
 from orienteer.web.error_responses import ERROR_RESPONSES, add_error_handlers
-from orienteer.web.icons import Icons
-from orienteer.web.index_making import IndexMaking
 from orienteer.web.pages import (
     api_docs,
     archived,
@@ -28,7 +23,6 @@ from orienteer.web.pages import (
     details,
     map,
     neighborhood,
-    opensearch,
     report,
     search,
 )
@@ -60,7 +54,6 @@ PAGES: tuple[PageModule, ...] = (
     certificate,
     details,
     archived,
-    opensearch,
     api_docs,
 )
 
@@ -77,22 +70,17 @@ def create_app(
     With a `token`, only clients that have it are served; it is required unless `only_this_machine`. `archived_at` is
     the public origin of archived pages; by default the same host on the next port.
     """
-    app = crawl_app(Path(folder), ArchivedPages(only_this_machine, archived_at))
+    app = crawl_app(ServedCrawl(Path(folder)), ArchivedPages(only_this_machine, archived_at))
     guard(app, token, only_this_machine)
     return app
 
 
-def crawl_app(folder: Path, archived: ArchivedPages, pages: Sequence[PageModule] = PAGES) -> FastAPI:
+def crawl_app(crawl: ServedCrawl, archived: ArchivedPages, pages: Sequence[PageModule] = PAGES) -> FastAPI:
     """Create the application without a guard. It may be mounted at any path; several may share one `archived`."""
     app = app_of(pages, "Search and watch a crawl.")
-    crawl = app.state.crawl = app.state.served = ServedCrawl(folder)
+    app.state.crawl = app.state.served = crawl
     app.state.archived = archived
     app.state.open_archive = lambda: nullcontext(crawl.archive)
-    app.state.map = CachedMap(folder)
-    app.state.watch = CrawlWatch(folder)
-    app.state.index_making = IndexMaking.of_folder(folder)
-    app.state.icons = Icons(crawl.archive)
-    app.state.report = CachedReport(folder, crawl.ending)
     return app
 
 

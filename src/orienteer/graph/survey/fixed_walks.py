@@ -10,37 +10,16 @@ Stopping rule: the interval is as narrow as the goal, or would not get noticeabl
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from orienteer.errors import InputError
+from orienteer.graph.defaults import SurveyGoal
 from orienteer.graph.push import LinkRows
-from orienteer.graph.survey.crawl_survey import check_confidence
 from orienteer.graph.survey.measured import Measured
-from orienteer.graph.survey.survey import DEFAULT_HALF_WIDTH, FixedSurvey
+from orienteer.graph.survey.survey import FixedSurvey
 from orienteer.pages.stop_reason import StopReason
 
 _BLOCK = 16  # lives that count together
 _AHEAD = 4  # as a multiple of the lives in flight: how many may begin before the first unfinished one has ended
 _MAX_WALKS = 200_000  # a limit for surveys that do not converge
-
-
-@dataclass(frozen=True)
-class SurveyGoal:
-    """When a survey ends: its interval is at most `half_width` to each side, or `budget` pages are spent.
-
-    The result holds with the `confidence`, wherever the survey ends.
-    """
-
-    half_width: float = DEFAULT_HALF_WIDTH
-    budget: int | None = None
-    confidence: float = 0.999
-
-    def __post_init__(self) -> None:
-        check_confidence(self.confidence)
-        if not 0 < self.half_width < 0.5:
-            raise InputError(f"half width is {self.half_width}; it must lie between 0 and 0.5, such as 0.005")
-        if self.budget is not None and self.budget < 0:
-            raise InputError(f"budget is {self.budget}; it must be 0 or more pages")
 
 
 class FixedWalks:
