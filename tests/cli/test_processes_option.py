@@ -44,4 +44,6 @@ def test_it_is_a_number_from_one(command: list[str], number: str) -> None:
 
 
 def test_where_no_page_is_read_it_is_refused(folder: Path) -> None:
-    assert "--processes goes with --topic" in refused("topic", "compare", folder, "--labels", folder, "--processes", "2")
+    assert "--processes goes with --topic" in refused(
+        "topic", "compare", folder, "--labels", folder, "--processes", "2"
+    )
