@@ -94,7 +94,7 @@ class MaxScc(MaxWeight):
         page = self._page_of_component(in_heaviest, weight_of_page)
         return self._weighing.best_of(self._labels == self._labels[page])
 
-    def _page_of_component(self, in_heaviest: int, weight_of_page: NDArray[np.float64]) -> int:
+    def _page_of_component(self, in_heaviest: int, weight_of_page: NDArray[Any]) -> int:
         """Return a page of the component to choose from; `weight_of_page` is the value left in the page's component."""
         return in_heaviest
 
@@ -113,7 +113,7 @@ class RootScc(MaxScc):
         super().begin(cover, k, progress)
         self._is_root = self._web_of_components.in_degrees() == 0
 
-    def _page_of_component(self, in_heaviest: int, weight_of_page: NDArray[np.float64]) -> int:
+    def _page_of_component(self, in_heaviest: int, weight_of_page: NDArray[Any]) -> int:
         back = distances(self._web_of_components.reverse(), [int(self._labels[in_heaviest])])
         is_candidate = (self._is_root & (back != UNREACHED))[self._labels]
         return int(np.where(is_candidate, weight_of_page, -np.inf).argmax())
