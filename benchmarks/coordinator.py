@@ -42,7 +42,7 @@ from orienteer.responses.headers import Headers
 from orienteer.responses.response import HostRequest, HostRequestKind, PageRequest, Request, Response, outcome_of
 from orienteer.responses.verdict import Verdict, VerdictKind
 from orienteer.store.archive import Archive
-from orienteer.store.database import Database
+from orienteer.store.connection import DatabaseConnection
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.log import Log
 from orienteer.workers.fetch_result import FetchResult, ReadSettings, read_response
@@ -59,7 +59,7 @@ RECORD_BYTES = 6_000  # of a compressed record: a usual page
 COMPONENTS: dict[str, list[tuple[type, tuple[str, ...]]]] = {
     "URLs, scope, depths": [(Ledger, ("_number",))],
     "duplicates": [(Duplicates, ("exact", "near"))],
-    "SQLite": [(Database, ())],
+    "SQLite": [(DatabaseConnection, ("row", "rows", "first", "write", "write_all", "begin", "commit"))],
     "archive": [(Archive, ("append_member", "append_revisit", "sync"))],
     "policy, frontier, coverage": [
         (Crawl, ("next", "fetched", "failed", "skipped", "blocked", "redirected", "retry", "discover")),

@@ -27,8 +27,7 @@ from orienteer.ledger.settings import EstimateSettings
 from orienteer.live.session import live_crawl
 from orienteer.search.indexing import update_index
 from orienteer.side_crawls.estimate import live_estimate
-from orienteer.web.app import create_app
-from orienteer.web.library_app import create_library_app
+from orienteer.web.app import create_app, create_library_app
 from orienteer.web.server import PageServer, listening, next_listener
 
 DOCS = Path(__file__).parent

@@ -12,11 +12,12 @@ import pytest
 import experiments
 import orienteer as ori
 from orienteer.public_names import _FORMER_NAMES, public_names
+from tests.tables import over_rows
 
 PACKAGES = ("orienteer", "orienteer.graph", "orienteer.search", "orienteer.seeds", "orienteer.topics")
 
 
-@pytest.mark.parametrize("name", PACKAGES)
+@over_rows("name", PACKAGES)
 def test_the_public_names_are_there_and_no_others(name: str) -> None:
     package = importlib.import_module(name)
     names = public_names(name)
@@ -33,7 +34,7 @@ def test_the_top_level_has_the_most_used_names_only() -> None:
     assert len(public_names("orienteer")) <= 15
 
 
-@pytest.mark.parametrize("name", sorted(_FORMER_NAMES))
+@over_rows("name", sorted(_FORMER_NAMES))
 def test_a_name_that_was_at_the_top_level_is_found_where_the_error_says(name: str) -> None:
     with pytest.raises(AttributeError) as caught:
         getattr(ori, name)
@@ -76,7 +77,7 @@ def modules() -> list[str]:
     return [module.name for module in found if not module.name.endswith("__main__")]
 
 
-@pytest.mark.parametrize("name", modules())
+@over_rows("name", modules())
 def test_every_module_has_a_docstring_and_its_examples_are_right(name: str) -> None:
     module = importlib.import_module(name)
     if not name.endswith((".cli", ".extract")):

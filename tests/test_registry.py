@@ -14,6 +14,7 @@ import pytest
 import orienteer as ori
 from orienteer.cli.command import REGISTRIES, registry_of
 from orienteer.registry import HERE, OURS, ClassRegistry, Origin, Registry
+from tests.tables import over_rows
 
 SHAPES = """
 from tests.test_registry import current
@@ -211,6 +212,6 @@ def test_a_reference_is_imported_when_it_is_asked_for(tmp_path: Path, monkeypatc
     del sys.modules["heavy_module"]
 
 
-@pytest.mark.parametrize("group", REGISTRIES)
+@over_rows("group", REGISTRIES)
 def test_commands_look_for_plug_ins_in_the_groups_of_the_registries(group: str) -> None:
     assert registry_of(group).group == group

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from orienteer.errors import InputError
 from orienteer.settings import from_table, to_table
+from tests.tables import over_rows
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def test_a_whole_number_will_do_where_a_number_is_wanted() -> None:
     assert all(isinstance(share, float) for share in (settings.share, *settings.shares))
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("table", "message"),
     [
         ({}, r"\[part\]: name is missing"),

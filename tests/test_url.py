@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from orienteer.url import MAX_URL_BYTES, canonical_url, host_of, session_of, site_of, too_long_url
+from tests.tables import over_rows
 
 BASE = "https://example.org/a/b/c?d"
 
@@ -24,7 +24,7 @@ url_texts = st.one_of(
 )
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("text", "canonical"),
     [
         ("http://example.org", "http://example.org/"),
@@ -49,7 +49,7 @@ def test_an_absolute_url_is_written_as_the_standard_says(text, canonical):
     assert canonical_url(text) == canonical
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("text", "canonical"),
     [
         ("x", "https://example.org/a/b/x"),
@@ -68,7 +68,7 @@ def test_a_relative_url_starts_from_its_base(text, canonical):
     assert canonical_url(text, BASE) == canonical
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "text",
     [
         "mailto:a@example.org",
@@ -120,7 +120,7 @@ def test_a_canonical_url_is_its_own_canonical_url(text):
         assert host_of(url)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("url", "host"),
     [
         ("http://example.org/a", "example.org"),
@@ -145,7 +145,7 @@ def test_a_host_is_a_name_and_a_port_that_is_not_the_usual_one(url, host):
     assert host_of(url) == host
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("host", "site"),
     [
         ("example.org", "example.org"),
@@ -179,7 +179,7 @@ VISIT_MARKS = [
 # fmt: on
 
 
-@pytest.mark.parametrize("name", VISIT_MARKS)
+@over_rows("name", VISIT_MARKS)
 def test_a_visit_mark_is_dropped_at_any_position(name):
     url = "http://example.org/a"
     for mark in (name, f"{name}=", f"{name}=1", f"{name.upper()}=a=b%26;c/?d"):
@@ -190,7 +190,7 @@ def test_a_visit_mark_is_dropped_at_any_position(name):
         assert canonical_url(f"?b=1&{mark}", url) == f"{url}?b=1"
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "query",
     [
         "utm=1",
@@ -218,7 +218,7 @@ def test_all_other_parameters_keep_their_order_and_spelling(query):
 SESSIONS = ["sid", "session_id", "sessionid", "session", "SID", "Session_ID"]
 
 
-@pytest.mark.parametrize("name", SESSIONS)
+@over_rows("name", SESSIONS)
 def test_what_looks_drawn_at_random_looks_like_a_session(name):
     url = "http://example.org/?a=1"
     for value in ("0123456789abcdef", "4bC9" * 8, "a" * 15 + "1"):
@@ -230,7 +230,7 @@ def test_what_looks_drawn_at_random_looks_like_a_session(name):
     assert session_of(f"{url}&{name}") is None
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("url", "stripped", "values"),
     [
         ("http://example.org/a;jsessionid=1F", "http://example.org/a", {"1F"}),
@@ -245,7 +245,7 @@ def test_sessions_by_their_names(url, stripped, values):
     assert canonical_url(url) == url
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "url",
     [
         "http://example.org/a;jsessionids=1",

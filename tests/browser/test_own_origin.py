@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from orienteer.browser.job import BrowserRequest, BrowserResponse
 from orienteer.browser.own_origin import OwnOrigin
 from orienteer.browser.requests import PausedRequest
 from tests.browser.rendering import job_of, open_renderer, render, respond
+from tests.tables import over_rows
 
 A, PORT, SUBDOMAIN = "http://a.test", "http://a.test:8080", "http://x.a.test"
 
@@ -52,8 +51,8 @@ def test_nothing_without_the_cookie() -> None:
     assert not asks(other, "main", cookie=f"{name}={value}"), "that of another page"
 
 
-@pytest.mark.parametrize("url", [f"{PORT}/", f"{SUBDOMAIN}/", "https://a.test/", f"blob:{SUBDOMAIN}/1-2-3"])
-@pytest.mark.parametrize("is_requested", [True, False])
+@over_rows("url", [f"{PORT}/", f"{SUBDOMAIN}/", "https://a.test/", f"blob:{SUBDOMAIN}/1-2-3"])
+@over_rows("is_requested", [True, False])
 def test_a_frame_that_had_another_origin_of_the_site_gets_nothing_any_more(url: str, is_requested: bool) -> None:
     """From the moment when it is on the way there; what it was before, and what is in it, gets nothing either."""
     own = attributed()
@@ -75,7 +74,7 @@ def test_a_frame_that_had_another_origin_of_the_site_gets_nothing_any_more(url: 
     assert asks(own, "main")
 
 
-@pytest.mark.parametrize("url", ["about:blank", "about:srcdoc", "data:text/html,x", f"blob:{A}/1-2-3", f"{A}:80/x"])
+@over_rows("url", ["about:blank", "about:srcdoc", "data:text/html,x", f"blob:{A}/1-2-3", f"{A}:80/x"])
 def test_a_document_that_has_no_other_origin_changes_nothing(url: str) -> None:
     """Where it is opaque, the browser sends no cookie."""
     own = attributed()

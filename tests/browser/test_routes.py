@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from orienteer.browser.routes import MAX_SAMPLES, FragmentUse, RouteContent, fragment_use
+from tests.tables import over_rows
 
 APP = "http://app.test/"
 MOST_VISITS = 20  # of one part, or of names
@@ -77,7 +78,7 @@ def test_links_are_compared_without_the_part() -> None:
     assert app.used("#/b", *SECTIONS).anchors == ()
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "says",
     [
         lambda fragment, n: f"{path_of(fragment)} at {n} o'clock",  # it changes by itself

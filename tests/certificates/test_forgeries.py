@@ -315,6 +315,32 @@ def test_the_headline_says_what_cannot_be_checked(tmp_path: Path) -> None:
     assert line.startswith("what the archive proves at least is 90 % in the certificate, ")
 
 
+ENDINGS = {
+    "coverage": (0.99, "goal reached: a coverage of 99 % is proved"),
+    "reachable": (0.99, "goal not reached: a coverage of 99 % of what is reachable is proved, "),
+    "measured coverage": (0.9, "goal reached: a coverage of 90 % is measured"),
+    "frontier empty": (None, "everything reachable is fetched; "),
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_result_in_the_report_that_does_not_follow(
+    ending: str, small: Crawl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The report has the true figures, and another result; certificates repeat it."""
+    folder, (until, result) = tmp_path / "c", ENDINGS[ending]
+    shutil.copytree(small.folder, folder)
+    report = json.loads((folder / "report.json").read_text())
+    report["stopped_because"], report["figures"]["until"] = ending, until
+    (folder / "report.json").write_text(json.dumps(report))
+    (line,) = verify(folder).problems
+    assert line.startswith(f"the report says '{result}")
+    monkeypatch.setattr(gathering, "verify", lambda *_, **__: replace(verify(folder), problems=()))
+    (tmp_path / "c.html").write_text(certificate_page(facts_of_folder(folder)), encoding="utf-8")
+    assert result in (tmp_path / "c.html").read_text()
+    assert line in check_certificate(tmp_path / "c.html", folder).problems
+
+
 # Pages that a browser has rendered
 
 

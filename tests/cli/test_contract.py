@@ -24,6 +24,7 @@ from tests.fake_web.server import FakeWeb
 from tests.fake_web.site import MadeSite
 from tests.imports.made_collections import response, write
 from tests.ready_process import TEST_TIMEOUT_S, ReadyPopen
+from tests.tables import over_rows
 from tests.topics.small_topics import EXAMPLES, topic_file, write_examples
 
 SRC = Path(ori.__file__).parent
@@ -52,7 +53,7 @@ def test_every_command_is_known_to_the_tests_of_the_help() -> None:
     assert set(REGISTERED) == {" ".join(command) for command in COMMANDS if command and command not in GROUPS}
 
 
-@pytest.mark.parametrize("name", sorted(set(REGISTERED) - set(TELLS_A_STORY)))
+@over_rows("name", sorted(set(REGISTERED) - set(TELLS_A_STORY)))
 def test_every_command_speaks_to_machines(name: str) -> None:
     assert "--json" in options_of(REGISTERED[name])
 

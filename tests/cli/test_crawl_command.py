@@ -29,6 +29,7 @@ from tests.fake_web.server import FakeWeb
 from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import StoredCrawl
 from tests.ready_process import TEST_TIMEOUT_S, ReadyPopen
+from tests.tables import over_rows
 
 pytestmark = pytest.mark.long
 
@@ -197,9 +198,7 @@ def test_a_word_is_no_url(tmp_path: Path) -> None:
         assert f"{word}: no such crawl folder" in refused("crawl", word, "-o", tmp_path / "c")
 
 
-@pytest.mark.parametrize(
-    "typed", ["example.org", "localhost:8000/a", "localhost", "127.0.0.1:80", "host:8080", "https://localhost"]
-)
+@over_rows("typed", ["example.org", "localhost:8000/a", "localhost", "127.0.0.1:80", "host:8080", "https://localhost"])
 def test_what_is_typed_is_taken_for_a_url(typed: str) -> None:
     assert _expect_url(typed) == typed
 
@@ -578,7 +577,7 @@ def test_what_is_wrong_with_a_topic_is_one_line(tmp_path: Path) -> None:
 READ = {"text/html", "text/plain", "application/pdf", "application/rss+xml", "text/xml"}
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("typed", "stored_types"),
     [
         ("+", READ),

@@ -19,6 +19,7 @@ from orienteer.inspect.figures import CrawlFigures
 from orienteer.inspect.run_report import Report
 from orienteer.pages.stop_reason import StopReason
 from orienteer.wording import duration, plain, tally, time_left
+from tests.tables import over_rows
 
 FOLDER = Path("example.org-crawl")
 FIGURES = CrawlFigures(
@@ -117,7 +118,7 @@ def test_the_panel_says_that_it_was_asked_to_stop() -> None:
     assert "Stopping at once" in one_line(rendered(panel(FOLDER, FIGURES, 2)))
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("lower", "upper", "until", "expected"),
     [
         (0.0, 1.0, None, "▒▒▒▒▒▒▒▒▒▒"),
@@ -329,7 +330,7 @@ REACHABLE = "a coverage of 98 % of what is reachable is proved, but 98 % of ever
 LESS = "; at least 91.34 % covered"
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("reason", "until", "budget", "expected", "colour", "is_success"),
     [
         ("coverage", 0.98, None, "goal reached: a coverage of 98 % is proved", "green", True),
@@ -382,7 +383,7 @@ def test_markup_and_control_characters_are_only_text(
     assert "\x1b" not in progress_line(result.folder, figures)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("seconds", "expected"),
     [(0, "0 s"), (59.9, "59 s"), (60, "1 min 00 s"), (3725, "1 h 02 min"), (86_400 * 3 + 7200, "3 d 2 h")],
 )
@@ -390,7 +391,7 @@ def test_durations(seconds: float, expected: str) -> None:
     assert duration(seconds) == expected
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("seconds", "expected"),
     [
         (None, "not known yet"),

@@ -12,7 +12,7 @@ import pytest
 import orienteer as ori
 from orienteer.cli.estimate import describe_round, pages_of_budget
 from orienteer.errors import InputError
-from orienteer.graph.estimate import estimate_global_rank
+from orienteer.graph.estimation.estimation import estimate_global_rank
 from orienteer.graph.estimation.history import EstimateRound
 from tests.cli.run import orienteer, orienteer_each
 from tests.conftest import random_web

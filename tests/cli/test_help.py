@@ -3,9 +3,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
-
 from tests.cli.run import orienteer
+from tests.tables import over_rows
 
 COMMANDS = [
     [],
@@ -52,7 +51,7 @@ COMMANDS = [
 GROUPS = (["graph"], ["topic"])
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@over_rows("command", COMMANDS, ids=" ".join)
 def test_every_command_has_help_and_leaf_commands_an_example(command: list[str]) -> None:
     done = orienteer(*command, "--help")
     assert "Usage:" in done.stdout

@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.run import orienteer, refused
 from tests.imports.made_collections import response, write
+from tests.tables import over_rows
 
 A = "http://a.test"
 
@@ -36,8 +37,8 @@ def test_commands_take_it(folder: Path) -> None:
     assert [one["n_targets"] for one in found] == [1, 1]
 
 
-@pytest.mark.parametrize("number", ["0", "-1", "two"])
-@pytest.mark.parametrize("command", [["index", "crawl"], ["export", "crawl", "-f", "jsonl"], ["import", "x", "-oy"]])
+@over_rows("number", ["0", "-1", "two"])
+@over_rows("command", [["index", "crawl"], ["export", "crawl", "-f", "jsonl"], ["import", "x", "-oy"]])
 def test_it_is_a_number_from_one(command: list[str], number: str) -> None:
     assert "--processes" in refused(*command, "--processes", number)
 

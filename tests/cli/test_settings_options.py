@@ -12,12 +12,13 @@ import typer
 
 from orienteer.cli.crawl import crawl
 from orienteer.cli.main import command_line
+from orienteer.cli.options import GivenSettings, with_settings
 from orienteer.cli.refresh import refresh
-from orienteer.cli.settings_options import GivenSettings, with_settings
 from orienteer.errors import InputError
 from orienteer.ledger.plan import settings_classes
 from orienteer.settings import About, SettingsField, fields_of, from_text, option_word
 from tests.cli.run import orienteer
+from tests.tables import over_rows
 
 STORED = '[crawl]\nseeds = ["http://a.test/"]\nuntil = 0.5\nbudget = 7\npolicy = "opic"\n'
 ALL = {f"{table}.{name}": one for table, kind in settings_classes().items() for name, one in fields_of(kind).items()}
@@ -37,7 +38,7 @@ def given(*words: str, of: Callable[..., None] = command) -> GivenSettings:
     return _GIVEN.pop()
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("words", "goal"),
     [
         ([], (0.5, 7)),
@@ -77,7 +78,7 @@ def test_a_file_then_set_then_options(tmp_path: Path) -> None:
     assert found.tables == {"crawl": {}, "politeness": {"delay_s": 4.0, "connections": 3}, "fetch": {"timeout_s": 5}}
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("words", "said"),
     [
         (["--until", "much"], "--until is 'much'; it must be a number, or none"),
@@ -107,7 +108,7 @@ def test_what_is_wrong_is_said_in_one_line(words: list[str], said: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", sorted(ALL))
+@over_rows("name", sorted(ALL))
 def test_what_is_set_comes_back(name: str) -> None:
     """The text of a default is parsed to the default, for each setting."""
     one = ALL[name]

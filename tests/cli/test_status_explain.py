@@ -12,8 +12,7 @@ import pytest
 from rich.console import Console
 
 from orienteer.cli import display
-from orienteer.cli.explain import explain
-from orienteer.cli.status import status
+from orienteer.cli.status import explain, status
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.explain import page_facts

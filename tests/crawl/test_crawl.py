@@ -15,6 +15,7 @@ from orienteer.policies import make_policy
 from orienteer.policies.policy import TrustedPages
 from tests.conftest import random_web
 from tests.graph.reference import dense_pagerank
+from tests.tables import over_rows
 
 
 def new_crawl(policy: str = "fractional", pages: tuple[int, ...] = (0,), **settings: object) -> Crawl:
@@ -49,7 +50,7 @@ ACTIONS = {
 }
 
 
-@pytest.mark.parametrize(("before", "after"), list(itertools.product(PageState, ACTIONS)))
+@over_rows(("before", "after"), list(itertools.product(PageState, ACTIONS)))
 def test_only_the_transitions_of_the_table_are_possible(before: PageState, after: PageState) -> None:
     crawl = new_crawl(pages=(0, 1))
     page = 1
@@ -266,9 +267,7 @@ def test_redirects_are_counted() -> None:
     assert crawl.n_redirects_from(0, until=3) is None
 
 
-@pytest.mark.parametrize(
-    "name", ["breadth-first", "l-neighbor", "certified", "windowed-rankmass", "pagerank", "random"]
-)
+@over_rows("name", ["breadth-first", "l-neighbor", "certified", "windowed-rankmass", "pagerank", "random"])
 def test_pages_of_a_sitemap_come_after_all_that_are_linked_to(name: str) -> None:
     crawl = new_crawl(name)
     crawl.discover([5, 0, 6])

@@ -19,6 +19,7 @@ from orienteer.crawl.politeness import (
     RetrySettings,
 )
 from orienteer.errors import InputError
+from tests.tables import over_rows
 
 
 def failures(health: HostHealth, host: int, n: int, now: float = 0.0) -> list[float | None]:
@@ -102,7 +103,7 @@ def test_the_reason_names_the_last_failure():
     )
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("settings", "message"),
     [
         ({"max_attempts": 0}, "max_attempts is 0; it must be at least 1"),

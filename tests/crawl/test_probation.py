@@ -5,12 +5,12 @@ from __future__ import annotations
 from hashlib import blake2b
 
 import numpy as np
-import pytest
 
 from orienteer.crawl.frontier import Frontier
 from orienteer.crawl.politeness import Politeness
 from orienteer.crawl.probation import FREE_REQUESTS, PROVEN_PER_SHARED, TRIAL_PAGES, Probation
 from tests.crawl.virtual_crawl import Page, VirtualCrawl
+from tests.tables import over_rows
 
 BUDGET = 1000
 MAIN = "www.example.test"
@@ -48,8 +48,8 @@ def trap_on_every_page(page: Page) -> list[Page]:
     return fresh + (main_links(page) if page[0] == MAIN else [])
 
 
-@pytest.mark.parametrize("policy", ["certified", "breadth-first"])
-@pytest.mark.parametrize("links", [wildcard_trap, deep_trap, trap_on_every_page])
+@over_rows("policy", ["certified", "breadth-first"])
+@over_rows("links", [wildcard_trap, deep_trap, trap_on_every_page])
 def test_wildcard_hosts_take_less_than_a_tenth_of_the_budget(links, policy: str) -> None:
     crawl = VirtualCrawl((MAIN, "/0"), links, BUDGET, policy)
     crawl.run()
@@ -111,7 +111,7 @@ def test_hosts_that_proven_ones_link_to_twice_are_requested_in_parallel() -> Non
     assert took_s < 1.2 * 300 * 1.1
 
 
-@pytest.mark.parametrize("rng_seed", range(12))
+@over_rows("rng_seed", range(12))
 def test_whatever_the_web_every_page_is_fetched_and_every_host_left_in_peace(rng_seed: int) -> None:
     """Random webs of several sites keep the promises: all pages, the delay of each host, the share."""
     rng = np.random.default_rng(rng_seed)
@@ -143,7 +143,7 @@ class PlainShare:
         return not proven_ones_wait or self.shared < FREE_REQUESTS + self.to_proven // PROVEN_PER_SHARED
 
 
-@pytest.mark.parametrize("rng_seed", range(6))
+@over_rows("rng_seed", range(6))
 def test_the_share_is_as_the_plain_rule_says(rng_seed: int) -> None:
     """One proven host that has pages now and then, many others that always have."""
     rng = np.random.default_rng(rng_seed)

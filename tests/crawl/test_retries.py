@@ -21,6 +21,7 @@ from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.policies import make_policy
 from orienteer.policies.policy import TrustedPages
+from tests.tables import over_rows
 
 LATENCY_S = 0.1
 DELAY_S = 1.0
@@ -158,8 +159,8 @@ def test_a_host_with_one_page_is_asked_for_as_long_as_before() -> None:
     assert 240.0 <= took_s <= 300.0
 
 
-@pytest.mark.parametrize("outcome", [Outcome.SLOW_DOWN, Outcome.NO_CONNECTION, Outcome.SERVER_ERROR])
-@pytest.mark.parametrize("is_shared", [False, True])
+@over_rows("outcome", [Outcome.SLOW_DOWN, Outcome.NO_CONNECTION, Outcome.SERVER_ERROR])
+@over_rows("is_shared", [False, True])
 def test_no_page_is_lost_to_an_outage_of_two_minutes(outcome: Outcome, is_shared: bool) -> None:
     host = Host(40, broken_between(10.0, 130.0 if outcome is not Outcome.SERVER_ERROR else 14.0, outcome),
                 is_shared=is_shared)  # fmt: skip

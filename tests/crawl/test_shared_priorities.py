@@ -8,6 +8,7 @@ import pytest
 from orienteer.crawl.frontier import LAST, Frontier
 from orienteer.crawl.politeness import ANY_TIME, Politeness
 from orienteer.graph.growing_graph import PageHosts
+from tests.tables import over_rows
 
 N = 60
 
@@ -16,8 +17,8 @@ def best_of(waiting: dict[int, float]) -> list[tuple[int, float]]:
     return sorted(waiting.items(), key=lambda item: (-item[1], item[0]))
 
 
-@pytest.mark.parametrize("politeness", [ANY_TIME, Politeness(delay_s=0.0, connections=1000)], ids=["any time", "hosts"])
-@pytest.mark.parametrize("seed", range(40))
+@over_rows("politeness", [ANY_TIME, Politeness(delay_s=0.0, connections=1000)], ids=["any time", "hosts"])
+@over_rows("seed", range(40))
 def test_any_sequence_is_that_of_a_dict(seed: int, politeness: Politeness) -> None:
     print(f"seed {seed}")
     rng = np.random.default_rng(seed)

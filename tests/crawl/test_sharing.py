@@ -14,6 +14,7 @@ from orienteer.graph.survey.crawl_survey import SurveyStart
 from orienteer.ledger.event_replay import checkpoint, restore
 from orienteer.policies.policy import POLICIES, Policy, Priorities, TrustedPages
 from tests.conftest import random_web
+from tests.tables import over_rows
 
 SHARING = ["certified", "fractional", "in-links", "opic", "rankmass"]
 
@@ -104,9 +105,9 @@ def go_on(crawls: list[Crawl], web: ori.LinkGraph, rng: np.random.Generator, n_s
     same(crawls)
 
 
-@pytest.mark.parametrize("has_survey", [False, True], ids=["", "survey"])
-@pytest.mark.parametrize("politeness", [ANY_TIME, Politeness(delay_s=0.0)], ids=["any time", "hosts"])
-@pytest.mark.parametrize("name", SHARING)
+@over_rows("has_survey", [False, True], ids=["", "survey"])
+@over_rows("politeness", [ANY_TIME, Politeness(delay_s=0.0)], ids=["any time", "hosts"])
+@over_rows("name", SHARING)
 def test_the_same_pages_in_the_same_order(name: str, politeness: Politeness, has_survey: bool) -> None:
     for seed in range(2):
         print(f"seed {seed}")

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from orienteer.crawl.seen import siphash128
+from tests.tables import over_rows
 
 
 def hashed(key: bytes, message: bytes, before: bytes = b"", after: bytes = b"") -> bytes:
@@ -45,7 +45,7 @@ def plain_siphash128(key: bytes, message: bytes) -> bytes:
     return low.to_bytes(8, "little") + rounds(4).to_bytes(8, "little")
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("n_bytes", "expected"),
     [
         (0, "a3817f04ba25a8e66df67214c7550293"),

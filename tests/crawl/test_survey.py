@@ -22,6 +22,7 @@ from orienteer.policies.focused import FocusedPolicy
 from orienteer.policies.policy import TrustedPages
 from tests.conftest import random_web
 from tests.graph.survey.reference import OddWeb, most_wrong, odd_web, plain_web
+from tests.tables import over_rows
 
 UNTIL, CONFIDENCE = 0.8, 0.99
 
@@ -118,9 +119,9 @@ def start_of(
     return SurveyStart(until, confidence, survey_seed(seed.encode()) if has_decoys else seed)
 
 
-@pytest.mark.parametrize("number", range(6))
-@pytest.mark.parametrize("with_rounds", [False, True])
-@pytest.mark.parametrize("has_decoys", [False, True])
+@over_rows("number", range(6))
+@over_rows("with_rounds", [False, True])
+@over_rows("has_decoys", [False, True])
 def test_a_crawl_that_is_replayed_has_the_same_walks(number: int, with_rounds: bool, has_decoys: bool) -> None:
     rng = np.random.default_rng(number)
     web = odd_web(rng, 150, 5.0) if number % 2 else plain_web(rng, 150, 5.0)

@@ -6,6 +6,7 @@ import pytest
 
 from orienteer.credentials.cookies import CookieJar, cookie_of, cookies_for, header_of
 from orienteer.errors import InputError
+from tests.tables import over_rows
 
 NOW = 1_700_000_000.0
 
@@ -17,7 +18,7 @@ def sent(url: str, *lines: str, by: str = "https://a.site.test/x/page", now: flo
     return header_of(jar.cookies_for(url, now))
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("line", "url", "goes"),
     [
         ("k=v", "https://a.site.test/x/other", True),

@@ -16,6 +16,7 @@ from orienteer.errors import InputError
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.response import PageRequest, Response
 from tests.docs.blocks import document
+from tests.tables import over_rows
 
 SECRET = "hush-hush-1234"
 NAMES = ("API_KEY", "SESSION", "WIKI_PASSWORD", "KEY_PASSWORD")
@@ -188,7 +189,7 @@ def test_the_files_in_the_documents_are_right(write_access, authority: trustme.C
         assert read_credentials(write_access(block.code), environment=dict.fromkeys(NAMES, SECRET)).origins
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("target", "does"),
     [
         ("logout", True),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from orienteer.credentials.credentials_file import Credentials, Grant, LoginSettings
 from orienteer.credentials.keyring import Keyring, StepKind
 from orienteer.responses.headers import Headers
 from orienteer.responses.response import Response, outcome_of
 from orienteer.responses.secrets import LoggedOutSigns
+from tests.tables import over_rows
 
 WIKI, SSO = "https://wiki.test", "https://sso.test"
 PAGE = f"{WIKI}/"
@@ -62,7 +61,7 @@ def test_a_login_on_another_host() -> None:
     assert "open-sesame" not in str(secrets.redacted) + str(secrets.headers)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("form", "why"),
     [
         (FORM.format("https://evil.test/"), "sent to https://evil.test, which is not in the credentials file"),
@@ -80,7 +79,7 @@ def test_forms_that_are_not_sent(form: str, why: str) -> None:
     assert "open-sesame" not in login.keyring.problem
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("response", "why"),
     [
         ({"html": FORM.format("/login")}, "the login form was returned again"),

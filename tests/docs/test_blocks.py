@@ -17,6 +17,7 @@ from tests.docs.example_site import ExampleSite
 from tests.docs.page_runner import PageRunner
 from tests.docs.small_town import small_town
 from tests.ready_process import ready
+from tests.tables import over_rows
 
 pytestmark = pytest.mark.slow
 
@@ -101,7 +102,7 @@ def give_lists(folder: Path, shop: Shop) -> None:
     (folder / "spam.txt").write_text("http://example.org/opening-hours\n")
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
+@over_rows("name", DOCUMENTS)
 def test_the_blocks_are_of_a_kind_that_is_run(name: str) -> None:
     for block in DOCUMENTS[name].blocks:
         known = block.kind.split(" ")[0] in KINDS or block.file is not None

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_help import COMMANDS, GROUPS
+from tests.tables import over_rows
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [
@@ -20,7 +21,7 @@ DOCUMENTS = [
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
+@over_rows("name", DOCUMENTS)
 def test_paths_named_in_the_documents_exist(name: str) -> None:
     text = FENCED.sub("", (ROOT / name).read_text())
     linked = re.findall(r"\]\(([^)#:]+)\)", text)
@@ -31,7 +32,7 @@ def test_paths_named_in_the_documents_exist(name: str) -> None:
         assert (ROOT / path).exists() or ((ROOT / name).parent / path).exists(), f"{name} names {path}"
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
+@over_rows("name", DOCUMENTS)
 def test_make_targets_named_in_the_documents_exist(name: str) -> None:
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for target in re.findall(r"`?make ([a-z-]+)`", (ROOT / name).read_text()):

@@ -13,6 +13,7 @@ from benchmarks.missed import REASONS, missed_goals
 from benchmarks.results_file import Results
 from benchmarks.runs import runs_table
 from experiments.verdict import VERDICTS
+from tests.tables import over_rows
 
 ROOT = Path(__file__).parents[2]
 
@@ -84,7 +85,7 @@ def test_figures_that_are_not_there() -> None:
             results.number(*wrong)
 
 
-@pytest.mark.parametrize("readme", sorted(EXPERIMENTS.glob("*/README.md")), ids=lambda readme: readme.parent.name)
+@over_rows("readme", sorted(EXPERIMENTS.glob("*/README.md")), ids=lambda readme: readme.parent.name)
 def test_the_documents_count_the_verdicts_as_they_are(readme: Path) -> None:
     found = dict(re.findall(r"(holds in shape|holds|does not hold): (\d+)", readme.read_text().partition("\n|")[0]))
     counts = [int(found.get(verdict, 0)) for verdict in VERDICTS]

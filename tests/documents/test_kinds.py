@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-import pytest
-
 from orienteer.extract.documents.kinds import READ_TYPES, READERS, document_type, may_be_document
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.headers import Headers
 from orienteer.responses.reading import may_hold_links
 from orienteer.responses.response import PageRequest, Response
 from tests.documents.makers import ATOM, DOCX, EPUB, ODT, PDF, PPTX, RSS, XLSX, docx, epub, odt, pdf, pptx, xlsx, zipped
+from tests.tables import over_rows
 
 MADE = {
     PDF: pdf([["x"]]), DOCX: docx(""), ODT: odt(""), EPUB: epub(["x"]), PPTX: pptx([""]), XLSX: xlsx({"a": ""}),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("media_type", MADE)
-@pytest.mark.parametrize("stated", ["application/octet-stream", "application/zip", "binary/octet-stream"])
+@over_rows("media_type", MADE)
+@over_rows("stated", ["application/octet-stream", "application/zip", "binary/octet-stream"])
 def test_a_document_that_is_called_binary_data(media_type: str, stated: str) -> None:
     assert document_type(stated, MADE[media_type]) == media_type
     assert may_be_document(MADE[media_type][:64])
 
 
-@pytest.mark.parametrize("content", [b"", b"MZ\x90", zipped({"a.txt": b"x"}), b"%!PS-Adobe", zipped({})])
+@over_rows("content", [b"", b"MZ\x90", zipped({"a.txt": b"x"}), b"%!PS-Adobe", zipped({})])
 def test_other_files_keep_their_stated_type(content: bytes) -> None:
     assert document_type("application/octet-stream", content) == "application/octet-stream"
     assert not may_be_document(content[:64])
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("content", "expected"),
     [
         (b"<?xml version='1.0'?>\n<!-- x --><rss version='2.0'>", RSS),

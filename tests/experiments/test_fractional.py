@@ -14,6 +14,7 @@ from experiments.webs import Webs
 from orienteer.crawl.simulate import simulate
 from orienteer.evaluate.metrics import Curve
 from orienteer.graph.synthetic import synthetic_web
+from tests.tables import over_rows
 
 
 def test_a_quick_run_of_a_small_web_tries_every_claim(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +95,7 @@ def test_the_mean_share_is_the_area_under_the_curve() -> None:
     assert fractional.Collected(curve, curve).mean() == pytest.approx(0.49, abs=0.02)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("cpu_s", "text"),
     [(0.123, "0.12 s"), (12.34, "12.3 s"), (125, "2:05 min"), (7500, "2:05 h"), (3599.9, "60:00 min")],
 )

@@ -18,6 +18,7 @@ from orienteer.graph import shapes
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.policies.focused import LabelledWeb, WebText
 from tests.experiments.made_up_data import QUICK, experiment_of
+from tests.tables import over_rows
 
 OTHER = BEATEN[0]
 
@@ -53,7 +54,7 @@ def harvested(n_targets: int = 2, until: dict[str, int] | None = None, depth: in
     return Harvested(task, HarvestComparison("name", 100, 100, n_targets, results))
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("areas", "verdict"),
     [
         ([0.6, 0.5], HOLDS),

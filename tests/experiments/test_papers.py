@@ -5,9 +5,8 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-import pytest
-
 from experiments.papers import experiments_folder, experiments_named, paper_names, paper_of
+from tests.tables import over_rows
 
 ROOT = Path(__file__).parents[2]
 LARGEST_BYTES = 120_000
@@ -26,7 +25,7 @@ def test_the_sources_have_them_and_the_wheel_does_not() -> None:
     assert "/experiments" in targets["sdist"]["include"]
 
 
-@pytest.mark.parametrize("name", paper_names())
+@over_rows("name", paper_names())
 def test_every_experiment_has_a_module_and_a_readme_with_its_claims_and_plots(name: str) -> None:
     (experiment,) = experiments_named(name)
     assert callable(paper_of(experiment).run)

@@ -14,6 +14,7 @@ from experiments.seed_claims import (
 from experiments.verdict import FAILS, HOLDS, IN_SHAPE, VERDICTS
 from orienteer.evaluate.seed_compare import SeedComparison, SeedSeries, compare_seeds
 from tests.conftest import random_web
+from tests.tables import over_rows
 
 
 def comparison(**by_seeds: list[float]) -> SeedComparison:
@@ -22,7 +23,7 @@ def comparison(**by_seeds: list[float]) -> SeedComparison:
     return SeedComparison(9, 1, None, 3, 3, 3, ("pages",), series, series)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("a", "share", "finding"),
     [
         ([0.3, 0.5, 0.6], 1.0, (HOLDS, "a 1.200 of b, h=3")),
@@ -52,7 +53,7 @@ def test_a_method_that_covers_nothing_is_surpassed_by_all_others() -> None:
     assert CoversMore("", ("a",), ("b",)).held_against(found, "value") == (IN_SHAPE, "a -inf of b, h=1")
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("axis", "a", "verdict", "detail"),
     [
         ("k", [0.4, 0.6, 0.8], HOLDS, "a +300 % at k=1, +100 % at k=3"),

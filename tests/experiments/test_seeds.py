@@ -12,6 +12,7 @@ from experiments.verdict import FAILS, HOLDS, IN_SHAPE
 from experiments.webs import Webs
 from orienteer.evaluate.seed_compare import SeedComparison, SeedSeries
 from tests.experiments.made_up_data import QUICK, experiment_of
+from tests.tables import over_rows
 
 A_COVERS_MORE = CoversMore("", ("a",), ("b",))
 HOLDING, IN_SHAPE_ONLY, FAILING = [0.3, 0.5, 0.6], [0.1, 0.6, 0.6], [0.1, 0.4, 0.5]
@@ -26,7 +27,7 @@ def figures(name: str, a: list[float]) -> Figures:
     return Figures(name, "9 pages", *[comparison(a)] * 3)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("curves", "verdict", "share"),
     [
         ([HOLDING, HOLDING], HOLDS, 1.0),

@@ -45,6 +45,7 @@ from tests.fake_web.server import FakeWeb
 from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import crawled
 from tests.store.small_crawls import warcio_responses
+from tests.tables import over_rows
 from tests.valid_archives import validated
 
 
@@ -113,7 +114,7 @@ def test_cdxj_equals_that_of_another_indexer(crawl: Path, tmp_path: Path) -> Non
     assert text == b"".join(sorted(text.splitlines(keepends=True)))
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "url",
     [
         HOME,

@@ -16,6 +16,7 @@ from benchmarks.markdown_documents import documents
 from orienteer.exports.markdown import markdown_body
 from orienteer.exports.markdown_blocks import markdown_of, target_of
 from orienteer.extract.page import extract_page
+from tests.tables import over_rows
 
 URL = "http://example.org/dir/"
 N_DOCUMENTS = 20  # 200 in the benchmark
@@ -50,7 +51,7 @@ def test_code_of_real_pages_survives_line_by_line():
     assert n_blocks > 100
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("html", "expected"),
     [
         ("<h3>A # b #</h3>", "### A # b \\#"),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from html.parser import HTMLParser
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from orienteer.extract.assets import MAX_ASSETS, asset_urls, css_urls, decoded_style, srcset_candidates
 from orienteer.url import canonical_url
+from tests.tables import over_rows
 
 URL = "http://x.test/dir/page"
 
@@ -20,7 +20,7 @@ def found(html: str, url: str = URL) -> list[str]:
     return [found.removeprefix("http://x.test/dir/") for found in urls]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("html", "expected"),
     [
         ("<img src=a.png><IMG SRC='b.png'>", ["a.png", "b.png"]),
@@ -50,7 +50,7 @@ def test_pages(html: str, expected: list[str]) -> None:
     assert sorted(found(html)) == sorted(expected)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("style", "expected"),
     [
         ("a { b: url(c) url( 'd' ) url(\"e\") }", ["c", "d", "e"]),
@@ -305,7 +305,7 @@ def steps(pattern: str, n: int, kind: str) -> int:
     return count
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("kind", "pattern"),
     [("text/css", pattern) for pattern in ("url(", "/*", "'", "((", "@import ", "image-set('", "\\", "url('\\")]
     + [("text/html", pattern) for pattern in ("<noscript>", "<style>", "<iframe srcdoc='", "<img srcset='a,b ")],

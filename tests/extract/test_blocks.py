@@ -14,6 +14,7 @@ from orienteer.extract.blocks import Block, Cell, Item, text_of
 from orienteer.extract.page import MAX_TEXT_CHARS, Page, extract_page
 from tests.extract.documents import random_document
 from tests.extract.pieces import mutated, random_page
+from tests.tables import over_rows
 
 URL = "http://example.org/dir/"
 N_RANDOM_PAGES = 600  # 20,000 take ten seconds
@@ -116,7 +117,7 @@ def test_line_breaks_in_code(html):
     assert code.text == "a\n\n  b"
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("words", "language"),
     [
         ("highlight-python3 notranslate", "python"), ("language-c++", "c++"), ("lang-js", "js"), ("hljs rust", "rust"),
@@ -133,7 +134,7 @@ def test_line_numbers_of_code():
     assert [block.code is not None and block.code.is_numbering for block in read(html).blocks] == [True, False]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("html", "anchor"),
     [
         ("<section id=a><h2>x</h2></section>", "a"),
@@ -183,7 +184,7 @@ def test_blocks_end_at_the_limit_of_the_text():
     assert MAX_TEXT_CHARS - 10 <= len(page.text) <= MAX_TEXT_CHARS
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "html",
     [
         b"<div>" * 100_000 + b"x", b"<b>x" * 20_000, b"<b><i>x<p>y" * 10_000, b"<p>x" * 20_000, b"<ul><li>x" * 20_000,

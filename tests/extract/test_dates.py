@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from orienteer.extract.dates import iso_date
+from tests.tables import over_rows
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("text", "date"),
     [
         ("2025-03-01", "2025-03-01"),

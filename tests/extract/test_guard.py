@@ -10,6 +10,7 @@ import pytest
 from orienteer.extract.guard import refusal
 from tests.extract.hostile_trees import SIZES, hostile_page, tree_costs
 from tests.extract.pieces import mutated, random_page
+from tests.tables import over_rows
 
 
 def _numbered(pattern: bytes, n: int) -> bytes:
@@ -26,6 +27,9 @@ hostile = {
     "formatting whose end is in text": _numbered(b"<p><b id=%d><textarea></b></textarea>", 3000),
     "formatting that a block ends": _numbered(b"<li><b id=%d><li>x</b>", 3000),
     "formatting that differs behind a quoted >": _numbered(b"<p><b id='>' class=%d>", 3000),
+    "formatting that differs behind an unusual quote": _numbered(b'<p><b a=a=" b=">%d">x', 1500),
+    "formatting that differs behind a space and a quote": _numbered(b'<p><b a= b=" c=">%d">x', 1500),
+    "formatting whose end is in the same attribute": _numbered(b'<p><b a=a=" b=">%d</b>">x', 1500),
     "in upper case": _numbered(b"<P><FONT SIZE=%d>", 4000),
     "html": _numbered(b"<html a%d>", 20_000),
     "body": _numbered(b"<body a%d=1>", 20_000),
@@ -41,7 +45,7 @@ hostile = {
 }
 
 
-@pytest.mark.parametrize("html", hostile.values(), ids=hostile)
+@over_rows("html", hostile.values(), ids=hostile)
 def test_hostile_pages_are_refused(html):
     assert refusal(html)
 
@@ -54,7 +58,9 @@ harmless = {
     "deep, with formatting": b"<span><i>" * 700 + b"<p>x",
     "unclosed paragraphs": b"<p>x" * 20_000,
     "formatting that is closed": _numbered(b"<p><b id=%d>x</b> <code class=c><span>y</span></code></p>", 4000),
+    "formatting that contains text": _numbered(b'<p><span>x</span><b id="%d">x</b>', 10_000),
     "formatting that is left open": b"<p><b>x" * 1000,
+    "formatting that is left open at the end": b"<p><span>x</span>" * 10_000 + _numbered(b"<p><b id=%d>", 100),
     "links that are left open": _numbered(b"<p><a href=%d>x", 4000),
     "scripts": b"<body><div><script>if (a < b && c > d) f('<b>')</script></div>" * 500,
     "a large SVG": b"<svg>" + b"<g><path d='M0 0'/><a href=x><title>y</title></a></g>" * 4000 + b"</svg>",
@@ -64,7 +70,7 @@ harmless = {
 }
 
 
-@pytest.mark.parametrize("html", harmless.values(), ids=harmless)
+@over_rows("html", harmless.values(), ids=harmless)
 def test_harmless_pages_are_accepted(html):
     assert refusal(html) is None
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from orienteer.extract.language import MIN_DETECTION_CHARS, detected, primary_language
+from tests.tables import over_rows
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("tag", "language"),
     [
         ("en", "en"),

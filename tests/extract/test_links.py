@@ -12,6 +12,7 @@ from orienteer.extract.parser import decoded
 from orienteer.extract.reader import MAX_REFERENCES
 from orienteer.url import canonical_url
 from tests.extract.only_links import extract_links
+from tests.tables import over_rows
 
 PAGE = "http://example.org/dir/page.html"
 
@@ -22,7 +23,7 @@ def links(html: str | bytes, **more) -> list[str]:
     return [link.removeprefix("http://example.org/dir/") for link in extract_links(html, PAGE, **more)]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("html", "found"),
     [
         ("<a href=x>x</a>", ["x"]),
@@ -98,7 +99,7 @@ def test_a_long_base_makes_relative_links_too_long():
     assert page.unknown_links == (URL_TOO_LONG,)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("content", "found"),
     [
         ("0; url=x", ["x"]),
@@ -146,7 +147,7 @@ def test_a_page_has_no_more_links_than_the_limit():
     assert extract_page(html.encode(), PAGE).unknown_links == ()
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("html", "unknown"),
     [
         ("<a href=x>", ()),
@@ -212,7 +213,7 @@ def test_a_query_is_in_the_encoding_of_the_page():
     assert links("<a href='?ä'>".encode("utf-16"), charset="utf-16") == ["page.html?%C3%A4"]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("html", "charset", "found"),
     [
         ("<a href=ä>".encode(), None, "%C3%A4"),

@@ -14,6 +14,7 @@ from orienteer.extract.main_text import MAIN, arrays_of, as_bytes, load_model, m
 from orienteer.extract.page import extract_page
 from orienteer.extract.page_text import LINE_NODES, NAMES
 from orienteer.extract.reader import read
+from tests.tables import over_rows
 
 _URL = "http://example.org/news/a-bridge-for-the-town"
 _SENTENCE = "The council decided on Monday that the old bridge across the river, closed since March, will be rebuilt. "
@@ -92,7 +93,7 @@ def test_the_model_round_trips():
 # Reading by lines
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "html",
     [
         _ARTICLE,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from orienteer.extract.page import MAX_LINKS, MAX_TEXT_CHARS, Page, extract_page
 from orienteer.extract.reader import MAX_ANCHOR_CHARS, MAX_TITLE_CHARS
+from tests.tables import over_rows
 
 PAGE = "http://example.org/dir/page.html"
 
@@ -14,7 +13,7 @@ def page(html: str | bytes, **more) -> Page:
     return extract_page(html.encode() if isinstance(html, str) else html, PAGE, **more)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("html", "title"),
     [
         ("<title>One</title><title>Two</title>", "One"),
@@ -33,12 +32,12 @@ def page(html: str | bytes, **more) -> Page:
         ("<title>" + "x " * MAX_TITLE_CHARS + "</title>", ("x " * MAX_TITLE_CHARS)[: MAX_TITLE_CHARS - 1]),
     ],
 )
-@pytest.mark.parametrize("with_text", [False, True])
+@over_rows("with_text", [False, True])
 def test_the_title_is_the_first_one(html, title, with_text):
     assert page(html, with_text=with_text).title == title
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("html", "text"),
     [
         ("<p>One <b>w</b>ord\n<i>and</i>  more</p><p>next", "One word and more\nnext"),
@@ -77,7 +76,7 @@ def test_headings_of_three_levels():
     assert page("<template><h1>hidden</h1></template><h1>seen</h1>").headings == ["seen"]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("html", "anchors"),
     [
         ("<a href=x>one <b>two</b></a> three", [("x", "one two")]),
@@ -110,7 +109,7 @@ def test_everything_else_is_the_same_without_text():
         assert getattr(with_text, name) == getattr(without, name)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("html", "language"),
     [
         ("<html lang=en-GB>", "en"),
@@ -135,7 +134,7 @@ def test_description_and_canonical_url():
     assert page("<link rel=canonical>").canonical is None
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("html", "header", "noindex", "nofollow"),
     [
         ("", "", False, False),
@@ -158,7 +157,7 @@ def test_rules_in_the_page_or_the_header(html, header, noindex, nofollow):
     assert found.canonical == "http://example.org/dir/c"
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("html", "charset", "used"),
     [
         (b"\xef\xbb\xbfx", "latin1", "utf-8"),

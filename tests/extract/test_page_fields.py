@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from orienteer.extract.page_fields import (
     linked_data,
 )
 from orienteer.responses.reading import read_page
+from tests.tables import over_rows
 
 PAGE = "http://example.org/dir/page"
 
@@ -53,7 +53,7 @@ def test_the_description_comes_before_open_graph() -> None:
     assert fields(html).description == "a a"
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("html", "published", "changed"),
     [
         ("<meta property=article:published_time content=2025-03-01T10:00:00Z>", "2025-03-01", ""),
@@ -88,7 +88,7 @@ def test_last_modified_is_the_last_resort() -> None:
     assert changed(b"", "never") == ""
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("html", "author"),
     [
         ("<meta name=author content='A. Writer'>", "A. Writer"),
@@ -144,7 +144,7 @@ def test_feeds() -> None:
 # -- hostile ones -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "data",
     [
         "[" * 50_000,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from orienteer.extract.parser import as_utf8, charset_of, decoded
+from tests.tables import over_rows
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("html", "charset", "found"),
     [
         (b"\xef\xbb\xbf<meta charset=koi8-r>", "latin1", "utf-8"),
@@ -54,7 +54,7 @@ def test_any_bytes_become_utf_8(html, charset):
     assert utf8.decode() == decoded(html, charset)
 
 
-@pytest.mark.parametrize("n_before", range((1 << 20) - 4, (1 << 20) + 1))
+@over_rows("n_before", range((1 << 20) - 4, (1 << 20) + 1))
 def test_a_character_across_two_pieces_is_valid(n_before):
     html = b"x" * n_before + "🧭".encode()
     assert as_utf8(html, "utf-8") == html

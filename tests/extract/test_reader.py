@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from orienteer.extract.reader import read
 from tests.extract.documents import random_document
 from tests.extract.pieces import ATTRIBUTES, MARKUP, NAMES, TEXTS, mutated, random_page
 from tests.extract.tree_links import tree_links
+from tests.tables import over_rows
 
 N_RANDOM_PAGES = 1000  # 100,000 take a minute; see also `python -m benchmarks links`
 
@@ -31,7 +31,7 @@ def _canonical(canonical: str | None) -> set[str]:
     return set() if canonical is None else {canonical.partition("#")[0]}
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "html",
     [
         "<p>a <b>bold</b> word</p>",

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from orienteer.extract.page import extract_page
 from orienteer.extract.refresh import MAX_REFRESH_CHARS, Refresh, stated_refresh
+from tests.tables import over_rows
 
 PAGE = "http://example.org/dir/page.html"
 TO_X = Refresh("http://example.org/dir/x", 0)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("value", "stated"),
     [
         ("0;url=x", ("x", 0)),

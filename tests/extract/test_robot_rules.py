@@ -6,9 +6,10 @@ import pytest
 
 from orienteer.extract.page import extract_page
 from orienteer.extract.robot_rules import robot_name, rules_of, rules_of_header
+from tests.tables import over_rows
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("text", "noindex", "nofollow"),
     [
         ("", False, False),
@@ -56,7 +57,7 @@ def test_a_hostile_header_forbids_nothing(text):
     assert rules_of_header(text) == (False, False, False)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("date", "is_past"),
     [
         ("25 Jun 2010 15:00:00 PST", True),
@@ -87,7 +88,7 @@ def test_a_page_past_its_date_is_not_indexed_and_its_links_are_followed(date, is
     assert rules_of_header(f"otherbot: unavailable_after: {date}", now) == (False, False, False)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("content", "noindex", "nofollow"),
     [
         ("noindex nofollow", True, True),
@@ -101,7 +102,7 @@ def test_rules_in_an_element(content, noindex, nofollow):
     assert rules_of(content)[:2] == (noindex, nofollow)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("text", "noarchive"),
     [
         ("noarchive", True),
@@ -127,7 +128,7 @@ def test_rules_for_our_robot() -> None:
         assert (page.noindex, page.nofollow, page.noarchive) == (noindex, False, True)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("user_agent", "name"),
     [("Orienteer/1.0 (+http://x)", "orienteer"), ("My-Bot_2", "my-bot_2"), ("(Bot) x", "bot"), ("", ""), ("/ *", "")],
 )

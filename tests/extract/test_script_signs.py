@@ -6,13 +6,12 @@ import io
 import json
 import tarfile
 
-import pytest
-
 from orienteer.extract.links import SCRIPTED
 from orienteer.extract.page import Page, extract_page
 from orienteer.extract.script_signs import FEW_WORDS
 from orienteer.files.compressed import zstd
 from tests.conftest import shared_file
+from tests.tables import over_rows
 
 PAGE = "http://example.org/"
 APP = "<div id=root></div><script type=module src=/app.js></script>"
@@ -27,7 +26,7 @@ def read(html: str) -> Page:
     return pages[0]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "html",
     [
         APP,
@@ -57,7 +56,7 @@ def test_suspects(html: str) -> None:
     assert page.why_uncounted == SCRIPTED
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "html",
     [
         "",
@@ -92,7 +91,7 @@ JAVASCRIPT_TYPES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "attributes",
     [
         "",
@@ -113,7 +112,7 @@ def test_a_script_that_browsers_run_is_code(attributes: str) -> None:
     assert read(f"<a href=/a>a</a><script {attributes} src=/a.js></script>").has_code
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "attributes",
     [
         "type=text/template",

@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from turbohtml import parse
 
 from orienteer.extract.static_page import UrlRewriter, Use, static_page
 from tests.extract.pieces import mutated, random_page
+from tests.tables import over_rows
 
 PAGE = "http://h.org/d/page?x=1"
 N_CASES = 200
@@ -25,7 +25,7 @@ def static(html: str, **options: bool) -> str:
     return static_page(html, PAGE, target_of, **options)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("html", "wanted"),
     [
         ("<a href=x>t</a>", '<a href="/v/page/http://h.org/d/x">t</a>'),
@@ -54,7 +54,7 @@ def test_urls_are_rewritten(html: str, wanted: str) -> None:
     assert static(html) == wanted
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "html",
     [
         "<script>alert('</p>')</script>", "<script src=x></script>", '<script type=importmap>{"imports":{}}</script>',
@@ -73,7 +73,7 @@ def test_active_content_is_removed(html: str) -> None:
     assert static(html) == ""
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("html", "wanted"),
     [
         ("<a href=javascript:alert(1) onclick=x target=_blank ping=//o.org download>t", "<a>t"),
@@ -137,7 +137,7 @@ def test_in_xml_any_element_may_be_empty() -> None:
     assert static(html, is_xml=True) == "<p>seen<br /><title></title></p>"
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("srcset", "wanted"),
     [
         ("a.png", "/v/asset/http://h.org/d/a.png"),
@@ -153,7 +153,7 @@ def test_srcsets(srcset: str, wanted: str) -> None:
     assert UrlRewriter(PAGE, target_of).rewrite_srcset(srcset) == wanted
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("css", "wanted"),
     [
         ("a{b:url(x.png)}", 'a{b:url("/v/asset/http://h.org/d/x.png")}'),

@@ -16,6 +16,7 @@ from tests.fake_web.client import CLOSE, exchange, fetch, request_for
 from tests.fake_web.fake_response import FakeResponse, redirect_to
 from tests.fake_web.server import FakeWeb
 from tests.fake_web.site import MadeSite, RequestHeaders, host_and_target
+from tests.tables import over_rows
 
 HELLO = "http://a.test/hello"
 
@@ -96,7 +97,7 @@ def test_requests_may_come_in_pieces_and_answers_wait_for_a_reader():
         assert n_bytes == 3 * len(large)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("request_bytes", "status"),
     [
         (b"rubbish\r\n\r\n", 400),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ipaddress
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from orienteer.fetch.addresses import forbidden_reason, literal_address
+from tests.tables import over_rows
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("address", "reason"),
     [
         ("127.0.0.1", "loopback"),
@@ -56,7 +56,7 @@ def test_other_addresses_are_forbidden(address, reason):
     assert forbidden_reason(address) == reason
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "address",
     [
         "1.1.1.1",
@@ -94,7 +94,7 @@ def test_embedded_addresses_are_checked(address):
     assert {forbidden_reason(outer) for outer in inside} == {forbidden_reason(str(address))}
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("url", "address"),
     [
         ("http://127.0.0.1/", "127.0.0.1"),

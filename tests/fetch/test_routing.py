@@ -15,11 +15,12 @@ from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
 from tests.fetch.conftest import fetched, loopback
 from tests.fetch.servers import ScriptedServer, response
+from tests.tables import over_rows
 
 PAGE = response(b"secret", "200 OK", "Connection: close")
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "host",
     [
         "127.0.0.1",
@@ -48,7 +49,7 @@ def test_all_names_of_loopback_are_forbidden(host):
     assert server.requests == []
 
 
-@pytest.mark.parametrize("host", ["10.0.0.1", "192.168.0.1", "169.254.169.254", "100.64.0.1", "[fe80::1]", "[fd00::1]"])
+@over_rows("host", ["10.0.0.1", "192.168.0.1", "169.254.169.254", "100.64.0.1", "[fe80::1]", "[fd00::1]"])
 def test_private_networks_are_forbidden(host):
     with LibcurlFetcher(FetchSettings(timeout_s=300)) as fetcher:
         result = fetched(fetcher, f"https://{host}/")[0]
@@ -112,7 +113,7 @@ def test_no_sockets_left_is_no_connection(monkeypatch):
         assert fetched(fetcher, "http://127.0.0.1:9/")[0].outcome is Outcome.NO_CONNECTION
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "url",
     [
         "http://no-such-name.invalid/",

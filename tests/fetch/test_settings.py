@@ -9,9 +9,10 @@ import pytest
 from orienteer.errors import InputError
 from orienteer.fetch.libcurl import LibcurlFetcher
 from orienteer.fetch.settings import FetchSettings
+from tests.tables import over_rows
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("name", "value"),
     [
         ("timeout_s", 0),
@@ -44,7 +45,7 @@ def test_invalid_settings_are_refused(name, value):
         FetchSettings(**{name: value})
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "settings",
     [
         {"connect_to": "[::1]:80"},

@@ -10,6 +10,7 @@ import pytest
 from orienteer.errors import InputError
 from orienteer.fetch.webhook import PAUSES_S, Webhook, send
 from tests.receiver import receiving
+from tests.tables import over_rows
 
 BODY = b'{"crawl": "town"}'
 
@@ -67,7 +68,7 @@ def test_an_unreachable_receiver() -> None:
     assert problem.startswith("no connection from")
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("url", "why"),
     [
         ("http://127.0.0.1:8080/hook", "leads to 127.0.0.1, which is loopback"),

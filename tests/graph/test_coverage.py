@@ -12,6 +12,7 @@ from orienteer.graph.push import LinkRows
 from orienteer.graph.synthetic import synthetic_web
 from tests.conftest import random_web
 from tests.graph.reference import dense_links, dense_pagerank
+from tests.tables import over_rows
 
 
 def dense_bounds(
@@ -168,7 +169,7 @@ def test_it_prints_a_statement_that_stays_true_when_rounded() -> None:
     assert text == "at least 97.11 %, at most 99.40 %; 0.61 % blocked"
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("arguments", "message"),
     [
         ({"fetched": [5]}, "fetched: page 5 is not in the graph"),

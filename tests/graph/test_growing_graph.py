@@ -6,6 +6,7 @@ import pytest
 import orienteer as ori
 from orienteer.graph.growing_graph import GrowingGraph
 from tests.conftest import random_web
+from tests.tables import over_rows
 
 
 def test_a_crawl_in_any_order_freezes_to_the_whole_web(rng: np.random.Generator) -> None:
@@ -60,7 +61,7 @@ def test_it_grows_past_its_first_room(rng: np.random.Generator) -> None:
     assert growing.freeze() == web
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("arguments", "message"),
     [
         (([0], [0, 2], [1]), "offsets"),

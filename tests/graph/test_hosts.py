@@ -16,6 +16,7 @@ from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.url_table import UrlTable
 from orienteer.url import host_of, site_of
 from tests.conftest import random_web, shared_file
+from tests.tables import over_rows
 
 near_urls = st.one_of(
     st.text(max_size=20),
@@ -45,7 +46,7 @@ def test_hosts_are_numbered_in_order_of_first_appearance():
     assert names == ["b.org", "", "a.org", "xn--mnchen-3ya.de"]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "url",
     ["http://a.org", "http://a.org:80", "http://a.org:80/x", "https://a.org:443/", "http://me@a.org/", "HTTP://A.org/"],
 )

@@ -12,6 +12,7 @@ from orienteer.graph.formats import folder
 from orienteer.graph.link_graph import LinkGraph
 from tests.conftest import random_web
 from tests.graph.reference import dense_links
+from tests.tables import over_rows
 
 
 def test_self_links_and_repeats_are_dropped_and_rows_sorted() -> None:
@@ -113,7 +114,7 @@ def test_the_repr_says_what_it_is() -> None:
     assert repr(LinkGraph.from_links(1, [], [], hosts=[0])) == "<LinkGraph: 1 pages, 0 links, with hosts>"
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("arguments", "message"),
     [
         ((3, [0], [3]), "targets: page 3 is not in the graph"),
@@ -133,7 +134,7 @@ def test_unusable_links_are_one_clear_line(arguments: tuple, message: str) -> No
         LinkGraph.from_links(*arguments)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("offsets", "targets", "message"),
     [
         ([], [], "no offsets"),

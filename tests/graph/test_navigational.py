@@ -10,6 +10,7 @@ from orienteer.graph import navigational, shapes
 from orienteer.graph.navigational import KnownLinks, navigational_rank
 from orienteer.policies.scent import mean_over_sources, settle_hub_values
 from tests.conftest import random_web
+from tests.tables import over_rows
 
 
 def known_matrix(web: ori.LinkGraph, fetched: np.ndarray) -> np.ndarray:
@@ -87,7 +88,7 @@ def test_an_unfetched_page_scores_by_its_sources_alone() -> None:
     assert down[3] == 0
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("arguments", "message"),
     [
         ({"relevance": [1, 0]}, "relevance: 2 values for 3 pages"),

@@ -7,6 +7,7 @@ import orienteer as ori
 from orienteer.graph import shapes
 from tests.conftest import random_web
 from tests.graph.reference import dense_pagerank
+from tests.tables import over_rows
 
 
 def trusts(rng: np.random.Generator, n: int) -> list[np.ndarray]:
@@ -98,7 +99,7 @@ def test_progress_goes_from_nothing_to_all() -> None:
     assert seen == sorted(seen)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("trust", "message"),
     [
         ([-1.0, 1, 1], "negative for page 0"),
@@ -122,7 +123,7 @@ def test_unusable_trust_is_one_clear_line(trust: object, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("settings", "message"),
     [
         ({"damping": 1.0}, "damping is 1.0"),

@@ -7,6 +7,7 @@ import orienteer as ori
 from orienteer.graph import synthetic
 from orienteer.graph.reach import distances
 from orienteer.graph.synthetic import synthetic_web
+from tests.tables import over_rows
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +59,7 @@ def test_a_web_too_large_for_memory_is_mapped_and_the_same(monkeypatch: pytest.M
     assert mapped == web
 
 
-@pytest.mark.parametrize("n_pages", [1, 2, 3, 9, 40])
+@over_rows("n_pages", [1, 2, 3, 9, 40])
 def test_tiny_webs_are_webs_too(n_pages: int) -> None:
     assert synthetic_web(n_pages).n_pages == n_pages
 
@@ -70,9 +71,7 @@ def test_urls_name_the_hosts() -> None:
         assert url.startswith(f"http://h{web.hosts[page]}.example/")
 
 
-@pytest.mark.parametrize(
-    "settings", [{"n_pages": 0}, {"mean_degree": 0}, {"mean_degree": 1e6}, {"inter_host": 2}, {"dangling": -1}]
-)
+@over_rows("settings", [{"n_pages": 0}, {"mean_degree": 0}, {"mean_degree": 1e6}, {"inter_host": 2}, {"dangling": -1}])
 def test_unusable_settings_are_one_clear_line(settings: dict) -> None:
     with pytest.raises(ori.InputError):
         synthetic_web(**{"n_pages": 10, **settings})

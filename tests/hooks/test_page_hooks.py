@@ -20,6 +20,7 @@ from orienteer.hooks import (
 )
 from orienteer.pages.added import Additions
 from tests.hooks.hook_files import hook_page
+from tests.tables import over_rows
 
 
 def run(*hooks: Callable[[Any], Any]) -> tuple[Additions, dict[str, HookFailures], list[tuple[str, str, str]]]:
@@ -70,7 +71,7 @@ def test_hooks_run_in_the_order_named_and_the_later_one_wins() -> None:
     assert (added.fields, added.tags) == ({"a": 1, "b": 2}, ("x", "y", "z"))
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("value", "why"),
     [
         ("text", "it returned str; a hook returns None or orienteer.Added(...)"),

@@ -162,6 +162,18 @@ def test_a_survey_that_allows_itself_more_than_it_says(change: str, folder: Path
     assert found.problems[0].startswith("the survey allows an error of ")
 
 
+def test_a_second_survey_with_the_whole_error(folder: Path) -> None:
+    """All surveys of an epoch share the error that the confidence allows."""
+    values = "0, epoch, n_told, seed, until, confidence, error, of_reachable, width"
+    changed(
+        folder,
+        "UPDATE walks SET survey = 1",
+        "UPDATE survey SET id = 1",
+        f"INSERT INTO survey SELECT {values} FROM survey",
+    )
+    assert verify(folder).problems[0].startswith("the survey allows an error of ")
+
+
 @pytest.mark.parametrize("error", ["1", "1.0"])
 def test_a_survey_that_allows_itself_everything(error: str, folder: Path) -> None:
     with pytest.raises(CrawlFolderError, match="its survey cannot be read: the error of a survey is 1.0"):

@@ -340,12 +340,12 @@ def _settings(n_examples: int) -> settings:
 
 @pytest.mark.long
 class TestRefreshes(Refreshes.TestCase):  # type: ignore[misc]
-    settings = _settings(8)
+    settings = _settings(4)
 
 
 @pytest.mark.slow
 class TestRenderedRefreshes(RenderedRefreshes.TestCase):  # type: ignore[misc]
-    settings = _settings(6)
+    settings = _settings(3)
 
     @classmethod
     def setup_class(cls) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from orienteer.ledger.event_replay import Depths
+from tests.tables import over_rows
 
 
-@pytest.mark.parametrize("seed", range(5))
+@over_rows("seed", range(5))
 def test_a_page_is_as_deep_as_its_shortest_way(seed: int) -> None:
     rng = np.random.default_rng(seed)
     depths, expected = Depths(), dict[int, int]()

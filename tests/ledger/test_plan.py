@@ -12,6 +12,7 @@ from orienteer.errors import InputError
 from orienteer.fetch.settings import FetchSettings
 from orienteer.ledger.plan import OLD_KEYS, CrawlPlan, tables_of
 from orienteer.ledger.settings import CrawlSettings, ScopeSettings, canonical_seeds
+from tests.tables import over_rows
 
 SEEDS = ("http://a.test/", "https://b.test:8443/x?y=%C3%A9")
 PLAN = CrawlPlan(CrawlSettings(SEEDS))
@@ -60,7 +61,7 @@ def test_keys_of_earlier_versions_are_read() -> None:
     assert [new for name, keys in OLD_KEYS.items() for new in keys.values() if new not in written[name]] == []
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("former", "stop_when"),
     [
         ("proof = false\nconfidence = 0.999\nby_certificate = false\nof_reachable = false", "measured:0.999"),
@@ -78,7 +79,7 @@ def test_the_four_former_keys_of_stop_when_are_read(former: str, stop_when: str)
         CrawlPlan.of_tables({"crawl": {"seeds": SEEDS, "proof": True}}, "x")
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("stop_when", "confidence", "by_certificate", "of_reachable"),
     [
         ("measured:0.999", 0.999, False, False),
@@ -95,7 +96,7 @@ def test_when_a_coverage_is_reached(
     assert (goal.confidence, goal.by_certificate, goal.of_reachable) == (confidence, by_certificate, of_reachable)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("text", "said"),
     [
         ("[crawl]\nseeds = ['http://a.test/']\nbudgt = 3", r"no setting in x \[crawl\] named 'budgt'; .* 'budget'\?"),
@@ -115,7 +116,7 @@ def test_what_is_wrong_is_one_line_that_names_it(text: str, said: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("changed", "said"),
     [
         ({"seeds": ()}, "seeds is empty"),

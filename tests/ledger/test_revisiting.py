@@ -15,6 +15,7 @@ from orienteer.pages.states import PageState
 from orienteer.store.page_row import PageRow
 from orienteer.store.visit_tables import SeenPages
 from orienteer.store.visits import Revisits, VisitKind
+from tests.tables import over_rows
 
 FETCHED, FAILED, BLOCKED = PageState.FETCHED, PageState.FAILED, PageState.BLOCKED
 
@@ -90,7 +91,7 @@ OLD = row(FETCHED, links=np.array([1, 2], np.uint32))
 REDIRECT = row(FETCHED, None, redirect_to=4, links=np.array([4], np.uint32), status=301)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("before", "found", "kind"),
     [
         (None, OLD, VisitKind.NEW),
@@ -137,7 +138,7 @@ def test_a_page_that_is_back_begins_again() -> None:
     assert after_visit(page, VisitKind.CHANGED, 30.0) == Revisits(7, 0.0, 30.0, n_checks=2, n_changes=1)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "bad",
     [
         {"start": "selectd"},

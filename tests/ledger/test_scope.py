@@ -13,6 +13,7 @@ from orienteer.errors import InputError
 from orienteer.ledger.scope import Scope
 from orienteer.ledger.settings import SCOPE_KINDS, ScopeSettings
 from orienteer.url import canonical_url, host_of
+from tests.tables import over_rows
 
 SEED = "https://www.example.org/docs/start.html?v=1"
 
@@ -110,7 +111,7 @@ def test_no_urls_and_no_seeds_are_no_problem(kind):
     assert inside(scope, "http://a/", "no url") == [kind == "web"] * 2
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("settings", "message"),
     [
         (

@@ -19,6 +19,7 @@ from orienteer.library.schedule import RETRY_S, WEEKDAYS, Schedule, ScheduledCra
 from orienteer.pages.states import PageState
 from orienteer.store.visit_tables import SeenPages
 from orienteer.store.visits import Revisits, VisitKind
+from tests.tables import over_rows
 
 # Lord Howe is set forward by half an hour; Havana and Beirut at midnight; Apia left out 30 December 2011.
 ZONES = (
@@ -111,8 +112,8 @@ def change_days(zone: str, year: int) -> Iterator[tuple[date, str]]:
         day += timedelta(days=1)
 
 
-@pytest.mark.parametrize("wait_s", [1.0, 2700.0])
-@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe"])
+@over_rows("wait_s", [1.0, 2700.0])
+@over_rows("zone", ["Europe/Berlin", "America/New_York", "Australia/Lord_Howe"])
 def test_on_the_days_that_clocks_change(zone: str, wait_s: float) -> None:
     """A time that occurs twice is due the first time; one that does not occur is due once, after the gap."""
     kinds = set()

@@ -21,6 +21,7 @@ from orienteer.library.commands import (
 )
 from orienteer.library.jobs import Jobs, expect_public
 from orienteer.library.library import Library
+from tests.tables import over_rows
 
 NAMED = sorted({name for kind in KINDS for name in option_names(kind, is_new=True)})
 GIVEN = st.sampled_from(["--allow-private", "-o /etc", "x\n--hook=evil", "98 %", "0.5", "1", "on", "web", "auto", "2n"])
@@ -57,7 +58,7 @@ def test_an_accepted_url_is_http(text: str) -> None:
         assert url.isascii()
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("text", "line"),
     [
         ("ftp://example.org/", "ftp://example.org/: only http and https can be crawled"),

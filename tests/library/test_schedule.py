@@ -11,6 +11,7 @@ import pytest
 from orienteer.errors import InputError
 from orienteer.ledger.revisiting import DAY_S
 from orienteer.library.schedule import RETRY_S, Schedule, ScheduledCrawl, describe_due, due_at
+from tests.tables import over_rows
 
 
 @pytest.fixture(autouse=True, params=["UTC", "America/New_York", "Asia/Kolkata"])
@@ -30,7 +31,7 @@ def minute_of(unix_s: float) -> str:
     return datetime.fromtimestamp(unix_s).isoformat(" ", "minutes")
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("schedule", "last_refresh", "due"),
     [
         (Schedule("day", at="03:00"), "2026-05-04 02:59", "2026-05-04 03:00"),
@@ -106,7 +107,7 @@ def test_descriptions() -> None:
     assert describe_due(Schedule(), ScheduledCrawl(None), last_refresh) == "there is no page to refresh yet"
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("values", "line"),
     [
         ({"every": "dya"}, "no schedule named 'dya'; did you mean 'day'? (choices: day, pays, week)"),

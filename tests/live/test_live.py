@@ -115,7 +115,7 @@ def test_another_crawl_is_not_mixed_into_a_folder(tmp_path: Path) -> None:
             crawled(web, "http://b.test/", tmp_path)
         with pytest.raises(InputError, match="begun with policy certified, not opic"):
             crawled(web, "http://a.test/", tmp_path, policy="opic")
-        with pytest.raises(InputError, match="begun with another scope"):
+        with pytest.raises(InputError, match="begun with scope.kind web, not site"):
             crawled(web, "http://a.test/", tmp_path, scope="site")
 
 

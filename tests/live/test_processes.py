@@ -108,7 +108,7 @@ class Killer(Site):
         self.seen: set[int] = set()
 
     def watch(self, figures: CrawlFigures) -> None:
-        self.workers = [worker.process for worker in figures.workers]
+        self.workers = [worker.process for worker in figures.workers if worker.process]
         self.seen.update(self.workers)
 
     def response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:

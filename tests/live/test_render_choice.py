@@ -10,6 +10,7 @@ from orienteer.browser.job import RenderSettings
 from orienteer.errors import InputError
 from orienteer.live.rendering import RenderChoice, is_gain, template_of
 from orienteer.pages.render_reason import RenderReason
+from tests.tables import over_rows
 
 NOTHING, MUCH = (100, 100, 10, 10), (5, 400, 0, 12)
 
@@ -22,7 +23,7 @@ def choice(n_fetched: int = 0, **settings) -> RenderChoice:
     return RenderChoice(RenderSettings(**settings), lambda: n_fetched)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("mode", "url", "reason"),
     [
         ("never", item(1), RenderReason.NONE),
@@ -93,7 +94,7 @@ def test_the_number_of_pages_is_limited() -> None:
     assert chosen.reason(item(2)) == RenderReason.NONE
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("numbers", "gained"),
     [(NOTHING, False), (MUCH, True), ((100, 110, 10, 11), False), ((100, 130, 10, 10), True), ((0, 0, 0, 3), True),
      ((1000, 1100, 100, 110), False)],
@@ -109,7 +110,7 @@ def test_templates_of_urls() -> None:
     assert template_of("https://a.test/about") != template_of("https://a.test/news")
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "wrong",
     [{"mode": "sometimes"}, {"scrolls": -1}, {"max_share": 2.0}, {"time_s": 0.0}, {"max_requests": -1}],
 )

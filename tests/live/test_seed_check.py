@@ -14,6 +14,7 @@ from orienteer.live.seed_check import SeedCheck, describe_failure
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.response import HostRequest, HostRequestKind, PageRequest, Response
 from orienteer.store.folder import CrawlFolder
+from tests.tables import over_rows
 
 SEEDS = ["http://a.test/", "http://b.test/x"]
 
@@ -88,7 +89,7 @@ def test_a_crawl_with_pages_does_not_end(ledger: Ledger) -> None:
     check.check_reachable(1000.0)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("response", "text"),
     [
         (failed(0, Outcome.NO_CONNECTION, "Failed to connect to a.test port 80"), "a.test refused the connection"),

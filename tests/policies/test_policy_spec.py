@@ -5,6 +5,7 @@ import pytest
 from orienteer.errors import InputError
 from orienteer.policies import all_policies
 from orienteer.policies.policy_spec import PolicySpec, split_specs
+from tests.tables import over_rows
 
 
 def test_a_name_alone_has_no_settings() -> None:
@@ -22,7 +23,7 @@ def test_a_spec_is_written_as_it_is_read() -> None:
         assert str(PolicySpec.parse(text)) == text
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("text", "message"),
     [
         ("rankmas", "did you mean 'rankmass'"),
@@ -42,7 +43,7 @@ def test_invalid_settings_are_reported_at_once(text: str, message: str) -> None:
         PolicySpec.parse(text)
 
 
-@pytest.mark.parametrize("name", sorted(all_policies()))
+@over_rows("name", sorted(all_policies()))
 def test_every_policy_is_made_with_the_damping_of_the_crawl(name: str) -> None:
     assert PolicySpec.parse(name).make(0.5).damping == 0.5
     with pytest.raises(InputError, match="damping is 1"):

@@ -27,6 +27,7 @@ from orienteer.policies import policy_state
 from orienteer.policies.policy import NO_CHANGE, POLICIES, Policy, Priorities, TrustedPages
 from orienteer.policies.policy_state import ObjectState, set_state, state_of
 from tests.registered import register_for_now
+from tests.tables import over_rows
 
 WEB = GrowingGraph()
 
@@ -102,7 +103,7 @@ def brought_back(value: Any) -> Any:
         return restored(ObjectState(signed, [read[f"arr_{k}"] for k in range(len(arrays))]))
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "value",
     [
         [None, True, -1, 2**64, 10**6000, 1.5, float("inf"), -0.0, "ä\udc80\x00", b"\x00\xff", bytearray(b"ab")],
@@ -133,7 +134,7 @@ def test_arrays_round_trip(n: int) -> None:
         assert again.flags.writeable == value.flags.writeable
 
 
-@pytest.mark.parametrize("kind", [np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox,
+@over_rows("kind", [np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox,
                                   np.random.SFC64])  # fmt: skip
 def test_a_generator_continues_its_sequence(kind: Any) -> None:
     rng = np.random.Generator(kind(7))
@@ -218,7 +219,7 @@ UNFIT: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", UNFIT)
+@over_rows("name", UNFIT)
 def test_other_values_are_one_error_line(name: str) -> None:
     with pytest.raises(
         InputError, match=r"^remembering: value cannot be saved \(.*\); a policy's state must be"

@@ -88,6 +88,8 @@ def test_the_cause_of_the_end_is_reported(forks: ForkServer | None) -> None:
 
 def test_a_killed_child_is_reported(forks: ForkServer | None) -> None:
     child = Child(echo, "", forks=forks)
+    child.channel.send_bytes(b"hello")
+    assert child.channel.recv_bytes() == b"hello"
     os.kill(child.pid, signal.SIGKILL)
     with pytest.raises((EOFError, ConnectionResetError)):
         child.channel.recv_bytes()

@@ -16,6 +16,7 @@ from orienteer.errors import InputError, OrienteerError
 from orienteer.processes import pool as parallelism
 from orienteer.processes.pool import Failed, Opening, in_order, opened_pool
 from tests.processes import jobs
+from tests.tables import over_rows
 
 # `test_child` starts them from scratch.
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("ready_child_processes")]
@@ -27,8 +28,8 @@ def pairs(items: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
     return ((f"key {item}", item) for item in items)
 
 
-@pytest.mark.parametrize("n_processes", [1, 2, 3])
-@pytest.mark.parametrize("n_items", [0, 1, 17, 2_000])
+@over_rows("n_processes", [1, 2, 3])
+@over_rows("n_items", [0, 1, 17, 2_000])
 def test_results_are_in_order(n_processes: int, n_items: int) -> None:
     with in_order(jobs.doubling, (5,), pairs(range(n_items)), n_processes) as results:
         found: Any = list(results)

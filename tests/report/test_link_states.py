@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.report.page_table import LINK_STATE_OF_BLOCKED, LinkState, link_state
+from tests.tables import over_rows
 
 BY_STATUS = {Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR, Outcome.SLOW_DOWN}  # databases have their status
 
@@ -15,7 +14,7 @@ def test_every_outcome_has_a_link_state() -> None:
     assert LINK_STATE_OF_BLOCKED.keys() | BY_STATUS == set(Outcome)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("state", "outcome", "expected"),
     [
         (PageState.FETCHED, "ok", LinkState.FINE),

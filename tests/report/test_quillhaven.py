@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from orienteer.extract.documents.kinds import HTML_TYPES
-from orienteer.fake_web import town_calendar
 from orienteer.fake_web.page import Moved, TownPage
 from orienteer.fake_web.server import TownServer
 from orienteer.fake_web.site import HOME, TownSite, is_of_town
@@ -24,7 +23,7 @@ from orienteer.url import host_of
 from tests.live.live_crawls import crawled
 from tests.report.naive_checker import check
 
-CALENDAR = f"http://{host_name('www')}{town_calendar.PATH}"
+CALENDAR = url_of("www/calendar/")
 COURIER = host_name("courier")
 FORBIDDEN = (url_of("www/internal/"), url_of("library/catalogue/"), url_of("school/marks/"))
 ENDLESS = CALENDAR + "2"  # every page of the calendar

@@ -21,6 +21,7 @@ from orienteer.responses.rendered import (
 )
 from orienteer.responses.response import PageRequest, Response
 from orienteer.responses.verdict import Verdict, VerdictKind, verdict_of
+from tests.tables import over_rows
 
 URL = "http://a.test/app/"
 EMPTY = b"<title>App</title><div id=root></div><script src=app.js></script>"  # made by scripts
@@ -129,7 +130,7 @@ def test_shadow_roots_are_parsed() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("facts", "document", "unknown"),
     [
         ({}, LINKS, ()),
@@ -157,7 +158,7 @@ def test_without_a_rendered_document_the_page_is_as_sent() -> None:
     assert as_rendered(b"", trouble="crashed") == sent()
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("redirect", "target"),
     [
         ("", None),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.headers import Headers
 from orienteer.responses.response import PageRequest, Response, outcome_of, retry_after_s
+from tests.tables import over_rows
 
 URL = "http://example.org/dir/page"
 
@@ -21,7 +21,7 @@ def result(status: int = 200, **headers: str) -> Response:
     return Response(PageRequest(URL, 0), outcome_of(status, lines, URL), status, headers=lines)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("status", "headers", "outcome"),
     [
         (200, {}, Outcome.OK),
@@ -50,7 +50,7 @@ def test_outcomes_by_status(status, headers, outcome):
     assert result(status, **headers).outcome is outcome
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("location", "url"),
     [
         ("x", "http://example.org/dir/x"),
@@ -71,7 +71,7 @@ def test_only_a_redirect_has_a_location():
     assert result(201, location="/x").location is None
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("stated", "kind", "charset"),
     [
         ("text/html", "text/html", None),
@@ -104,7 +104,7 @@ def test_retry_after_is_a_number_or_a_date():
     assert result(503).retry_after_s is None
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "stated", ["", "soon", "-5", "1.5e9", "9" * 5000, "Mon, 99 Foo 2026", "Thu, 01 Jan 99999 00:00:00 GMT", "\x00", "²"]
 )
 def test_invalid_retry_after_is_ignored(stated):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.response import HostRequest, HostRequestKind, Response
 from orienteer.responses.robots import MAX_READ_BYTES, MAX_SITEMAPS, MAX_WILDCARD_CHARS, Robots, robots_of
+from tests.tables import over_rows
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "robots"
 USER_AGENT = "Orienteer/0.1 (+https://example.org/orienteer)"
@@ -35,7 +36,7 @@ def for_all(*rules: str) -> str:
 # Realistic files: the expected results for each `.txt` are in the `.expected` file next to it.
 
 
-@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.txt")), ids=lambda path: path.stem)
+@over_rows("path", sorted(GOLDEN.glob("*.txt")), ids=lambda path: path.stem)
 def test_typical_files(path):
     root = f"https://{path.stem}.example"
     rules = Robots.of(path.read_bytes(), USER_AGENT, f"{root}/robots.txt")
@@ -69,7 +70,7 @@ User-Agent: quxbot
 """
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("user_agent", "expected"),
     [
         ("Orienteer", {"/": True, "/a.gif": False, "/a.gifs": True, "/example/x": False, "/publications/x": True}),
@@ -89,7 +90,7 @@ def test_the_longest_match_example_of_the_rfc():
     assert allowed(text, *paths, user_agent="foobot") == [True, False, True]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("pattern", "path"),
     [
         ("/foo/bar?baz=quz", "/foo/bar?baz=quz"),
@@ -118,7 +119,7 @@ def test_bytes_that_are_no_utf8_match_the_url_with_the_same_bytes():
     assert allowed(b"User-agent: *\nDisallow: /gr\xfc\xdfe", "/gr%FC%DFe", "/gruesse") == [False, True]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("rules", "expected"),
     [
         (("Disallow: /a", "Allow: /a"), {"/a": True}),
@@ -146,7 +147,7 @@ def test_rules_of_one_group(rules, expected):
     assert dict(zip(expected, allowed(for_all(*rules), *expected), strict=True)) == expected
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("text", "is_allowed"),
     [
         ("User-agent: orienteer\nDisallow: /", False),
@@ -188,7 +189,7 @@ def test_the_product_token_is_the_first_word_of_the_user_agent():
     assert allowed(f"{text}\nUser-agent:\nDisallow: /", "/", user_agent="") == [True]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "encoded",
     [
         lambda text: text.encode(),
@@ -207,7 +208,7 @@ def test_encodings_marks_and_line_ends_do_not_matter(encoded):
     assert allowed(encoded("User-agent: *\nDisallow: /a\nCrawl-delay: 3\n"), "/a", "/b") == [False, True]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("rules", "delay_s"),
     [
         (("Crawl-delay: 5",), 5.0),
@@ -307,8 +308,8 @@ def test_an_empty_response_allows_everything():
     assert robots_of(fetched(Outcome.OK, 204), USER_AGENT) is Robots.ALLOW_ALL
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 418, 451, 499])
-@pytest.mark.parametrize("outcome", [Outcome.CLIENT_ERROR, Outcome.TOO_LARGE, Outcome.BROKEN])
+@over_rows("status", [400, 401, 403, 404, 410, 418, 451, 499])
+@over_rows("outcome", [Outcome.CLIENT_ERROR, Outcome.TOO_LARGE, Outcome.BROKEN])
 def test_a_client_error_means_there_are_no_rules(status, outcome):
     assert robots_of(fetched(outcome, status, CLOSED), USER_AGENT) is Robots.ALLOW_ALL
 
@@ -317,7 +318,7 @@ def test_one_redirect_too_many_means_there_are_no_rules():
     assert robots_of(fetched(Outcome.REDIRECT, 301, CLOSED), USER_AGENT) is Robots.ALLOW_ALL
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("outcome", "status"),
     [
         (Outcome.SERVER_ERROR, 500),
@@ -361,7 +362,7 @@ def test_only_whole_lines_of_the_first_half_mebibyte_are_read():
     assert allowed(text[:MAX_READ_BYTES], "/first") == [False]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "content",
     [
         lambda: b"\0" * (10 << 20),

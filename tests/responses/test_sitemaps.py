@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from orienteer.responses.sitemaps import MAX_ENTRIES, MAX_SITEMAP_BYTES, SitemapUrls, sitemap_urls
 from orienteer.url import canonical_url
+from tests.tables import over_rows
 
 URL = "https://example.org/maps/sitemap.xml"
 NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
@@ -71,7 +72,7 @@ def test_an_index_lists_sitemaps():
     ) == SitemapUrls([], ["https://example.org/1.xml.gz", "https://example.org/maps/2.xml"])
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "document",
     [
         "<urlset><url><loc>/a</loc></url></urlset>",
@@ -91,7 +92,7 @@ def test_namespaces_prefixes_and_encodings_do_not_matter(document):
     assert pages(document) == ["a"]
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1", "gb18030", "shift_jis"])
+@over_rows("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1", "gb18030", "shift_jis"])
 def test_encodings(encoding):
     declared = "" if encoding.startswith("utf") else f"<?xml version='1.0' encoding='{encoding}'?>"
     title = {"latin-1": "Übung", "gb18030": "导航", "shift_jis": "ソ能表"}.get(encoding, "Übung ソ")
@@ -133,7 +134,7 @@ def test_a_text_file_names_one_page_a_line():
     assert pages("\ufeff\n" + text) == pages(text) == pages(text.replace("\r\n", "\r"))
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "packed",
     [
         gzip.compress,
@@ -142,7 +143,7 @@ def test_a_text_file_names_one_page_a_line():
         lambda content: gzip.compress(content)[:-8],
     ],
 )
-@pytest.mark.parametrize("content", [urlset("/a", "/b").encode(), b"https://example.org/a\nhttps://example.org/b\n"])
+@over_rows("content", [urlset("/a", "/b").encode(), b"https://example.org/a\nhttps://example.org/b\n"])
 def test_gzipped_content_is_unpacked(packed: Callable[[bytes], bytes], content):
     assert pages(packed(content)) == ["a", "b"]
 
@@ -158,7 +159,7 @@ def test_a_long_gzipped_sitemap_is_read_to_its_end():
     assert pages(gzip.compress(urlset(*paths).encode(), 1)) == [path[1:] for path in paths]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "broken",
     [
         urlset("/a", "/b")[:-12],
@@ -184,7 +185,7 @@ def test_urls_before_broken_gzip_count():
         assert 10_000 < n_pages < 20_000
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "content",
     [
         "",
@@ -231,7 +232,7 @@ def test_declarations_end_parsing(hostile):
     assert pages(hostile) == []
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "hostile",
     [
         "<a>" * 1_000_000,
@@ -249,7 +250,7 @@ def test_deep_long_and_many_elements_end_parsing(hostile):
     assert pages(f"<urlset><loc>/a</loc><loc>/b</loc>{hostile}") == ["a", "b"]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "content",
     [
         lambda: b"\0" * (MAX_SITEMAP_BYTES + 1000),

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from orienteer.responses.sniffing import SNIFFED_BYTES, is_xml, sniffed_type
+from tests.tables import over_rows
 
 UNKNOWN = ["", "unknown/unknown", "application/unknown", "*/*", "nonsense", " ; charset=utf-8"]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("head", "kind"),
     [
         (b"<!DOCTYPE html><title>x", "text/html"),
@@ -63,7 +63,7 @@ def test_a_missing_type_is_sniffed(head, kind):
     assert {stated: sniffed_type(stated, False, head) for stated in UNKNOWN} == dict.fromkeys(UNKNOWN, kind)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("head", "kind"),
     [
         (b"<!DOCTYPE html>", "text/plain"),
@@ -77,7 +77,7 @@ def test_nosniff_disables_markup_detection(head, kind):
     assert sniffed_type("", True, head) == kind
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("stated", "nosniff", "head", "kind"),
     [
         ("text/html", False, b"\x00\x01", "text/html"),

@@ -9,6 +9,7 @@ from orienteer.pages.outcome import Outcome
 from orienteer.responses.headers import Headers
 from orienteer.responses.response import PageRequest, Response, outcome_of
 from orienteer.responses.verdict import VERDICTS, VerdictKind, verdict_kind_of, verdict_of
+from tests.tables import over_rows
 
 URL = "http://example.org/a"
 PLAIN = ("Content-Type", "text/plain; charset=latin1")
@@ -23,7 +24,7 @@ def test_every_outcome_has_a_verdict():
     assert set(VERDICTS) == set(Outcome)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("status", "kind", "reason"),
     [
         (200, VerdictKind.FETCHED, "ok"),
@@ -56,7 +57,7 @@ def test_verdicts_by_status(status: int, kind: VerdictKind, reason: str):
     assert (verdict.page is not None) == (kind is VerdictKind.FETCHED)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("outcome", "kind"),
     [
         (Outcome.UNWANTED_TYPE, VerdictKind.SKIPPED),

@@ -32,6 +32,7 @@ from orienteer.scrapy import Addon, Scheduler
 from orienteer.scrapy.project import LinkNotes, PluginSettings, Slots
 from orienteer.scrapy.request_ledger import RequestLedger
 from orienteer.scrapy.spider_crawl import Boosts, SpiderCrawl
+from tests.tables import over_rows
 
 IN_MEMORY = PluginSettings()
 
@@ -51,7 +52,7 @@ def test_a_project_says_nothing_or_all() -> None:
     assert PluginSettings.of_project(Settings({"CLOSESPIDER_COVERAGE": 0})).until is None
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("name", "value", "message"),
     [
         ("ORIENTEER_POLICY", "certifed", "ORIENTEER_POLICY: no policy named 'certifed'; did you mean 'certified'?"),

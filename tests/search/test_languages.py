@@ -10,6 +10,7 @@ from orienteer.search.search_index import SearchIndex
 from orienteer.search.snippet import Marker
 from orienteer.search.words import folded, normalized, stemmer_of, words_of
 from tests.search.small_webs import HandmadeCrawl, page
+from tests.tables import over_rows
 
 # By language: a title, a text, and queries that must find it.
 SAMPLES: dict[str, tuple[str, str, tuple[str, ...]]] = {
@@ -106,7 +107,7 @@ def test_a_page_is_found_by_a_sentence_and_the_words_are_marked(index: SearchInd
     assert len(results.hits[0].segments) > 1
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("language", "words", "marked"),
     [
         ("ko", "도서관은", "도서관"),

@@ -9,6 +9,7 @@ import pytest
 import orienteer as ori
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.seeds.value import on_grid, page_values, paper_value, unique_share, values_in_file
+from tests.tables import over_rows
 
 WEB = LinkGraph.from_links(3, [0, 1], [1, 2], urls=["http://a.org/", "A title, with spaces", "http://c.org/"])
 
@@ -80,7 +81,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         page_values(WEB, tmp_path / "binary")
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("value", "message"),
     [
         ([1, 2], "2 for 3 pages"),

@@ -13,7 +13,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import CrawlFolderError, InputError
-from orienteer.graph.estimate import estimate_global_rank
+from orienteer.graph.estimation.estimation import estimate_global_rank
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.settings import EstimateSettings
 from orienteer.side_crawls.estimate import EstimateReport, live_estimate, open_estimate
@@ -26,6 +26,7 @@ from tests.fake_web.graph_site import GraphSite
 from tests.fake_web.server import FakeWeb
 from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import StoredCrawl, Tables, crawled
+from tests.tables import over_rows
 
 ONE: Tables = {"crawl": {"workers": 1}}
 
@@ -267,7 +268,7 @@ def test_it_settles(domain: Domain) -> None:
     assert "experience, no bound" in str(report.forecast)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "bad",
     [{"budget": -1}, {"rounds": 0}, {"settle": -0.1}, {"settle": 2.0}, {"select": "rndom"}, {"method": "papr"}],
 )

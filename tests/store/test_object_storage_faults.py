@@ -21,6 +21,7 @@ from orienteer.store.uploads import Uploads
 from tests.fake_web.server import FakeWeb
 from tests.store.object_stores import CREDENTIALS, SECRET, S3Server, needs_store
 from tests.store.stored_crawls import N_PAGES, records, sent, stored_crawl, waiting_archive, warcs
+from tests.tables import over_rows
 
 pytestmark = [pytest.mark.slow, needs_store]
 
@@ -171,7 +172,7 @@ def test_a_missing_extra_is_a_one_line_error(
     assert not (tmp_path / "crawl").exists()
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "to", ["bucket/x", "s3://", "s3:///x", "http://a/b", "s3://b u/x", "s3://b/../x", "s3://me:pw@b/x", "file://x/y"]
 )
 def test_an_invalid_location_is_a_one_line_error(to: str) -> None:

@@ -24,6 +24,7 @@ from orienteer.store.record import (
     warcinfo_record,
 )
 from tests.store.small_crawls import warcio_responses
+from tests.tables import over_rows
 
 GZIPPED = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n\r\n"
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
@@ -76,7 +77,7 @@ def test_unknown_values_are_left_out() -> None:
     assert not names & {"WARC-IP-Address", "WARC-Protocol", "WARC-Truncated"}
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("raw", "stored"),
     [
         (b"HTTP/1.1 200 OK\r\nA: b\r\n\r\n", b"HTTP/1.1 200 OK\r\nA: b\r\n\r\n"),
@@ -145,7 +146,7 @@ def test_round_trips(path: str, time: float, status: int, headers: list[tuple[st
     assert page.body == body
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "spoil",
     [
         lambda member: b"",

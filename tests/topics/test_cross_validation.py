@@ -8,6 +8,7 @@ from orienteer.topics import make_topic
 from orienteer.topics.cross_validation import TopicTest, cross_validated, scored
 from orienteer.topics.topic import PageContent
 from orienteer.url import host_of, site_of
+from tests.tables import over_rows
 from tests.topics.small_topics import IS_ON_TOPIC, PAGES
 
 
@@ -84,7 +85,7 @@ def test_many_pages_are_scored_in_batches() -> None:
     assert scored(topic, pages).tolist() == topic.relevance(pages).tolist()
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("on", "settings", "message"),
     [
         ([True] * 6, {}, "needs pages on topic and pages that are not"),

@@ -9,11 +9,10 @@ import pytest
 
 import orienteer as ori
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.topics.classifier import EstimatorTopic
-from orienteer.topics.labels import Labels
-from orienteer.topics.rules import Keywords, UrlPattern
-from orienteer.topics.topic import PageContent
+from orienteer.topics.rules import Keywords, Labels, UrlPattern
+from orienteer.topics.topic import EstimatorTopic, PageContent
 from orienteer.topics.words import word_counts
+from tests.tables import over_rows
 from tests.topics.small_topics import IS_ON_TOPIC, OFF_TOPIC, ON_TOPIC, PAGES
 
 
@@ -37,7 +36,7 @@ def test_enough_evidence_is_one_half() -> None:
     assert topic.relevance(pages[1:2]) == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("word", "text", "is_found"),
     [
         ("exam", "The EXAM.", True),
@@ -64,7 +63,7 @@ def test_weights_may_be_negative() -> None:
     assert in_text(topic, "tea") == 0
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("settings", "message"),
     [
         ({}, "topic keywords: it needs words"),
@@ -88,7 +87,7 @@ def test_patterns_include_and_exclude() -> None:
     assert UrlPattern(exclude=("/old/",)).relevance(pages).tolist() == [1, 0, 1]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("settings", "message"),
     [
         ({}, "topic url-pattern: it needs patterns, or exclude"),

@@ -10,6 +10,7 @@ from orienteer.topics import make_topic
 from orienteer.topics.learning import Bayes, Linear
 from orienteer.topics.topic import PageContent
 from orienteer.topics.words import word_counts
+from tests.tables import over_rows
 from tests.topics.small_topics import IS_ON_TOPIC, OFF_TOPIC, ON_TOPIC, PAGES
 
 VOCABULARY = [f"word{number}" for number in range(40)]
@@ -100,7 +101,7 @@ def test_words_are_counted(name: str) -> None:
     assert topic.n_examples.tolist() == [1, 1]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("name", "settings", "message"),
     [
         ("bayes", {"smoothing": 0}, "smoothing is 0; it must be above 0"),

@@ -10,6 +10,7 @@ import orienteer as ori
 from orienteer.topics import words
 from orienteer.topics.topic import PageContent
 from orienteer.topics.words import checked_buckets, is_unspaced, word_counts
+from tests.tables import over_rows
 
 N_BUCKETS = 1 << 20  # enough to avoid collisions in these tests
 
@@ -99,7 +100,7 @@ def test_few_words_share_a_bucket() -> None:
     assert abs(n_distinct - expected) < 150
 
 
-@pytest.mark.parametrize("n_buckets", [0, -1, 255, 300, 1 << 25])
+@over_rows("n_buckets", [0, -1, 255, 300, 1 << 25])
 def test_buckets_are_a_power_of_two(n_buckets: int) -> None:
     with pytest.raises(ori.InputError, match=f"buckets is {n_buckets}; it must be a power of two"):
         checked_buckets(n_buckets)

@@ -16,6 +16,7 @@ from orienteer.files.compressed import zstd
 from orienteer.warc import records as warc_records
 from orienteer.warc.records import Record, RecordCounts, blocks, records
 from tests.imports.made_collections import response
+from tests.tables import over_rows
 
 N = 12
 RECORDS = [response(f"http://a.test/{k}", f"<p>{k} " * (20 + k)) for k in range(N)]
@@ -40,7 +41,7 @@ def numbers(found: list[Record]) -> list[int]:
     return [int(one.headers["warc-target-uri"].rpartition("/")[2]) for one in found]
 
 
-@pytest.mark.parametrize("name", FILES)
+@over_rows("name", FILES)
 def test_all_records_of_an_intact_file_are_read(name: str) -> None:
     found, reading = read(FILES[name], name)
     assert numbers(found) == list(range(N))
@@ -59,7 +60,7 @@ def test_damaged_records_are_skipped_and_counted(name: str) -> None:
     assert (reading.n_gaps, reading.first_gap) == (1, f"{name}: after 6 records")
 
 
-@pytest.mark.parametrize("name", FILES)
+@over_rows("name", FILES)
 def test_a_truncated_file_is_read_up_to_the_end(name: str) -> None:
     found, reading = read(FILES[name][:-40], name)
     assert numbers(found) == ([] if "whole" in name else list(range(N - 1)))

@@ -56,6 +56,7 @@ def make_archived_crawl(path: Path) -> Path:
 def _rows(crawl: CapturedCrawl) -> None:
     """What the database says of the pages: only the newest record of each."""
     places = {}
+    crawl.folder.archive.sync()
     for member in whole_members(crawl.folder.archive.path(0)):
         try:
             places[page_of(member.packed).url] = (0, member.offset, len(member.packed))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from orienteer.store.progress_points import ProgressPoint
 from orienteer.web.coverage_charts import Scale, band_chart, round_numbers, short_count
+from tests.tables import over_rows
 
 
 def point(n_done: int, lower: float, upper: float, blocked: float = 0.0, rate: float = 1.0) -> ProgressPoint:
@@ -82,7 +83,7 @@ def test_what_is_measured_is_a_line_that_ends_in_what_is_claimed() -> None:
     assert (chart.measured, chart.claimed, chart.at_least) == ("", "", ""), "a point is no line, and claims nothing"
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("budget", "at", "n_most"),
     [(None, None, 100), (1000, None, 100), (125, "100.00%", 125), (100, "100.00%", 100), (80, "80.00%", 100)],
 )

@@ -10,7 +10,7 @@ import pytest
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.progress import Progress
 from orienteer.store.folder import CrawlFolder
-from orienteer.web.cached_document import CachedDocument, Document, NotReadyError
+from orienteer.web.cached_document import CachedDocument, DocumentState, NotReadyError
 from tests.report.handmade import handmade_crawl
 
 
@@ -54,7 +54,7 @@ def test_it_is_made_in_the_background(folder: Path) -> None:
     with pytest.raises(NotReadyError, match="This is being made"):
         first.expect()
     make.may_end.set()
-    assert document.current(60) == Document("number 1")
+    assert document.current(60) == DocumentState("number 1")
     assert document.current(60).expect() == "number 1"
 
 

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from orienteer.graph.proved import percent
-from orienteer.inspect.crawl_status import FolderWatcher
+from orienteer.inspect.crawl_status import FolderWatcher, crawl_status
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.lock import holder_of
 from orienteer.web import crawl_watch
@@ -140,7 +140,7 @@ def test_a_killed_crawl_is_replayed_for_its_frontier(crawl: SlowCrawl) -> None:
         process.kill()
         wait_until(lambda: not status_of(client)["process"])
         status = status_of(client)
-        position = status["figures"]["position"]
+        position = crawl_status(crawl.folder).position  # the figures may be older
         wait_until(lambda: (client.get("/api/crawl/frontier").json()["top"] or {}).get("position") == position)
         data = client.get("/api/crawl/frontier").json()
     assert (len(data["top"]["pages"]), data["n_events_ago"]) == (25, 0)
@@ -153,7 +153,7 @@ def test_a_frontier_of_lost_pages_is_replayed(crawl: SlowCrawl) -> None:
         wait_until(lambda: n_done(status_of(client)) > 30)
         process.kill()
         wait_until(lambda: not status_of(client)["process"])
-        position = status_of(client)["figures"]["position"]
+        position = crawl_status(crawl.folder).position
         data = json.loads((crawl.folder / "frontier.json").read_text())
         (crawl.folder / "frontier.json").write_text(json.dumps(data | {"position": position + 7}))
         wait_until(lambda: (client.get("/api/crawl/frontier").json()["top"] or {}).get("position") == position)

@@ -12,6 +12,7 @@ from orienteer.web.icons import Icons, picture_type, tile
 from orienteer.web.served_crawl import ServedCrawl
 from tests.cli.live_process import wait_until
 from tests.inspect.captured import CapturedCrawl, T, png
+from tests.tables import over_rows
 from tests.web.live_server import client_of, served
 
 ICON, OTHER = png(16, 16, (200, 30, 30)), png(16, 16, (30, 30, 200))
@@ -68,7 +69,7 @@ def test_the_cache_is_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     crawl.close()
 
 
-@pytest.mark.parametrize("host", ["www.example.org", "<&\"'", "東京.jp", "", "[::1]:80", "\x00"])
+@over_rows("host", ["www.example.org", "<&\"'", "東京.jp", "", "[::1]:80", "\x00"])
 def test_a_tile_is_a_drawing_of_one_letter(host: str) -> None:
     drawn = ElementTree.fromstring(tile(host))
     assert len(drawn.findtext("{*}text") or "") == 1

@@ -14,7 +14,7 @@ from orienteer.library.jobs import Jobs
 from orienteer.library.library import Library
 from orienteer.library.schedule import Schedule
 from orienteer.library.schedules import RefreshScheduler, Schedules, running_scheduler
-from orienteer.web.library_app import create_library_app
+from orienteer.web.app import create_library_app
 from tests.web.live_server import client_of, served
 
 PAGE = "/crawls/town/schedule"

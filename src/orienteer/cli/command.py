@@ -63,14 +63,14 @@ def declared_commands(first: str | None = None) -> dict[str, DeclaredCommand]:
     Imports are slow, so only modules are imported whose text declares a command, with this word.
     """
     word = re.compile(rf'^def {first.replace("-", "_")}_?\(|"{first} ' if first else "^@command", re.MULTILINE)
-    for path in Path(__file__).parent.glob("*.py"):
+    for path in sorted(Path(__file__).parent.glob("*.py")):
         text = path.read_text(encoding="utf-8")
         if "\n@command(" in text and word.search(text):
             importlib.import_module(f"{__package__}.{path.stem}")
     found = {name: one for name, one in _COMMANDS.items() if first in (None, name.split()[0])}
     if first and not found:
         return declared_commands()
-    return dict(sorted(found.items(), key=lambda entry: (HEADINGS.index(entry[1].heading), entry[0])))
+    return dict(sorted(found.items(), key=lambda entry: (HEADINGS.index(entry[1].heading), entry[1].run.__module__)))
 
 
 class Command(TyperCommand):

@@ -10,8 +10,8 @@ import typer
 
 from orienteer.cli import display, interruption
 from orienteer.cli.command import FETCHERS, HOOKS, METHODS, POLICIES, command
+from orienteer.cli.options import GivenSettings, with_fields, with_settings
 from orienteer.cli.running import run_crawl, say, waiting
-from orienteer.cli.settings_options import GivenSettings, with_fields, with_settings
 from orienteer.errors import InputError
 from orienteer.ledger.settings import StartSettings
 from orienteer.pages.stop_reason import StopReason

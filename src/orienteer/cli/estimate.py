@@ -13,8 +13,8 @@ import typer
 from orienteer.cli import display, graph_options, interruption
 from orienteer.cli.command import QUALITY, command
 from orienteer.cli.display import add_fact, facts_grid
+from orienteer.cli.options import GivenSettings, with_fields, with_settings
 from orienteer.cli.running import say, stoppable, waiting
-from orienteer.cli.settings_options import GivenSettings, with_fields, with_settings
 from orienteer.errors import InputError
 from orienteer.ledger.settings import EstimateSettings
 from orienteer.pages.outcome import NO_ERRORS

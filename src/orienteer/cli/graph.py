@@ -13,7 +13,7 @@ from orienteer.cli.command import GRAPHS, RESEARCH, command
 from orienteer.cli.display import add_fact, facts_grid
 from orienteer.cli.estimate import pages_of_budget, print_view, write_ranks
 from orienteer.cli.graph_options import loaded_web, url_of
-from orienteer.cli.settings_options import with_fields
+from orienteer.cli.options import with_fields
 from orienteer.cli.survey import end_with_report
 from orienteer.errors import InputError
 from orienteer.graph.defaults import SurveyGoal
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from orienteer.graph.estimate import Estimate
+    from orienteer.graph.estimation.estimation import Estimate
     from orienteer.graph.estimation.neighborhood_view import NeighborhoodView
     from orienteer.graph.link_graph import LinkGraph
 
@@ -227,7 +227,7 @@ def estimate(
 
     Example: [bold]orienteer graph estimate web --pages host:0 --budget 1n[/bold]
     """
-    from orienteer.graph.estimate import estimate_global_rank
+    from orienteer.graph.estimation.estimation import estimate_global_rank
     from orienteer.graph.estimation.neighborhood_view import NeighborhoodView
 
     graph_options.check_place(output)

@@ -10,8 +10,7 @@ import typer
 from orienteer.cli import display
 from orienteer.cli.command import HOOKS, command
 from orienteer.cli.display import add_fact, facts_grid
-from orienteer.cli.options import HOOK, PROCESSES, describe_failures
-from orienteer.cli.settings_options import GivenSettings, with_settings
+from orienteer.cli.options import HOOK, PROCESSES, GivenSettings, describe_failures, with_settings
 from orienteer.wording import counted, duration, plain
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ import typer
 
 from orienteer.cli import display
 from orienteer.cli.command import SERVER, command
-from orienteer.cli.options import LIBRARY, chosen_library
+from orienteer.cli.options import LIBRARY, chosen_library, with_fields
 from orienteer.cli.running import say
-from orienteer.cli.settings_options import with_fields
 from orienteer.errors import InputError, OrienteerError
 from orienteer.library.schedule import Schedule, describe_due, due_at
 from orienteer.settings import stated

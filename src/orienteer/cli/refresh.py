@@ -18,9 +18,8 @@ import typer
 
 from orienteer.cli import display, interruption
 from orienteer.cli.command import command
-from orienteer.cli.options import chosen_library
+from orienteer.cli.options import GivenSettings, chosen_library, with_fields, with_settings
 from orienteer.cli.running import run_crawl, say
-from orienteer.cli.settings_options import GivenSettings, with_fields, with_settings
 from orienteer.errors import CrawlFolderError, InputError, OrienteerError
 from orienteer.library.schedule import Schedule
 from orienteer.pages.stop_reason import StopReason

@@ -137,9 +137,8 @@ def compare_seeds(
 
 def _check(k: int, hops: int, depth: int, per: str | None) -> None:
     """Check the options that do not need the graph."""
-    from orienteer.seeds.page_groups import PER
     from orienteer.seeds.seed_method import checked_depth
-    from orienteer.seeds.select import check_numbers
+    from orienteer.seeds.select import PER, check_numbers
 
     check_numbers(k, hops)
     checked_depth(depth)

@@ -12,8 +12,8 @@ import typer
 from orienteer.cli import display, interruption
 from orienteer.cli.command import QUALITY, command
 from orienteer.cli.display import add_fact, facts_grid
+from orienteer.cli.options import GivenSettings, with_fields, with_settings
 from orienteer.cli.running import say, stoppable, waiting
-from orienteer.cli.settings_options import GivenSettings, with_fields, with_settings
 from orienteer.errors import InputError
 from orienteer.graph.defaults import SurveyGoal
 from orienteer.pages.outcome import NO_ERRORS
@@ -23,8 +23,7 @@ from orienteer.wording import SAME_RESPONSES, counted, duration, plain, tally
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from orienteer.graph.survey.fixed_walks import FixedWalks
-    from orienteer.graph.survey.gaps import Gap
+    from orienteer.graph.survey.fixed_walks import FixedWalks, Gap
     from orienteer.side_crawls.survey_report import SurveyReport
 
 _OUTPUT = "Output"

@@ -211,7 +211,7 @@ class Frontier:
         """Mark the host as one that responds quickly, or not."""
         if self.politeness.per_host:
             slot = self._slot(host)
-            if bool(self._slots[slot]["is_quick"]) != is_quick:
+            if bool(self._slots["is_quick"][slot]) != is_quick:
                 heaps.set_quick(*self._heaps(), slot, is_quick, self._connections(), self._now)
 
     @property

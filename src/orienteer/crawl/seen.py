@@ -118,6 +118,7 @@ class SeenUrls:
         self._host_table: NDArray[np.uint32] = np.zeros(128, np.uint32)
         self._names: NDArray[np.uint8] = np.zeros(1024, np.uint8)
         self._name_offsets: NDArray[np.int64] = np.zeros(64, np.int64)
+        self._room = 0, 0  # numbers of URLs and hosts that the arrays have room for
 
     def __len__(self) -> int:
         return int(self._counts[_URLS])
@@ -140,17 +141,21 @@ class SeenUrls:
     def host_name(self, host: int) -> str:
         return self.host_names[host]
 
-    def number(self, urls: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def number(self, urls: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Return the page ids of the URLs, and the indexes into `urls` of those seen for the first time.
 
         A text that cannot be a canonical URL raises a ValueError, and then none of them is added.
         """
+        n = len(urls)
+        if not n:
+            return np.empty(0, np.uint32), np.empty(0, np.int64)
         text = _as_array("\n".join(urls))
-        spans = np.empty((len(urls), 4), np.int64)
-        n_lines, end = _find_lines(text, 0, spans) if len(urls) else (0, 1)
-        if n_lines != len(urls) or end != len(text) + 1:
+        self._make_room(n, len(text))
+        ids, new = np.empty(n, np.uint32), np.empty(n, np.int64)
+        n_new = _number_text(text, np.empty((n, 4), np.int64), *self._tables(), np.empty((n, 2), np.uint64), ids, new)
+        if n_new < 0:
             raise _invalid_url(next(url for url in urls if not _is_one_line(url)))
-        return self._number_spans(text, spans, len(text))
+        return ids, new[:n_new]
 
     def number_lines(self, lines: bytes) -> int:
         """Add URLs that were seen before this process: one per line, all different. Return their number."""
@@ -163,8 +168,13 @@ class SeenUrls:
             n_lines, at = _find_lines(text[:end], at, spans)
             if n_lines < 0:
                 raise _invalid_url(lines[at : at + 200].split(b"\n")[0].decode(errors="replace"))
-            _, new = self._number_spans(text, spans[:n_lines], at - start)
-            if len(new) < n_lines:
+            self._make_room(n_lines, at - start)
+            ids, new, hashes = (
+                np.empty(n_lines, np.uint32),
+                np.empty(n_lines, np.int64),
+                np.empty((n_lines, 2), np.uint64),
+            )
+            if _number(text, spans[:n_lines], *self._tables(), hashes, ids, new) < n_lines:
                 raise ValueError(f"a URL occurs twice in the lines from byte {start} to {at}")
         return len(self) - before
 
@@ -178,29 +188,31 @@ class SeenUrls:
         host = int(_find(self._key, _as_array(name), self._host_table, self._host_digests))
         return None if host < 0 else host
 
-    def _number_spans(
-        self, text: NDArray[np.uint8], spans: NDArray[np.int64], n_bytes: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        ids, new = np.empty(len(spans), np.int64), np.empty(len(spans), np.int64)
-        hashes = np.empty((len(spans), 2), np.uint64)
-        self._make_room(len(spans), n_bytes)
-        n_new = _number(
-            self._key, text, spans, self._counts, self._digests, self._table, self.page_hosts.array,
-            self._host_digests, self._host_table, self._names, self._name_offsets, hashes, ids, new,
+    def _tables(self) -> tuple[NDArray[Any], ...]:
+        return (
+            self._key, self._counts, self._digests, self._table, self.page_hosts.array, self._host_digests,
+            self._host_table, self._names, self._name_offsets,
         )  # fmt: skip
-        return ids, new[:n_new]
 
     def _make_room(self, n_new: int, n_bytes: int) -> None:
+        """Make room for new URLs and as many new hosts, whose names have at most `n_bytes`."""
         n_urls, n_hosts = len(self) + n_new, self.n_hosts + n_new
+        n_names = int(self._name_offsets[n_hosts - n_new]) + n_bytes
+        if n_urls <= self._room[0] and n_hosts <= self._room[1] and n_names <= len(self._names):
+            return
         if n_urls > _MAX_URLS:
             raise InputError(f"more than {_MAX_URLS:,} distinct URLs: page ids are 31 bits wide")
         self._digests = grown(self._digests, 2 * n_urls)
         self.page_hosts.grow_to(n_urls)
         self._host_digests = grown(self._host_digests, 2 * n_hosts)
-        self._names = grown(self._names, int(self._name_offsets[self.n_hosts]) + n_bytes)
+        self._names = grown(self._names, n_names)
         self._name_offsets = grown(self._name_offsets, n_hosts + 1)
         self._table = _with_room(self._table, self._digests, len(self), n_urls)
         self._host_table = _with_room(self._host_table, self._host_digests, self.n_hosts, n_hosts)
+        self._room = (
+            min(len(self._digests) // 2, len(self.page_hosts.array), int(_MAX_LOAD * len(self._table))),
+            min(len(self._host_digests) // 2, len(self._name_offsets) - 1, int(_MAX_LOAD * len(self._host_table))),
+        )
 
 
 def _as_array(text: str) -> NDArray[np.uint8]:
@@ -323,10 +335,25 @@ def _find(key: Any, text: Any, table: Any, digests: Any) -> Any:
 
 
 @kernel
-def _number(
-    key: Any, text: Any, spans: Any, counts: Any, digests: Any, table: Any, hosts: Any,
+def _number_text(
+    text: Any, spans: Any, key: Any, counts: Any, digests: Any, table: Any, hosts: Any,
     host_digests: Any, host_table: Any, names: Any, name_offsets: Any, hashes: Any, ids: Any, new: Any,
-) -> int:  # fmt: skip
+) -> Any:  # fmt: skip
+    """Number the lines of a text, as many as `spans` has rows; return -1 if one of them cannot be a canonical URL."""
+    n_lines, end = _find_lines(text, 0, spans)
+    if n_lines < len(spans) or end != len(text) + 1:
+        return -1
+    return _number(
+        text, spans, key, counts, digests, table, hosts, host_digests, host_table, names, name_offsets, hashes, ids,
+        new,
+    )  # fmt: skip
+
+
+@kernel
+def _number(
+    text: Any, spans: Any, key: Any, counts: Any, digests: Any, table: Any, hosts: Any,
+    host_digests: Any, host_table: Any, names: Any, name_offsets: Any, hashes: Any, ids: Any, new: Any,
+) -> Any:  # fmt: skip
     """Fill `ids`, and `new` with the rows seen for the first time; return the number of these rows.
 
     The arrays must have room for all. Reading the table and then the hash costs two cache misses per URL. Hence the
@@ -336,9 +363,9 @@ def _number(
         hashes[k, 0], hashes[k, 1] = siphash128(key, text, spans[k, _START], spans[k, _END])
     id_bits = _id_bits(table)
     for k in range(len(spans)):
-        ids[k] = _id(table, _home(table, hashes[k, 0]), id_bits)
+        new[k] = _id(table, _home(table, hashes[k, 0]), id_bits)
     for k in range(len(spans)):
-        new[k] = np.uint64(digests[2 * max(ids[k], 0)]) & np.uint64(1)
+        new[k] = np.uint64(digests[2 * max(new[k], 0)]) & np.uint64(1)
     n_new = 0
     for k in range(len(spans)):
         low, high = hashes[k, 0], hashes[k, 1]

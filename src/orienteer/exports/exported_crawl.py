@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError
+from orienteer.graph.components import connected_by
 from orienteer.graph.hosts import host_ids
 from orienteer.graph.url_table import UrlTable
 from orienteer.inspect.archived_page import ArchivedPosition
@@ -153,13 +154,7 @@ class ExportedCrawl:
     @cached_property
     def groups(self) -> NDArray[np.int64]:
         """The number of the group of duplicates of each URL: the connected components of `repeats`."""
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        none_for_nan = np.flatnonzero(self._repeats < self._n_urls)
-        pairs = (none_for_nan, self._repeats[none_for_nan])
-        links = coo_array((np.ones(len(none_for_nan), np.int8), pairs), shape=(self._n_urls, self._n_urls))
-        return np.asarray(connected_components(links, directed=False)[1], np.int64)
+        return connected_by(np.where(self._repeats < self._n_urls, self._repeats, np.arange(self._n_urls)))
 
     @cached_property
     def _n_canonical(self) -> NDArray[np.int64]:

@@ -312,8 +312,8 @@ class RowCheck:
             self.sessions.use(url, target, row.id)
         else:
             ids, _ = self.seen.number(archived.verdict.links)
-            inside = self._inside.contains(archived.verdict.links, ids.astype(np.uint32))
-            links, n_unknown = frozenset(ids[inside].tolist()), self._n_unknown(url, archived)
+            inside, _ = self._inside.divided(archived.verdict.links, ids)
+            links, n_unknown = frozenset(inside.tolist()), self._n_unknown(url, archived)
             self._merged.append(Merged(row.id, target, archived.digest, links, n_unknown))
         return self._other_name_problem(row)
 
@@ -337,15 +337,15 @@ class RowCheck:
             return ""  # a copy of another page is not followed
         archived_links = archived.verdict.links
         ids, _ = self.seen.number(archived_links)
-        inside = self._inside.contains(archived_links, ids.astype(np.uint32))
+        inside, outside = self._inside.divided(archived_links, ids)
         n_moved, problem = 0, ""
-        if not (np.array_equal(ids[inside], row.links) and np.array_equal(ids[~inside], row.outside)):
+        if not (np.array_equal(inside, row.links) and np.array_equal(outside, row.outside)):
             n_moved, problem = self._compared_links(row, archived_links, ids)
         if problem:
             return problem
         return self._unknown_problem(row, url, archived, n_unknown, n_moved)
 
-    def _compared_links(self, row: PageRow, archived_links: Sequence[str], ids: NDArray[np.int64]) -> tuple[int, str]:
+    def _compared_links(self, row: PageRow, archived_links: Sequence[str], ids: NDArray[np.uint32]) -> tuple[int, str]:
         """Count the links that are inside the scope by now but outside in the database; and the first problem, or "".
 
         The lists are compared link by link, since links may count for another page with the same content.

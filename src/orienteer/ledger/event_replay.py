@@ -58,7 +58,7 @@ class Depths:
 
     def reach(self, pages: Any, depth: int) -> None:
         """Record a path of `depth` links to these pages."""
-        ids = np.asarray(pages, np.uint32)
+        ids = pages if isinstance(pages, np.ndarray) and pages.dtype == np.uint32 else np.asarray(pages, np.uint32)
         reached = min(depth, _DEEPEST) + 1
         n_done = _reach(ids, reached, self._one_more)
         if n_done >= 0:
@@ -140,7 +140,7 @@ class EventReplay:
         return self.database.urls.of(page)
 
     def host(self, page: int) -> int:
-        return int(self.seen.hosts[page])
+        return int(self.seen.page_hosts.array[page])
 
     def host_named(self, name: str) -> int | None:
         """Return the number of a host; None if no URL of it is known."""

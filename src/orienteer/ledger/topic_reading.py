@@ -110,7 +110,7 @@ class Reader:
         offsets = np.concatenate(([0], np.cumsum([len(some) for some in words], dtype=np.int64)))
         of_links = np.concatenate([_NOTHING, *words])
         of_page = page_tokens(content.text) if policy.reads_pages else _NOTHING
-        stored = PageWords(targets[known].astype(np.uint32), offsets, of_links, of_page)
+        stored = PageWords(targets[known], offsets, of_links, of_page)
         self._database.details.set_words(page, packed(stored))
 
     def about(self, page: int, relevance: float | None) -> AboutPage | None:

@@ -219,7 +219,7 @@ class ForkServer:
 
 
 class _ForkedProcess:
-    """A forked child, with the interface of `subprocess.Popen`. The server reports its id and how it ended."""
+    """A forked child, with the interface of `subprocess.Popen`. It reports its id, and the server how it ended."""
 
     def __init__(self, stdin: int, status: int) -> None:
         self.stdin: IO[bytes] | None = os.fdopen(stdin, "wb")
@@ -229,10 +229,10 @@ class _ForkedProcess:
 
     @property
     def pid(self) -> int:
-        """Its id, which is known once the server is ready; 0 if it was never forked."""
+        """Its id; 0 until the server has forked it. It is known once the child has sent anything."""
         if self._pid is None:
-            self._pid = self._reported(0)
-        return self._pid
+            self.poll()
+        return self._pid or 0
 
     def poll(self) -> int | None:
         try:
@@ -266,7 +266,7 @@ class _ForkedProcess:
         os.close(self._status)
 
     def _reported(self, default: int) -> int:
-        """Return the next number that the server reports, or the default if it has ended."""
+        """Return the next number that is reported, or the default if none will be."""
         number = os.read(self._status, _NUMBER_BYTES)
         return int.from_bytes(number, "little", signed=True) if number else default
 
@@ -303,7 +303,7 @@ def _serve_forks(channel: Connection, prepare: bytes) -> int | None:
                 for descriptor in (child_end, stdin, *stderr):
                     os.close(descriptor)
                 statuses[pid] = status
-                _report(statuses[pid], pid)
+    _report(status, os.getpid())
     return _begin_forked(child_end, stdin, *stderr)
 
 

@@ -18,7 +18,7 @@ from orienteer.search.query import SENTENCE_WORDS, Clause, ParsedQuery, hints, w
 from orienteer.search.snippet import Marker, Snippet, has_pages, html_of
 from orienteer.search.text_index import WRITTEN, page_numbers, tantivy_errors
 from orienteer.search.words import MAX_WORD_BYTES, stemmer_of
-from orienteer.store.page_texts import PageText, PageTexts
+from orienteer.store.page_texts import PageTexts, StoredText
 
 MAX_RESULTS = 10_000  # that can be paged through
 FEW = 3  # results, up to which the spelling is checked
@@ -215,7 +215,7 @@ def hits(
     return tuple(results)
 
 
-def _fallback_snippet(source: PageTexts, text: PageText, marker: Marker, snippet: Snippet) -> Snippet:
+def _fallback_snippet(source: PageTexts, text: StoredText, marker: Marker, snippet: Snippet) -> Snippet:
     """Return a snippet with a matching word from further down, or from the boilerplate; else `snippet`."""
     rest = source.remainder(text.id)
     further = marker.snippet(text.text + rest, text.title) if rest else snippet
@@ -225,7 +225,7 @@ def _fallback_snippet(source: PageTexts, text: PageText, marker: Marker, snippet
 
 
 def _hit(
-    text: PageText, title: Snippet, snippet: Snippet, candidates: ranking.Candidates, index: int, position: int,
+    text: StoredText, title: Snippet, snippet: Snippet, candidates: ranking.Candidates, index: int, position: int,
     positions: dict[str, int | None], score: float,
 ) -> Hit:  # fmt: skip
     figures, segments = candidates.figures, snippet.segments

@@ -173,6 +173,10 @@ class PageTables:
         row = self._db.row(sql, digest, int(other_than))
         return None if row is None else int(row[0])
 
+    def digests(self) -> Iterator[bytes]:
+        """Yield the digests of all pages with content."""
+        return (digest for (digest,) in self._db.rows("SELECT digest FROM page WHERE digest IS NOT NULL"))
+
     def n_with_digest(self, digest: bytes) -> int:
         """Return the number of pages with this content."""
         return int(self._db.first("SELECT count(*) FROM page WHERE digest = ?", digest))

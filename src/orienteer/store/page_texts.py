@@ -63,7 +63,7 @@ _LAST_CHARACTER = "\U0010ffff"
 TEXTS = "pages.db"
 
 
-class PageText(NamedTuple):
+class StoredText(NamedTuple):
     """The text of a page; `headings` are one a line, `text` is the main text, `boilerplate` the other lines.
 
     `type` is its media type; dates are `2025-03-01`, `2025-03`, `2025` or "".
@@ -102,7 +102,7 @@ class StoredLines(NamedTuple):
 
 
 class NewText(NamedTuple):
-    """A page to be stored: the fields of PageText with a packed text. `anchors` are the targets of links inside the
+    """A page to be stored: the fields of StoredText with a packed text. `anchors` are the targets of links inside the
     crawl, and their texts."""
 
     id: int
@@ -237,14 +237,14 @@ class PageTexts(Closeable):
             rows = self._connection.execute(sql, values).fetchall()
         return list(dict.fromkeys(text for (text,) in rows))[:n]
 
-    def page(self, page: int, lead_only: bool = False) -> PageText | None:
+    def page(self, page: int, lead_only: bool = False) -> StoredText | None:
         """Return the text of a page; None for an unknown page.
 
         With `lead_only` only the first LEAD_CHARS of the main text and no headings, which is several times as fast.
         """
         return self.pages((page,), lead_only).get(page)
 
-    def pages(self, pages: Sequence[int], lead_only: bool = False) -> dict[int, PageText]:
+    def pages(self, pages: Sequence[int], lead_only: bool = False) -> dict[int, StoredText]:
         """Return the texts of several pages; unknown pages are left out."""
         columns = "'', lead, '', ''" if lead_only else "headings, lead, rest, aside"
         marks = ", ".join("?" * len(pages))
@@ -340,11 +340,11 @@ def packed_text(lines: Sequence[str], scores: bytes = b"", is_main: NDArray[np.b
     return PackedText(lead, remainder, _packed(boilerplate), mask, packed_scores)
 
 
-def _page_text(row: Sequence[Any]) -> PageText:
+def _page_text(row: Sequence[Any]) -> StoredText:
     """Make it from a row whose last three columns are packed: lead and remainder of the main text, boilerplate."""
     *head, lead, remainder, boilerplate = row
     text = _unpacked(lead) + _unpacked(remainder) if remainder else _unpacked(lead)
-    return PageText._make((*head, text, _unpacked(boilerplate) if boilerplate else ""))
+    return StoredText._make((*head, text, _unpacked(boilerplate) if boilerplate else ""))
 
 
 def _lines(packed: PackedText) -> StoredLines:

@@ -19,7 +19,7 @@ class NotReadyError(CrawlFolderError):
     """The requested data is still being read or made; a later request gets it."""
 
 
-class Document(NamedTuple, Generic[T]):
+class DocumentState(NamedTuple, Generic[T]):
     """The last document, None before there is one; the progress of the next one, and the reason if there is none."""
 
     value: T | None
@@ -58,7 +58,7 @@ class CachedDocument(Generic[T]):
         self._doing = self._problem = ""
         self._next_s = 0.0  # until then the document may be out of date
 
-    def current(self, timeout_s: float) -> Document[T]:
+    def current(self, timeout_s: float) -> DocumentState[T]:
         """Return the document; wait up to `timeout_s` if there is none that may be used.
 
         A problem is returned once; the next call tries again.
@@ -75,7 +75,7 @@ class CachedDocument(Generic[T]):
         if thread is not None and made is None:
             thread.join(timeout_s)
         problem, self._problem = self._problem, ""
-        return Document(None if self._made is None else self._made[0], self._doing, problem)
+        return DocumentState(None if self._made is None else self._made[0], self._doing, problem)
 
     def _is_behind(self, position: int) -> bool:
         return time.monotonic() >= self._next_s and self._position() != position

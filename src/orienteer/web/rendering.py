@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse
 from orienteer import __version__
 from orienteer.graph.proved import percent
 from orienteer.url import host_of
-from orienteer.web.archived.addresses import time_text
+from orienteer.web.archived.views import time_text
 from orienteer.web.served_crawl import served_crawl
 from orienteer.wording import counted, duration, is_link, moment, plain, share_text, size, time_left, visible
 

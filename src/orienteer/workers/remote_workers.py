@@ -286,7 +286,6 @@ class RemoteWorkers:
         return [
             WorkerFigures(*self._backend.location(slot.worker), len(slot.in_flight), slot.n_responses, slot.cpu_s)
             for slot in self._all_slots()
-            if slot.is_ready
         ]
 
     # -- assignment ---------------------------------------------------------------------------------------------

@@ -12,19 +12,23 @@ import pickle
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from multiprocessing.connection import Connection
-from typing import NamedTuple
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from orienteer import kernel_folder
 from orienteer.browser.job import BrowserRequest, BrowserResponse
 from orienteer.extract import near_duplicates
 from orienteer.extract.page import Page, extract_page
+from orienteer.extract.page_fields import NO_FIELDS
 from orienteer.fetch.fetcher import make_fetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.kernel import NotCompiled, never_waiting, only_loading, substituted
+from orienteer.pages.outcome import Outcome
 from orienteer.processes.child import prefer_oom_kill
-from orienteer.responses.response import Request, Response
+from orienteer.responses.response import Request
+from orienteer.responses.verdict import Verdict, VerdictKind
 from orienteer.workers.fetch_result import FetchResult, ReadSettings
 from orienteer.workers.worker import Worker
 
@@ -54,8 +58,8 @@ class WorkerResults(NamedTuple):
 
 def packed(message: WorkerOrders | WorkerResults) -> bytes:
     if isinstance(message, WorkerResults):
-        for _, response in message.responses:
-            _strip(response)
+        flat = [(number, _flat(result)) for number, result in message.responses]
+        return pickle.dumps((flat, message.cpu_s, message.browser_requests), 5)
     return pickle.dumps(tuple(message), 5)
 
 
@@ -65,25 +69,56 @@ def unpack_orders(data: bytes) -> WorkerOrders:
 
 def unpack_results(data: bytes) -> WorkerResults:
     """Unpack results; they have no requests (see `with_request`)."""
-    return WorkerResults(*pickle.loads(data))
+    flat, cpu_s, browser_requests = pickle.loads(data)
+    return WorkerResults([(number, _from_flat(*values)) for number, values in flat], cpu_s, browser_requests)
 
 
 def with_request(response: FetchResult, request: Request) -> FetchResult:
     """Put the request back into a result that was received from a worker."""
     response.request = request
     if response.full_response is not None:
-        response.full_response = _replace_request(response.full_response, request)
+        response.full_response = replace(response.full_response, request=request)
     return response
 
 
-def _strip(response: FetchResult) -> None:
-    response.request = _NOT_SENT
-    if response.full_response is not None:
-        response.full_response = _replace_request(response.full_response, _NOT_SENT)
+# A result is sent as plain tuples, of everything but the request: to pickle and unpickle an object by its class and the
+# names of its fields takes two to three times as long.
+_result_values = attrgetter(*(field.name for field in fields(FetchResult)[3:]))  # after request, outcome and verdict
+_verdict_values = attrgetter(*(field.name for field in fields(Verdict)[3:]))  # after kind, reason and page
+_PAGE_FIELDS = [field.name for field in fields(Page)]
+_page_values = attrgetter(*_PAGE_FIELDS[1:])  # after links
+_METADATA = _PAGE_FIELDS.index("fields") - 1  # its position in these values
+_OUTCOMES = {outcome.value: outcome for outcome in Outcome}
+_KINDS = {kind.value: kind for kind in VerdictKind}
 
 
-def _replace_request(response: Response, request: Request) -> Response:
-    return replace(response, request=request)
+def _flat(result: FetchResult) -> tuple[Any, ...]:
+    if result.full_response is not None:
+        result = replace(result, full_response=replace(result.full_response, request=_NOT_SENT))
+    verdict, page = result.verdict, result.verdict.page
+    flat_page = None
+    if page is not None:  # a canonical URL has no line breaks
+        values = list(_page_values(page))
+        values[_METADATA] = None if page.fields is NO_FIELDS else page.fields
+        flat_page = "\n".join(page.links), values
+    return (
+        result.outcome.value, _result_values(result), verdict.kind.value, verdict.reason, flat_page,
+        _verdict_values(verdict),
+    )  # fmt: skip
+
+
+def _from_flat(
+    outcome: str, result_values: tuple[Any, ...], kind: str, reason: str, flat_page: tuple[str, list[Any]] | None,
+    verdict_values: tuple[Any, ...],
+) -> FetchResult:  # fmt: skip
+    page = None
+    if flat_page is not None:
+        links, values = flat_page
+        values[_METADATA] = values[_METADATA] or NO_FIELDS
+        page = Page(links.split("\n") if links else [], *values)
+    return FetchResult(
+        _NOT_SENT, _OUTCOMES[outcome], Verdict(_KINDS[kind], reason, page, *verdict_values), *result_values
+    )
 
 
 _URL = "http://a.example/"

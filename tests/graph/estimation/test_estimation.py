@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 import orienteer as ori
 from orienteer.graph import shapes
-from orienteer.graph.estimate import _quotas, estimate_global_rank
 from orienteer.graph.estimation import all_estimators, all_selections, settings_of
-from orienteer.graph.estimation.estimation import Estimation
+from orienteer.graph.estimation.estimation import Estimation, _quotas, estimate_global_rank
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
 from tests.conftest import random_web, shared_file
 from tests.graph.estimation.reference import dense_find_global, dense_frontier_return
+from tests.tables import over_rows
 
 SELECTIONS, ESTIMATORS = list(all_selections()), list(all_estimators())
 
@@ -125,7 +125,7 @@ def test_the_default_is_twice_the_domain_in_fifty_rounds(rng: np.random.Generato
     assert (found.select, found.method) == ("stochastic-complement", "frontier-return")
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("arguments", "message"),
     [
         ({"local": []}, "no pages; a domain has at least one"),

@@ -11,6 +11,7 @@ from orienteer.graph.growing_graph import GrowingGraph
 from tests.conftest import random_web
 from tests.graph.estimation.reference import dense_rank, frontier_of
 from tests.graph.reference import dense_links
+from tests.tables import over_rows
 
 
 def small() -> KnownWeb:
@@ -82,7 +83,7 @@ def test_random_webs(rng: np.random.Generator) -> None:
             assert abs(rank_within(neighborhood, start, 1e-9) - expected).sum() < 1e-9
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("local", "message"),
     [
         ([], "no pages; a domain has at least one"),

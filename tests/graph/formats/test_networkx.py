@@ -10,12 +10,13 @@ import pytest
 from orienteer.errors import InputError, MissingExtraError
 from orienteer.graph.link_graph import LinkGraph
 from tests.graph.formats.small_webs import ROUND_TRIP_WEBS
+from tests.tables import over_rows
 
 # A networkx graph has no place for the hosts and URLs of no pages.
 WEBS = {name: web for name, web in ROUND_TRIP_WEBS.items() if name != "empty with both"}
 
 
-@pytest.mark.parametrize("web", WEBS.values(), ids=WEBS.keys())
+@over_rows("web", WEBS.values(), ids=WEBS.keys())
 def test_there_and_back_is_the_same_graph(web: LinkGraph) -> None:
     assert LinkGraph.from_networkx(web.to_networkx()) == web
 
@@ -34,7 +35,7 @@ def test_nodes_are_page_ids_with_known_attributes() -> None:
     assert list(LinkGraph.from_links(2, [], []).to_networkx().nodes(data=True)) == [(0, {}), (1, {})]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("graph", "expected"),
     [
         (networkx.DiGraph([(2, 0), (0, 1)]), LinkGraph.from_links(3, [2, 0], [0, 1])),
@@ -56,7 +57,7 @@ def test_any_networkx_graph_becomes_a_link_graph(graph: Any, expected: LinkGraph
     assert LinkGraph.from_networkx(graph) == expected
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("attributes", "hosts", "urls"),
     [
         ([{"host": 5}, {"host": 2}], [5, 2], ["x", "y"]),

@@ -13,6 +13,7 @@ from orienteer.errors import GraphFileError
 from orienteer.graph.link_graph import LinkGraph
 from tests.conftest import shared_file
 from tests.graph.formats.small_webs import ROUND_TRIP_WEBS, assert_loads_or_says_why, damaged
+from tests.tables import over_rows
 
 
 @pytest.mark.parametrize("web", ROUND_TRIP_WEBS.values(), ids=ROUND_TRIP_WEBS.keys())
@@ -154,7 +155,7 @@ def test_a_damaged_archive_gives_an_error_or_a_graph(tmp_path: Path, kind: str) 
         assert_loads_or_says_why(path)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("name", "n_pages", "n_rows", "has_hosts", "first_url"),
     [
         ("cnr-2000-nat", 325_557, 3_216_152, False, None),

@@ -9,6 +9,7 @@ import pytest
 
 from orienteer.graph.survey.evidence import MAX_STAKE_SHARE, Evidence, _peak_and_total, kelly, largest_stake
 from orienteer.graph.survey.walking import highest_score
+from tests.tables import over_rows
 
 
 def naive(scores: list[float], allowed: list[float], free: list[float], stakes: list[float], gains: list[float],
@@ -34,7 +35,7 @@ def random_evidence(rng: np.random.Generator, n: int) -> tuple[Evidence, list[li
     return evidence, [column.tolist() for column in (scores, allowed, free, stakes)]
 
 
-@pytest.mark.parametrize("number", range(5))
+@over_rows("number", range(5))
 def test_it_is_the_product(number: int) -> None:
     rng = np.random.default_rng(number)
     evidence, columns = random_evidence(rng, 150)
@@ -64,7 +65,7 @@ def test_no_score_loses_all() -> None:
             assert 1 + stake * (threshold - highest) >= 1 - MAX_STAKE_SHARE - 1e-9
 
 
-@pytest.mark.parametrize("number", range(8))
+@over_rows("number", range(8))
 def test_kelly_is_the_best_constant_stake(number: int) -> None:
     rng = np.random.default_rng(number)
     scores, weights = rng.beta(1, 5, 40), rng.uniform(0.2, 1, 40)

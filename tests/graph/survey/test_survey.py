@@ -14,6 +14,7 @@ from orienteer.graph.coverage import certificate
 from orienteer.graph.survey.measured import Measured
 from orienteer.graph.survey.survey import _STAKES, Bounds, _bet, survey
 from tests.graph.survey.reference import OddWeb, most_wrong, odd_web, plain_web
+from tests.tables import over_rows
 
 
 def surveyed(web: OddWeb, known: np.ndarray, rng: int, **more: Any) -> Measured:
@@ -27,7 +28,7 @@ def some(web: OddWeb, rng: np.random.Generator, share: float = 0.6) -> np.ndarra
     return ((rng.random(web.n_pages) < share) | (web.trust > 0)) & ~web.blocked
 
 
-@pytest.mark.parametrize("number", range(10))
+@over_rows("number", range(10))
 def test_it_is_within_the_proved_bounds_and_contains_the_truth(number: int) -> None:
     rng = np.random.default_rng(number)
     web = odd_web(rng) if number % 2 else plain_web(rng)
@@ -96,7 +97,7 @@ def test_unfetched_names_of_fetched_pages_count_as_fetched() -> None:
     assert certificate(web, [0, 1], [0]).upper < 0.95
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("bad", "says"),
     [
         ({"confidence": 1.0}, "confidence is 1.0"),

@@ -6,10 +6,19 @@ import numpy as np
 import pytest
 
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.graph.survey.entries import Edge, random_start
-from orienteer.graph.survey.walking import DANGLING, NOT_RECORDED, OUTSIDE, UNKNOWN, continue_life, highest_score
+from orienteer.graph.survey.walking import (
+    DANGLING,
+    NOT_RECORDED,
+    OUTSIDE,
+    UNKNOWN,
+    Edge,
+    continue_life,
+    highest_score,
+    random_start,
+)
 from orienteer.kernel import substituted
 from tests.graph.survey.reference import OddWeb, odd_web, plain_web
+from tests.tables import over_rows
 
 WEBS = [("plain", plain_web), ("odd", odd_web)]
 
@@ -27,8 +36,8 @@ def halves(web: OddWeb, rng: np.random.Generator) -> np.ndarray:
     return rng.random(web.n_pages) < 0.5
 
 
-@pytest.mark.parametrize("make", [make for _, make in WEBS], ids=[name for name, _ in WEBS])
-@pytest.mark.parametrize("number", range(4))
+@over_rows("make", [make for _, make in WEBS], ids=[name for name, _ in WEBS])
+@over_rows("number", range(4))
 def test_scores_have_the_mean_of_dense_algebra(make: object, number: int) -> None:
     rng = np.random.default_rng(number)
     web = make(rng)  # type: ignore[operator]
@@ -53,7 +62,7 @@ def test_a_simulated_surfer_has_the_same_mean(make: object) -> None:
         assert (np.abs(scores.mean(axis=0) - exact[page]) <= 5 * error + 1e-9).all()
 
 
-@pytest.mark.parametrize("number", range(6))
+@over_rows("number", range(6))
 def test_coverage_is_below_c_exactly_if_the_mean_is_above_the_threshold(number: int) -> None:
     """With exact means, for what is reachable, and for everything at worst."""
     rng = np.random.default_rng(100 + number)

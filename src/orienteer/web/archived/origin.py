@@ -31,8 +31,21 @@ from orienteer.extract.static_page import UrlRewriter, Use, static_page
 from orienteer.inspect.captures import ArchivedContent
 from orienteer.responses.response import location_of
 from orienteer.responses.sniffing import is_xml
-from orienteer.web.archived.addresses import ASSET, FILE, FRAME, RENDERED, SENT, ViewAddress, address_in, path_to
-from orienteer.web.archived.views import FramedPage, FrameView, Opening, Views, origin_of
+from orienteer.web.archived.views import (
+    ASSET,
+    FILE,
+    FRAME,
+    RENDERED,
+    SENT,
+    FramedPage,
+    FrameView,
+    Opening,
+    ViewAddress,
+    Views,
+    address_in,
+    origin_of,
+    path_to,
+)
 from orienteer.web.security import MAX_TARGET_BYTES, is_loopback, name_of
 from orienteer.wording import plain
 

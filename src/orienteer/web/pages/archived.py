@@ -18,9 +18,8 @@ from orienteer.inspect.captures import ArchivedTime
 from orienteer.inspect.text_changes import TextChanges, text_changes, texts_at
 from orienteer.store.folder_view import FolderView
 from orienteer.url import MAX_URL_BYTES
-from orienteer.web.archived.addresses import FILE, RENDERED, SENT, path_to, time_in, time_text
 from orienteer.web.archived.origin import archived_pages, can_be_framed
-from orienteer.web.archived.views import FrameView
+from orienteer.web.archived.views import FILE, RENDERED, SENT, FrameView, path_to, time_in, time_text
 from orienteer.web.rendering import NavEntry, render
 from orienteer.web.security import FRAMED
 from orienteer.web.served_crawl import served_crawl
