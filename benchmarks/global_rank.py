@@ -11,6 +11,7 @@ Plot: `benchmarks/plots/`.
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from benchmarks.global_rank_domains import grouped_domains, more_kinds
 from benchmarks.measure import machine, table
+from benchmarks.sizes import sized
 from experiments.domain_runs import L1, METHODS, ROUNDS, Run, complement_runs
 from experiments.global_rank import MARKS
 from orienteer.evaluate.report import COLOURS, write_figure
@@ -36,7 +38,7 @@ KINDS = {
     "ukwa-hosts-1996": "suffixes of .uk",
     "wikispeedia": "subjects of wikispeedia",
 }
-PLOT = Path(__file__).parent / "plots" / "global-rank-estimators.png"
+PLOT = sized(Path(__file__).parent / "plots", Path(tempfile.gettempdir())) / "global-rank-estimators.png"
 EDGES = (0.005, 0.02, 0.1, 2.0)  # of changes
 Groups = dict[str, list[Run]]
 

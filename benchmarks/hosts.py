@@ -23,14 +23,15 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import machine, table
+from benchmarks.sizes import sized
 from orienteer.fake_web.fake_response import NOT_FOUND, FakeResponse, redirect_to
 from orienteer.fake_web.site import RequestHeaders, Site
 from tests.fake_web.process import FakeWebProcess
 
-N_GOOD, N_BROKEN = 60, 3
-BUDGET, TRAP_DELAY_S = 400, 0.02
-N_DRIPPING, DRIP_DELAY_S, DRIP_S = 200, 0.05, 32.0
-N_HOSTS = 400
+N_GOOD, N_BROKEN = sized(60, 5), 3
+BUDGET, TRAP_DELAY_S = sized(400, 20), 0.02
+N_DRIPPING, DRIP_DELAY_S, DRIP_S = sized(200, 5), 0.05, sized(32.0, 0.5)
+N_HOSTS = sized(400, 5)
 GOOD = "www.example.test"
 
 
@@ -171,7 +172,7 @@ def dripping_hosts() -> str:
 
 def many_hosts() -> str:
     rows = []
-    for n_files in (20_000, 256, 64, 16, 8):
+    for n_files in sized((20_000, 256, 64, 16, 8), (256, 64)):
         options = ("--scope", "web", "--delay", 0.02, "--ignore-robots")
         crawled = Crawled(ManyHosts, None, "http://h0.test/", *options, n_files=n_files)
         n_ok = crawled.n_ok.total()
