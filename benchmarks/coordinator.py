@@ -31,8 +31,6 @@ from orienteer.browser.job import BrowserRequest
 from orienteer.crawl.crawl import Crawl
 from orienteer.extract import near_duplicates
 from orienteer.extract.page import Page
-from orienteer.fake_web.page_site import PageSite
-from orienteer.fake_web.site import RequestHeaders
 from orienteer.ledger.duplicates import Duplicates
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
@@ -45,13 +43,14 @@ from orienteer.responses.headers import Headers
 from orienteer.responses.response import HostRequest, HostRequestKind, PageRequest, Request, Response, outcome_of
 from orienteer.responses.verdict import Verdict, VerdictKind
 from orienteer.store.archive import Archive
-from orienteer.store.database import Database
+from orienteer.store.connection import DatabaseConnection
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.log import Log
-from orienteer.workers.fetch_result import FetchResult, ReadSettings
-from orienteer.workers.messages import WorkerResults, packed, unpack_results, with_request
-from orienteer.workers.response_reader import read_response
+from orienteer.workers.fetch_result import FetchResult, ReadSettings, read_response
+from orienteer.workers.serving import WorkerResults, packed, unpack_results, with_request
 from orienteer.workers.worker import NO_LIMIT, WorkerFigures
+from tests.fake_web.page_site import PageSite
+from tests.fake_web.site import RequestHeaders
 
 KINDS: dict[str, dict[str, Any]] = {"all by default": {}, "links only": {"near_duplicates": "off"}}
 SIZES = sized((200_000, 1_000_000), (4_000, 8_000))  # known URLs
@@ -61,7 +60,7 @@ RECORD_BYTES = 6_000  # of a compressed record: a usual page
 COMPONENTS: dict[str, list[tuple[type, tuple[str, ...]]]] = {
     "URLs, scope, depths": [(Ledger, ("_number",))],
     "duplicates": [(Duplicates, ("exact", "near"))],
-    "SQLite": [(Database, ())],
+    "SQLite": [(DatabaseConnection, ("row", "rows", "first", "write", "write_all", "begin", "commit"))],
     "archive": [(Archive, ("append_member", "append_revisit", "sync"))],
     "policy, frontier, coverage": [
         (Crawl, ("next", "fetched", "failed", "skipped", "blocked", "redirected", "retry", "discover")),

@@ -32,12 +32,12 @@ from benchmarks.measure import machine, measured, table
 from benchmarks.sizes import IS_TINY, sized
 from orienteer.extract.documents.document import Document, UnreadableDocumentError
 from orienteer.extract.documents.limited import LimitedReader
-from orienteer.fake_web.page_site import PageSite
 from orienteer.live.session import live_crawl
 from orienteer.search.indexing import update_index
 from orienteer.search.search_index import SearchIndex
 from tests.documents.bombs import WHOLE, bombs, damaged
 from tests.documents.makers import PDF
+from tests.fake_web.page_site import PageSite
 from tests.fake_web.process import FakeWebProcess
 
 PACKAGES = (

@@ -26,7 +26,7 @@ from typing import Any
 
 from benchmarks.measure import machine, table
 from benchmarks.sizes import sized
-from orienteer.fake_web.server import FakeWeb
+from tests.fake_web.server import FakeWeb
 from tests.faults.crawl_process import CrawlCommand, archived_urls, check_archive, outcomes
 from tests.faults.kills import AMONG_WORKERS, Killer, KillReport
 from tests.faults.webs import RoughWeb

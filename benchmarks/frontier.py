@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from benchmarks.measure import machine, measured, table
 from benchmarks.sizes import sized
-from orienteer.frontier.frontier import Frontier
-from orienteer.frontier.politeness import Politeness
-from orienteer.frontier.seen import SeenUrls
+from orienteer.crawl.frontier import Frontier
+from orienteer.crawl.politeness import Politeness
+from orienteer.crawl.seen import SeenUrls
 
 N_URLS, PER_CALL, N_OBSERVED = sized(5_000_000, 5_000), 50, sized(1_000_000, 1_000)
 N_PAGES, N_TURNS, N_CHANGES = sized(2_000_000, 5_000), sized(200_000, 200), 10

@@ -19,8 +19,7 @@ from benchmarks.measure import machine, measured, table
 from benchmarks.sizes import sized
 from experiments.webs import web_folder
 from orienteer.graph import shapes
-from orienteer.graph.estimate import estimate_global_rank
-from orienteer.graph.estimation.estimation import Estimation
+from orienteer.graph.estimation.estimation import Estimation, estimate_global_rank
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank

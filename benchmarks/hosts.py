@@ -24,9 +24,9 @@ from typing import Any
 
 from benchmarks.measure import machine, table
 from benchmarks.sizes import sized
-from orienteer.fake_web.fake_response import NOT_FOUND, FakeResponse, redirect_to
-from orienteer.fake_web.site import RequestHeaders, Site
+from tests.fake_web.fake_response import NOT_FOUND, FakeResponse, redirect_to
 from tests.fake_web.process import FakeWebProcess
+from tests.fake_web.site import RequestHeaders, Site
 
 N_GOOD, N_BROKEN = sized(60, 5), 3
 BUDGET, TRAP_DELAY_S = sized(400, 20), 0.02

@@ -28,9 +28,9 @@ from benchmarks.crawlers.scrapy_crawler import AIOHTTP, TWISTED, ExtractorSpider
 from benchmarks.crawlers.task import Archived, Task, archived
 from benchmarks.measure import Measurement, NotInstalledError, machine, measured, table
 from benchmarks.sizes import DATA, IS_TINY, sized
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.page_site import PageSite
 from orienteer.graph.synthetic import synthetic_web
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.page_site import PageSite
 from tests.fake_web.process import FakeWebProcess
 
 DOCUMENTATION = DATA / "dev-docs-web.tar.zst"

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from benchmarks.measure import machine, measured, table
 from benchmarks.sizes import sized
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.site import RequestHeaders, Site
+from tests.fake_web.fake_response import FakeResponse
 from tests.fake_web.process import FakeWebProcess
+from tests.fake_web.site import RequestHeaders, Site
 
 N_PAGES = sized(64, 2)
 N_PAGES_OF_TAGS = sized(16, 1)  # each takes seconds to read

@@ -27,10 +27,10 @@ from typing import Any
 
 from benchmarks.measure import machine, table
 from benchmarks.sizes import sized
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.synthetic import synthetic_web
 from tests.fake_web.faults import Faulty
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
 from tests.faults.crawl_process import check_archive, log_of, outcomes
 from tests.live.live_crawls import hub
 

@@ -27,14 +27,14 @@ import numpy as np
 from benchmarks.measure import machine, table
 from benchmarks.sizes import sized
 from orienteer.extract.near_duplicates import digest
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.ledger.revisiting import DAY_S
 from orienteer.live.session import live_crawl, refresh
 from orienteer.pages.states import PageState
 from orienteer.store.database import Database
 from tests.fake_web.changing import ChangingSite, next_epoch
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
 
 N_PAGES, N_DAYS = sized((1000, 30), (30, 2))
 RATES = ((0.05, 1.0), (0.10, 0.2), (0.25, 1 / 30), (0.60, 0.0))  # share of the pages, changes a day

@@ -28,9 +28,8 @@ from benchmarks.measure import machine, measured, table
 from benchmarks.process_costs import Cost, Meter
 from benchmarks.render_suspects import choice_table
 from benchmarks.sizes import DATA, sized
-from orienteer.browser.executable import find_browser
-from orienteer.browser.job import BrowserRequest, BrowserResponse, RenderJob
-from orienteer.browser.render_settings import RenderSettings
+from orienteer.browser.job import BrowserRequest, BrowserResponse, RenderJob, RenderSettings
+from orienteer.browser.process import find_browser
 from orienteer.browser.renderer import Renderer
 from orienteer.files.compressed import zstd
 from orienteer.pages.outcome import Outcome

@@ -33,14 +33,14 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 
 from benchmarks.measure import machine, table
 from benchmarks.sizes import DATA, MissingError
-from orienteer.fake_web.page_site import PageSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import RequestHeaders
 from orienteer.live.session import live_crawl
 from orienteer.report.finding import SiteReport
 from orienteer.report.site_report import site_report
 from orienteer.store.folder_view import FolderView
 from orienteer.url import canonical_url
+from tests.fake_web.page_site import PageSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import RequestHeaders
 
 ARCHIVE = DATA / "dev-docs-web.tar.zst"
 PROGRAM = "linkchecker"

@@ -42,7 +42,7 @@ from benchmarks import search_web
 from benchmarks.measure import machine, measured, table
 from benchmarks.search_queries import KINDS, Query, QueryMaker, everyday_queries, leave_out, texts_of
 from benchmarks.sizes import sized
-from orienteer.store.page_texts import PageText, PageTexts
+from orienteer.store.page_texts import PageTexts, StoredText
 from orienteer.url import host_of
 
 SCHOOLS = "schools-wikipedia-articles.tar.zst"
@@ -105,7 +105,7 @@ def ours_from_texts(folder: Path) -> Callable[[], Any]:
     return run
 
 
-def _with_link_texts(folder: Path) -> Iterator[tuple[PageText, list[str]]]:
+def _with_link_texts(folder: Path) -> Iterator[tuple[StoredText, list[str]]]:
     with PageTexts(folder / "index" / "pages.db", read_only=True) as texts:
         for page in texts_of(folder):
             yield page, texts.link_texts([page.id])

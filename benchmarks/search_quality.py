@@ -31,7 +31,7 @@ from benchmarks.debian_docs import Manual, written_site
 from benchmarks.measure import machine, measured, table
 from benchmarks.search_queries import Query, texts_of
 from benchmarks.sizes import sized
-from orienteer.store.page_texts import PageText
+from orienteer.store.page_texts import StoredText
 
 N_QUERIES = sized(1_000, 5)
 MANUALS = (
@@ -128,7 +128,7 @@ def queries(folder: Path, held_out: bool) -> dict[str, list[Query]]:
     }
 
 
-def sentences(page: PageText) -> list[str]:
+def sentences(page: StoredText) -> list[str]:
     """What of a page may be pasted: sentences of 8 to 40 words that end as sentences do."""
     found = [sentence for line in page.text.split("\n") for sentence in _SENTENCE.split(line)]
     return [s for s in found if s[-1:] in ".!?" and _FEWEST_WORDS <= len(_WORD.findall(s)) <= _MOST_WORDS]

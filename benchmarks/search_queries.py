@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.sizes import sized
 from orienteer.search.indexing import update_index
 from orienteer.search.page_columns import PageColumns
-from orienteer.store.page_texts import PageText, PageTexts
+from orienteer.store.page_texts import PageTexts, StoredText
 from orienteer.url import host_of
 
 KINDS = ("title", "one word less", "a sentence", "a link")
@@ -114,12 +114,12 @@ class QueryMaker:
         )
 
 
-def _is_article(page: PageText) -> bool:
+def _is_article(page: StoredText) -> bool:
     """Not a list of pages."""
     return bool(page.title) and len(page.text) > _MIN_TEXT_CHARS and "/index/" not in page.url
 
 
-def texts_of(folder: Path) -> Iterator[PageText]:
+def texts_of(folder: Path) -> Iterator[StoredText]:
     """The pages that are indexed, already read."""
     with PageTexts(folder / "index" / "pages.db", read_only=True) as texts:
         pages = PageColumns(folder / "index" / "columns.npz").pages.tolist()

@@ -22,11 +22,11 @@ from urllib.parse import unquote
 from backports import zstd
 
 from benchmarks.sizes import DATA
-from orienteer.fake_web.page_site import PageSite
+from orienteer.ledger.settings import EstimateSettings
 from orienteer.live.session import live_crawl
 from orienteer.side_crawls.estimate import live_estimate
-from orienteer.side_crawls.estimate_rounds import EstimateSettings
 from orienteer.url import canonical_url
+from tests.fake_web.page_site import PageSite
 from tests.fake_web.process import FakeWebProcess
 
 SETS = ("dev-docs-web.tar.zst", "schools-wikipedia-articles.tar.zst", "webkb-dev.jsonl.zst")

@@ -24,8 +24,8 @@ import numpy as np
 from benchmarks.measure import machine, table
 from benchmarks.sizes import DATA, IS_TINY, sized
 from orienteer.errors import CrawlFolderError
-from orienteer.fake_web.page_site import PageSite
 from orienteer.search.search_index import SearchIndex
+from tests.fake_web.page_site import PageSite
 from tests.fake_web.process import FakeWebProcess
 
 DOCUMENTATION = DATA / "dev-docs-web.tar.zst"

@@ -24,11 +24,11 @@ from typing import Any
 from benchmarks.measure import machine, measured, table
 from benchmarks.memory import BYTES_PER_LINK, held, taken_apart
 from benchmarks.sizes import sized
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.site import RequestHeaders, Site
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.live.session import open_crawl
+from tests.fake_web.fake_response import FakeResponse
 from tests.fake_web.process import FakeWebProcess
+from tests.fake_web.site import RequestHeaders, Site
 
 N_PAGES = sized(200_000, 20)
 N_STEPS = sized(8, 2)

@@ -25,8 +25,8 @@ import orienteer
 from benchmarks.debian_docs import Manual, pages_of
 from benchmarks.measure import machine, table
 from benchmarks.sizes import IS_TINY, sized
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 
 N_PAGES = sized(20, 3)
 N_KNOWN = 300

@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.measure import machine, measured, table
 from benchmarks.sizes import sized
-from orienteer.frontier.seen import SeenUrls
+from orienteer.crawl.seen import SeenUrls
 from orienteer.store import record
 from orienteer.store.archive import Archive
 from orienteer.store.database import Database

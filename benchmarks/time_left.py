@@ -27,8 +27,8 @@ from benchmarks.measure import machine, table
 from benchmarks.sizes import DATA, sized
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
+from orienteer.crawl.politeness import Politeness
 from orienteer.crawl.simulate import simulate
-from orienteer.frontier.politeness import Politeness
 from orienteer.graph.hosts import with_hosts
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank

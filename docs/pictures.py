@@ -21,15 +21,13 @@ from fastapi import FastAPI
 from PIL import Image
 from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
-from orienteer.fake_web.community.addresses import HOME
-from orienteer.fake_web.community.site import CommunitySite, url_at_port
-from orienteer.fake_web.server import FakeWeb
+from orienteer.fake_web.server import TownServer
+from orienteer.fake_web.site import HOME, TownSite, url_at_port
+from orienteer.ledger.settings import EstimateSettings
 from orienteer.live.session import live_crawl
 from orienteer.search.indexing import update_index
 from orienteer.side_crawls.estimate import live_estimate
-from orienteer.side_crawls.estimate_rounds import EstimateSettings
-from orienteer.web.app import create_app
-from orienteer.web.library_app import create_library_app
+from orienteer.web.app import create_app, create_library_app
 from orienteer.web.server import PageServer, listening, next_listener
 
 DOCS = Path(__file__).parent
@@ -146,7 +144,7 @@ def _small(png: bytes) -> bytes:
 
 def _town(folder: Path) -> Path:
     """Crawl slowly enough for a smooth curve; then estimate and index."""
-    with FakeWeb(CommunitySite(), PORT) as web:
+    with TownServer(TownSite(), PORT) as web:
         settings = {"politeness": {"delay_s": 0.08}, "fetch": {"connect_to": web.address}}
         live_crawl(url_at_port(HOME, PORT), folder, until=0.98, scope="site", settings=settings)
         live_estimate(folder, EstimateSettings(budget=700, rounds=20))
@@ -156,7 +154,7 @@ def _town(folder: Path) -> Path:
 
 def _bare(folder: Path) -> Path:
     """Crawl up to a budget, without index and estimate."""
-    with FakeWeb(CommunitySite(), PORT) as web:
+    with TownServer(TownSite(), PORT) as web:
         settings = {"politeness": {"delay_s": 0.0}, "fetch": {"connect_to": web.address}}
         live_crawl(url_at_port(HOME, PORT), folder, budget=60, scope="site", settings=settings)
     return folder

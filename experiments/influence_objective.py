@@ -18,7 +18,7 @@ from experiments.domain_runs import known_locally
 from experiments.domains import Domain
 from orienteer.graph.estimation.estimation import Estimation
 from orienteer.graph.estimation.known_web import Neighborhood
-from orienteer.graph.estimation.stochastic_complement import Influence
+from orienteer.graph.estimation.selection import Influence
 
 _MAX_PAGES, _MIN_PAGES = 200, 20
 _TOLERANCE = 1e-9

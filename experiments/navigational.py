@@ -28,9 +28,7 @@ from experiments.verdict import HOLDS
 from experiments.webs import Webs
 from orienteer.evaluate.harvest import LEVELS, Harvest, HarvestComparison, Task, compare_harvests, harvest_figure
 from orienteer.graph.reach import distances
-from orienteer.policies.apprentice import Apprentice
-from orienteer.policies.context_graph import ContextGraph
-from orienteer.policies.trained import TrainedPolicy
+from orienteer.policies.trained import Apprentice, ContextGraph, TrainedPolicy
 from orienteer.progress import Progress, silent
 
 ABOUT = (

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from orienteer.errors import InputError
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.seeds.page_groups import Division, groups_of
+from orienteer.seeds.select import Division, groups_of
 from orienteer.seeds.value import paper_value
 
 ENTRY_SHARE, SPAM_SHARE, CLICKED_SHARE = 0.04, 0.02, 0.05

@@ -39,7 +39,7 @@ from orienteer.evaluate.seed_compare import (
 )
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.progress import Progress, silent
-from orienteer.seeds.page_groups import Division, groups_of
+from orienteer.seeds.select import Division, groups_of
 
 ABOUT = (
     "The paper chose seeds on 2,000 sites, by the value of their pages. Here they are hosts or whole webs, and the "

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from tests.fake_web.changing import ChangingSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.refreshes import Refreshed
 
 HOME, EDITED, GONE, NEW = "http://a.test/", "http://a.test/x", "http://a.test/gone", "http://a.test/new"

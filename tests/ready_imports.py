@@ -58,10 +58,11 @@ def _put_together() -> None:
     import typer.main
 
     import orienteer.cli.main as of_orienteer
+    from orienteer.cli.command import declared_commands
 
     of_orienteer.command_line = cache(of_orienteer.command_line)
     typer.main.get_command = cache(typer.main.get_command)
-    for first in {typed.split()[0] for typed in of_orienteer._COMMANDS}:
+    for first in {words.split()[0] for words in declared_commands()}:
         todo = [typer.main.get_command(of_orienteer.command_line(first))]
         for command in todo:
             todo += getattr(command, "commands", {}).values()

@@ -262,7 +262,7 @@ def _run_child(environment: dict[str, str], channel: int) -> None:
     os.environ.update(environment)
     sys.path[:] = environment["PYTHONPATH"].split(os.pathsep)
     with ending_quickly():
-        child._run(channel)
+        child.run(channel)
 
 
 @contextmanager

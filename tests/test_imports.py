@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.synthetic import synthetic_web
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
 from tests.live.live_crawls import crawled, hub
 
 pytestmark = pytest.mark.long

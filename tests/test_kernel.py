@@ -12,13 +12,12 @@ import numpy as np
 import pytest
 
 from orienteer import kernel, kernel_cache
-from orienteer.crawl.simulate import simulate
-from orienteer.crawl.trace import Trace
+from orienteer.crawl.politeness import Politeness
+from orienteer.crawl.seen import SeenUrls
+from orienteer.crawl.simulate import Trace, simulate
 from orienteer.extract import near_duplicates
 from orienteer.extract.page import extract_page
 from orienteer.extract.tokens import page_tokens
-from orienteer.frontier.politeness import Politeness
-from orienteer.frontier.seen import SeenUrls
 from orienteer.graph.pagerank import pagerank
 from orienteer.kernel import (
     Kernel,

@@ -11,11 +11,11 @@ import pytest
 
 import orienteer as ori
 from orienteer.crawl.crawl import Crawl
-from orienteer.crawl.trace import Trace
+from orienteer.crawl.simulate import Trace
 from orienteer.errors import MissingExtraError
 from orienteer.graph import shapes
 from orienteer.graph.coverage import certificate
-from orienteer.graph.estimate import estimate_global_rank
+from orienteer.graph.estimation.estimation import estimate_global_rank
 from orienteer.notebook import data_frame
 from orienteer.policies.policy import TrustedPages
 from orienteer.policies.policy_spec import PolicySpec

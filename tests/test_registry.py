@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import pytest
 
 import orienteer as ori
-from orienteer.cli.plugin_names import REGISTRIES, registry_of
+from orienteer.cli.command import REGISTRIES, registry_of
 from orienteer.registry import HERE, OURS, ClassRegistry, Origin, Registry
 from tests.tables import over_rows
 

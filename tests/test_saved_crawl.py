@@ -17,13 +17,13 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import CrawlFolderError, ExportError, SeedError
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.inspect.crawl_status import crawl_status
 from orienteer.notebook import ProgressLine
 from orienteer.pages.stop_reason import StopReason
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import hub
 
 pytestmark = pytest.mark.long

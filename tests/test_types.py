@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import orienteer as ori
-from orienteer.crawl.trace import Trace
+from orienteer.crawl.simulate import Trace
 from orienteer.graph import Certificate, certificate, estimate_global_rank
 from orienteer.imports.import_crawl import ImportReport
 from orienteer.inspect.crawl_status import CrawlStatus

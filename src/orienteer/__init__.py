@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # the public names: see orienteer.public_names
     from orienteer.exports.saved_pages import SavedPage as SavedPage
     from orienteer.graph.link_graph import LinkGraph as LinkGraph
     from orienteer.graph.pagerank import pagerank as pagerank
-    from orienteer.hooks.page_hooks import HookPage as HookPage
+    from orienteer.hooks import HookPage as HookPage
     from orienteer.imports.import_crawl import import_crawl as import_crawl
     from orienteer.pages.added import Added as Added
     from orienteer.saved_crawl import SavedCrawl as SavedCrawl

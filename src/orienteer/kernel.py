@@ -66,6 +66,8 @@ class Kernel:
         self.targetoptions = options
 
     def __call__(self, *arguments: Any) -> Any:
+        if _compiling is None:
+            return self.compiled(*arguments)
         compiling = None if _thread.is_only_loading or _thread.compiles else _compiling
         if compiling is not None and not self._is_ready and _is_plain_better(compiling, arguments):
             with np.errstate(over="ignore"):  # hashes are meant to

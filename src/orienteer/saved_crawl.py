@@ -23,15 +23,16 @@ from typing import Any, ParamSpec, TypeVar
 from orienteer.errors import CrawlFolderError
 from orienteer.exports.export import ExportReport, export
 from orienteer.exports.saved_pages import SavedPage, saved_pages
+from orienteer.graph.defaults import SurveyGoal
 from orienteer.graph.estimation.history import EstimateRound
-from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
-from orienteer.hooks.page_hooks import HookSource
+from orienteer.graph.survey.fixed_walks import FixedWalks
+from orienteer.hooks import HookSource
 from orienteer.inspect.crawl_status import CrawlStatus, crawl_status
 from orienteer.inspect.figures import CrawlFigures
 from orienteer.inspect.run_report import Report
 from orienteer.inspect.verify import Verification, verify
 from orienteer.ledger.plan import default_folder
-from orienteer.ledger.settings import MEASURED, canonical_seeds
+from orienteer.ledger.settings import MEASURED, EstimateSettings, canonical_seeds
 from orienteer.live import session
 from orienteer.live.live_crawl import StopRequest
 from orienteer.notebook import ProgressLine, facts_html
@@ -41,7 +42,6 @@ from orienteer.report.writing import expect_free, format_of, save_report
 from orienteer.search.indexing import IndexReport, update_index
 from orienteer.search.search_index import SearchIndex, SearchResults
 from orienteer.side_crawls.estimate import EstimateReport, live_estimate
-from orienteer.side_crawls.estimate_rounds import EstimateSettings
 from orienteer.side_crawls.survey import live_survey
 from orienteer.side_crawls.survey_report import SurveyReport
 from orienteer.store.folder_view import expect_crawl

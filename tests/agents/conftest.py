@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import orienteer as ori
-from orienteer.agents.agent_crawls import AgentCrawls
+from orienteer.agents.tools import AgentCrawls
 from orienteer.search.indexing import update_index
 from tests.imports.made_collections import response, write
 

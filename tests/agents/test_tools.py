@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from orienteer.agents import tools
-from orienteer.agents.agent_crawls import AgentCrawl, AgentCrawls
-from orienteer.agents.tools import MAX_CHARS, ToolResult
+from orienteer.agents.tools import MAX_CHARS, AgentCrawl, AgentCrawls, ToolResult
 from orienteer.errors import CrawlFolderError, InputError, OrienteerError
 from tests.agents.conftest import ORDER, A
 
@@ -32,14 +31,14 @@ def test_search_finds_pages_and_says_where(crawl: AgentCrawl) -> None:
 
 
 def test_text_of_pages_is_between_markers_with_a_random_key(crawl: AgentCrawl) -> None:
-    for found in (tools.read(crawl, f"{A}/order"), tools.search(crawl, "previous instructions")):
+    for found in (tools.read_page(crawl, f"{A}/order"), tools.search(crawl, "previous instructions")):
         marked = _MARKED.search(found.text())
         assert marked is not None
         assert "PREVIOUS INSTRUCTIONS" in marked[2]
         assert "INSTRUCTIONS" not in found.summary
         assert found.structured()["untrusted"] is True
-    assert ORDER.split("<")[0].strip() in tools.read(crawl, f"{A}/order", whole=True).untrusted
-    keys = {_MARKED.search(tools.read(crawl, f"{A}/1").text())[1] for _ in range(3)}  # type: ignore[index]
+    assert ORDER.split("<")[0].strip() in tools.read_page(crawl, f"{A}/order", whole=True).untrusted
+    keys = {_MARKED.search(tools.read_page(crawl, f"{A}/1").text())[1] for _ in range(3)}  # type: ignore[index]
     assert len(keys) == 3
     assert tools.coverage(crawl).structured()["untrusted"] is False
 
@@ -47,7 +46,7 @@ def test_text_of_pages_is_between_markers_with_a_random_key(crawl: AgentCrawl) -
 def test_a_page_is_read_in_excerpts(crawl: AgentCrawl) -> None:
     text, cursor, n_excerpts = "", "", 0
     while True:
-        excerpt = tools.read(crawl, f"{A}/long", cursor, max_chars=500).data
+        excerpt = tools.read_page(crawl, f"{A}/long", cursor, max_chars=500).data
         assert len(excerpt["text"]) <= 500
         assert excerpt["start"] == len(text)
         text, n_excerpts = text + excerpt["text"], n_excerpts + 1
@@ -56,21 +55,21 @@ def test_a_page_is_read_in_excerpts(crawl: AgentCrawl) -> None:
         cursor = excerpt["cursor"]
     assert n_excerpts > 5
     assert len(text) == excerpt["n_chars"]
-    assert text == tools.read(crawl, f"{A}/long", max_chars=20_000).data["text"]
+    assert text == tools.read_page(crawl, f"{A}/long", max_chars=20_000).data["text"]
     assert "## Part 7\n\nSentence 7 describes" in text
 
 
 def test_another_name_leads_to_the_page(crawl: AgentCrawl) -> None:
-    found = tools.read(crawl, "a.test/old")
+    found = tools.read_page(crawl, "a.test/old")
     assert (found.data["url"], found.data["requested_url"]) == (f"{A}/1", f"{A}/old")
 
 
 def test_links_both_ways(crawl: AgentCrawl) -> None:
-    found = tools.links(crawl, f"{A}/1").data
+    found = tools.page_links(crawl, f"{A}/1").data
     assert [one["url"] for one in found["linked_from"]] == [f"{A}/", f"{A}/old"]
     assert [one["url"] for one in found["links_to"]] == [f"{A}/"]
     assert found["linked_from"][0]["title"] == "Harbour"
-    out = tools.links(crawl, f"{A}/", direction="out", n=2, first=1).data
+    out = tools.page_links(crawl, f"{A}/", direction="out", n=2, first=1).data
     assert "linked_from" not in out
     assert (len(out["links_to"]), out["n_links_to"]) == (2, 5)
 
@@ -94,7 +93,7 @@ def test_several_crawls_are_named(folder: Path, unindexed: Path) -> None:
         with pytest.raises(InputError, match="did you mean 'harbour'"):
             crawls.named("harbor")
         bare = crawls.named("bare")
-        assert "lighthouse" in tools.read(bare, f"{A}/1").untrusted
+        assert "lighthouse" in tools.read_page(bare, f"{A}/1").untrusted
         with pytest.raises(CrawlFolderError, match="there is no search index yet; make it with `orienteer index"):
             tools.search(bare, "lighthouse")
     finally:
@@ -107,14 +106,14 @@ WRONG: dict[str, tuple[Callable[[AgentCrawl], ToolResult], str]] = {
     "site": (lambda crawl: tools.search(crawl, "x", site="a b"), "site is 'a b'; it must be one word"),
     "order": (lambda crawl: tools.search(crawl, "x", order="best"), "'best'"),
     "global": (lambda crawl: tools.search(crawl, "x", order="global"), "the global rank of these pages is unknown"),
-    "max_chars": (lambda crawl: tools.read(crawl, f"{A}/1", max_chars=20_001), "max_chars is 20001"),
-    "cursor": (lambda crawl: tools.read(crawl, f"{A}/1", cursor="../x"), "is not a cursor"),
-    "stale": (lambda crawl: tools.read(crawl, f"{A}/1", cursor="10-abcdabcd"), "begin again without a cursor"),
-    "unknown": (lambda crawl: tools.read(crawl, "b.test"), "the crawl has never seen this URL"),
-    "no url": (lambda crawl: tools.links(crawl, "http://[", n=1), "is not a valid URL"),
-    "gone": (lambda crawl: tools.read(crawl, f"{A}/gone"), "it has no text: failed"),
-    "direction": (lambda crawl: tools.links(crawl, f"{A}/", "up"), "it must be in, out or both"),
-    "first": (lambda crawl: tools.links(crawl, f"{A}/", first=-1), "first is -1"),
+    "max_chars": (lambda crawl: tools.read_page(crawl, f"{A}/1", max_chars=20_001), "max_chars is 20001"),
+    "cursor": (lambda crawl: tools.read_page(crawl, f"{A}/1", cursor="../x"), "is not a cursor"),
+    "stale": (lambda crawl: tools.read_page(crawl, f"{A}/1", cursor="10-abcdabcd"), "begin again without a cursor"),
+    "unknown": (lambda crawl: tools.read_page(crawl, "b.test"), "the crawl has never seen this URL"),
+    "no url": (lambda crawl: tools.page_links(crawl, "http://[", n=1), "is not a valid URL"),
+    "gone": (lambda crawl: tools.read_page(crawl, f"{A}/gone"), "it has no text: failed"),
+    "direction": (lambda crawl: tools.page_links(crawl, f"{A}/", "up"), "it must be in, out or both"),
+    "first": (lambda crawl: tools.page_links(crawl, f"{A}/", first=-1), "first is -1"),
 }
 
 

@@ -17,9 +17,9 @@ import httpx
 import pytest
 from mcp_types import INVALID_REQUEST, PARSE_ERROR
 
-from orienteer.agents.agent_crawls import AgentCrawls
 from orienteer.agents.server import AgentHttpServer, agent_app, agent_server
-from orienteer.cli.mcp import mcp as command
+from orienteer.agents.tools import AgentCrawls
+from orienteer.cli.serve import mcp as command
 from orienteer.errors import CrawlFolderError, InputError, MissingExtraError
 from orienteer.web.server import listening
 from tests.agents.conftest import A

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from orienteer.browser.executable import find_browser
-from orienteer.browser.job import BrowserRequest, BrowserResponse, RenderJob
-from orienteer.browser.render_settings import RenderSettings
+from orienteer.browser.job import BrowserRequest, BrowserResponse, RenderJob, RenderSettings
+from orienteer.browser.process import find_browser
 from orienteer.browser.renderer import Renderer
 from orienteer.errors import InputError
 from orienteer.pages.outcome import Outcome

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from orienteer.fake_web.server import FakeWeb
 from orienteer.store.lock import holder_of
 from tests.browser.conftest import DESKTOP, PHONE
 from tests.cli.live_process import wait_until
+from tests.fake_web.server import FakeWeb
 from tests.live.live_crawls import StoredCrawl, crawled
 from tests.web.live_server import served
 from tests.web.slow_crawl import SlowCrawl, slow_web, stop_holder

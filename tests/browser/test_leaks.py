@@ -160,7 +160,7 @@ def test_nothing_reaches_the_network(listening: Listening, isolates_network: boo
 
 def test_without_the_flags_it_would_leak(listening: Listening, monkeypatch: pytest.MonkeyPatch) -> None:
     """That the test above can fail."""
-    monkeypatch.setattr("orienteer.browser.flags._NO_NETWORK", ())
+    monkeypatch.setattr("orienteer.browser.process._NO_NETWORK", ())
     here = f"http://127.0.0.1:{listening.port}"
     with open_renderer(isolates_network=False, tabs=1) as renderer:
         render(renderer, [_job(listening, here)], Owner(here))

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import RequestHeaders, Site
 from orienteer.library.jobs import Jobs
 from orienteer.library.library import Library
 from tests.browser.conftest import DESKTOP
 from tests.browser.test_all_pages import findings
 from tests.cli.live_process import wait_until
 from tests.cli.run import orienteer
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import RequestHeaders, Site
 from tests.ready_jobs import place
 from tests.ready_process import ReadyPopen
 from tests.window import expect

@@ -14,13 +14,11 @@ from typing import Any
 import pytest
 
 from orienteer.browser.connection import BrowserConnection
-from orienteer.browser.executable import NAMES, find_browser
 from orienteer.browser.job import BrowserRequest
-from orienteer.browser.profile import PREFIX, remove_abandoned
+from orienteer.browser.process import NAMES, PREFIX, find_browser, kill_session, remove_abandoned, session_members
 from orienteer.browser.renderer import BrowserEvent, Renderer
 from orienteer.browser.tab import Tab
 from orienteer.errors import InputError
-from orienteer.processes import process_group
 from tests.browser.rendering import open_renderer, page_job, render, render_page, site
 
 _ROOT = Path(__file__).parents[2]
@@ -48,7 +46,7 @@ def test_a_crashed_browser_is_replaced_and_pages_are_rendered_again() -> None:
         def response(wanted: BrowserRequest) -> object:
             if not killed:
                 killed.append(_pid(renderer))
-                process_group.kill(killed[0])
+                kill_session(killed[0])
             return site(wanted)
 
         found = render(renderer, [page_job("frames.html", i) for i in range(3)], response)  # type: ignore[arg-type]
@@ -56,7 +54,7 @@ def test_a_crashed_browser_is_replaced_and_pages_are_rendered_again() -> None:
         assert all(len(found[i].links) == 3 for i in range(3))
         assert renderer.n_browsers == 2
         assert renderer.cpu_s > 0
-    assert process_group.members(killed[0]) == []
+    assert session_members(killed[0]) == []
 
 
 def test_a_page_that_takes_too_much_memory_is_identified() -> None:
@@ -89,9 +87,9 @@ def test_nothing_is_left_after_close(tmp_path: Path, monkeypatch: pytest.MonkeyP
         render(renderer, [page_job("click.html")])
         browser = _pid(renderer)
         assert len(list(tmp_path.glob(f"{PREFIX}*"))) == 1
-        assert len(process_group.members(browser)) > 1
+        assert len(session_members(browser)) > 1
         renderer.start(page_job("endless_script.html"))
-    assert process_group.members(browser) == []
+    assert session_members(browser) == []
     assert list(tmp_path.iterdir()) == []
 
 
@@ -105,11 +103,11 @@ def test_nothing_is_left_when_the_owner_is_killed(tmp_path: Path, monkeypatch: p
     owner = subprocess.Popen([sys.executable, "-c", _OWNER], cwd=_ROOT, env=paths, stdout=subprocess.PIPE, text=True)
     assert owner.stdout is not None
     browser = int(owner.stdout.readline())
-    assert len(process_group.members(browser)) > 1
+    assert len(session_members(browser)) > 1
     owner.send_signal(signal.SIGKILL)
     owner.wait()
     owner.stdout.close()
-    while process_group.members(browser):  # the time-out of the test is its limit
+    while session_members(browser):  # the time-out of the test is its limit
         pass
     assert list(tmp_path.glob(f"{PREFIX}*"))  # what it could not remove: the next one does, once it is not new
     remove_abandoned(now_s=time.time() + 1e6)
@@ -129,7 +127,7 @@ def test_a_browser_is_found_or_missed_in_one_line(tmp_path: Path, monkeypatch: p
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("orienteer.browser.executable._PATHS", ())
+    monkeypatch.setattr("orienteer.browser.process._PATHS", ())
     assert find_browser() == find_browser(NAMES[-1]) == find_browser(str(program)) == program
     program.unlink()
     with pytest.raises(InputError, match="install chromium-headless-shell"):

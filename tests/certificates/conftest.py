@@ -11,10 +11,10 @@ import pytest
 from orienteer.certificates.facts import Facts
 from orienteer.certificates.gathering import facts_of_folder
 from orienteer.certificates.page import certificate_page
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.pages.stop_reason import StopReason
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
 from tests.live.live_crawls import Tables, crawled, hub
 
 UNTIL = 0.8

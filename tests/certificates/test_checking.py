@@ -17,14 +17,14 @@ from orienteer.certificates.facts import Facts
 from orienteer.certificates.gathering import facts_of_folder
 from orienteer.certificates.page import certificate_page
 from orienteer.errors import CrawlFolderError, InputError
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
-from orienteer.live.upload import upload
+from orienteer.live.control import upload
 from orienteer.store.folder import CrawlFolder
 from orienteer.wording import SAME_RESPONSES
 from tests.certificates.conftest import Certified
 from tests.cli.run import orienteer, refused
 from tests.fake_web.changing import ChangingSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import crawled
 from tests.live.refreshes import Refreshed
 from tests.store.object_stores import needs_store

@@ -27,11 +27,11 @@ from orienteer.certificates.facts import Facts
 from orienteer.certificates.gathering import facts_of_folder
 from orienteer.certificates.page import certificate_page
 from orienteer.errors import CrawlFolderError
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.verify import verify
 from tests.cli.run import orienteer
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.laws.mutations import Mutations
 from tests.live.apps import SmallSite, application, needs_browser
 from tests.live.live_crawls import Tables, crawled
@@ -202,7 +202,7 @@ def test_a_seed_that_is_trusted_more_is_in_the_headline(tmp_path: Path) -> None:
     """All the trust is on a page without links; next to nothing follows from the other seed."""
     with FakeWeb(site()) as web:
         crawled(web, [f"{A}/p0/0", f"{A}/"], tmp_path / "c", budget=2, scope="host")
-    assert "the surfer starts at" not in str(verify(tmp_path / "c"))
+    assert "with a chance of" not in str(verify(tmp_path / "c"))
     settings = tmp_path / "c" / "crawl.toml"
     settings.write_text(settings.read_text().replace("trust = []", "trust = [999.0, 1.0]"))
     clause = "the surfer starts at http://a.test/p0/0 with a chance of 99.9 %"
@@ -210,6 +210,39 @@ def test_a_seed_that_is_trusted_more_is_in_the_headline(tmp_path: Path) -> None:
     (tmp_path / "c" / "report.json").unlink()
     change(tmp_path / "c", "DELETE FROM meta WHERE key = 'figures'")
     assert f"{clause[0].upper()}{clause[1:]}." in headline(facts_of_folder(tmp_path / "c"))
+
+
+def exchange(folder: Path, one: int, two: int) -> None:
+    """Exchange the numbers of two pages."""
+    other = {one: two, two: one}
+    with closing(sqlite3.connect(folder / "crawl.db", isolation_level=None)) as database:
+        urls = dict(database.execute("SELECT id, url FROM url"))
+        for page in (one, two):
+            database.execute("UPDATE url SET url = ? WHERE id = ?", (urls[page], other[page]))
+        for position, page, links in database.execute("SELECT position, id, links FROM page").fetchall():
+            blob = ids(*(other.get(link, link) for link in np.frombuffer(links, "<u4").tolist()))
+            new = (-1 - other[page] if page in other else page, blob, position)
+            database.execute("UPDATE page SET id = ?, links = ? WHERE position = ?", new)
+        database.execute("UPDATE page SET id = -1 - id WHERE id < 0")
+
+
+def test_other_seeds_are_in_the_headline(small: Crawl, folder: Path) -> None:
+    """The pages are the same; another one is said to be the seed."""
+    assert "the surfer starts at" not in str(verify(small.folder))
+    exchange(folder, 0, 1)
+    settings = folder / "crawl.toml"
+    settings.write_text(settings.read_text().replace(f'"{A}/"', f'"{A}/p0"'))
+    assert not check_certificate(small.certificate, folder).holds
+    found = verify(folder)
+    assert found.problems == ()
+    assert f"; the surfer starts at {A}/p0" in str(found)
+    assert f"The surfer starts at {A}/p0." in headline(facts_of_folder(folder))
+
+
+def test_the_first_seeds_are_named(small: Crawl) -> None:
+    seeds = tuple(f"{A}/p{k}" for k in range(7))
+    some = replace(small.facts, crawl=replace(small.facts.crawl, seeds=seeds, trust=(1 / 7,) * 7, n_seeds=7))
+    assert f"The surfer starts at {A}/p0, {A}/p1, {A}/p2 and 4 more pages." in headline(some)
 
 
 def test_a_scope_without_pages_that_were_fetched(folder: Path) -> None:
@@ -282,6 +315,32 @@ def test_the_headline_says_what_cannot_be_checked(tmp_path: Path) -> None:
     assert line.startswith("what the archive proves at least is 90 % in the certificate, ")
 
 
+ENDINGS = {
+    "coverage": (0.99, "goal reached: a coverage of 99 % is proved"),
+    "reachable": (0.99, "goal not reached: a coverage of 99 % of what is reachable is proved, "),
+    "measured coverage": (0.9, "goal reached: a coverage of 90 % is measured"),
+    "frontier empty": (None, "everything reachable is fetched; "),
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_result_in_the_report_that_does_not_follow(
+    ending: str, small: Crawl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The report has the true figures, and another result; certificates repeat it."""
+    folder, (until, result) = tmp_path / "c", ENDINGS[ending]
+    shutil.copytree(small.folder, folder)
+    report = json.loads((folder / "report.json").read_text())
+    report["stopped_because"], report["figures"]["until"] = ending, until
+    (folder / "report.json").write_text(json.dumps(report))
+    (line,) = verify(folder).problems
+    assert line.startswith(f"the report says '{result}")
+    monkeypatch.setattr(gathering, "verify", lambda *_, **__: replace(verify(folder), problems=()))
+    (tmp_path / "c.html").write_text(certificate_page(facts_of_folder(folder)), encoding="utf-8")
+    assert result in (tmp_path / "c.html").read_text()
+    assert line in check_certificate(tmp_path / "c.html", folder).problems
+
+
 # Pages that a browser has rendered
 
 
@@ -319,6 +378,24 @@ def test_a_rendered_page_is_compared_with_its_document(statement: str, rendered:
     shutil.copytree(rendered, tmp_path / "c")
     change(tmp_path / "c", statement)
     assert any(RENDERINGS[statement] in line for line in verify(tmp_path / "c").problems)
+
+
+@pytest.mark.slow
+def test_a_later_row_does_not_hide_a_record(rendered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A certificate is about the rows up to its moment; one after it claims the document of a page before it."""
+    shutil.copytree(rendered, tmp_path / "c")
+    with closing(sqlite3.connect(tmp_path / "c" / "crawl.db")) as database:
+        (document,) = database.execute("SELECT dom_file, dom_offset, dom_bytes FROM rendered WHERE page = 0")
+        (page, position) = database.execute("SELECT max(url.id), max(position) + 1 FROM url, page").fetchone()
+    change(tmp_path / "c", "DELETE FROM rendered WHERE page = 0")
+    monkeypatch.setattr(gathering, "verify", partial(verify, quick=True))
+    (tmp_path / "c.html").write_text(certificate_page(facts_of_folder(tmp_path / "c")), encoding="utf-8")
+    rest = "size_bytes, content_type, language, title, noindex, depth, NULL, NULL, NULL, etag, last_modified, NULL"
+    with closing(sqlite3.connect(tmp_path / "c" / "crawl.db", isolation_level=None)) as database:
+        values = f"?, ?, state, outcome, status, time, ?, ?, ?, digest, {rest}, x'', x''"
+        database.execute(f"INSERT INTO page SELECT {values} FROM page WHERE id = 0", (position, page, *document))
+    found = check_certificate(tmp_path / "c.html", tmp_path / "c")
+    assert any(LEFT_OUT in line for line in found.problems), found.problems
 
 
 @pytest.mark.slow

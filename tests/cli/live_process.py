@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from orienteer.fake_web.server import FakeWeb
 from tests.cli.run import Done
+from tests.fake_web.server import FakeWeb
 from tests.ready_process import TEST_TIMEOUT_S, ReadyPopen
 
 COMMAND = [sys.executable, "-m", "orienteer"]

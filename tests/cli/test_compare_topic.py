@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.graph.link_graph import LinkGraph
 from tests.cli.run import one_line, orienteer, orienteer_each, refused
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.ledger.test_stored_policy import HOME, SITE, TOPIC, TRAINING
 from tests.live.live_crawls import StoredCrawl, crawled
 from tests.topics.small_topics import topic_file

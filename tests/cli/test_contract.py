@@ -17,11 +17,11 @@ import typer
 
 import orienteer as ori
 from orienteer.cli.main import command_line
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.search.indexing import update_index
 from tests.cli.run import orienteer, orienteer_each
 from tests.cli.test_help import COMMANDS, GROUPS
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.imports.made_collections import response, write
 from tests.ready_process import TEST_TIMEOUT_S, ReadyPopen
 from tests.tables import over_rows
@@ -209,7 +209,7 @@ def test_no_environment_variable_is_read() -> None:
         assert all(not parameter.envvar for parameter in command.params), name
     # Exceptions: Numba's folder of compiled kernels, the XDG directories of the user, the credentials of AWS and Ray,
     # variables that a credentials file names, and the environment of child processes.
-    passing = {SRC / "kernel_folder.py", SRC / "files" / "user_folders.py", *(SRC / "processes").glob("*.py")}
+    passing = {SRC / "kernel_folder.py", SRC / "files" / "plain.py", *(SRC / "processes").glob("*.py")}
     passing |= {SRC / "store" / "object_store.py", *(SRC / "workers").glob("ray_*.py")}
     passing.add(SRC / "credentials" / "credentials_file.py")
     for path in set(SRC.rglob("*.py")) - passing:

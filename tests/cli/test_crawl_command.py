@@ -18,15 +18,15 @@ import pytest
 
 from orienteer.cli.crawl import _expect_url
 from orienteer.cli.display import JSON_VERSION
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.fetch.settings import FetchSettings
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.ledger.plan import settings_classes
 from orienteer.settings import set_tables
 from tests.cli.live_process import COMMAND, CONTROLS, ended, options, started, wait_until, without_preparing
 from tests.cli.run import Done, orienteer, orienteer_each, refused
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import StoredCrawl
 from tests.ready_process import TEST_TIMEOUT_S, ReadyPopen
 from tests.tables import over_rows

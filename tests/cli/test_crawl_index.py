@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from orienteer.cli.index import BackgroundIndexing
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.search.search_index import SearchIndex
 from tests.cli.live_process import ended, options, started
 from tests.cli.run import Done
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.search.small_webs import HandmadeCrawl, page
 
 PAGES = {

@@ -11,9 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite, RequestHeaders
 from tests.cli.live_process import (
     CONTROLS,
     Terminal,
@@ -25,6 +22,9 @@ from tests.cli.live_process import (
     wait_until,
 )  # fmt: skip
 from tests.cli.run import orienteer
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite, RequestHeaders
 from tests.live.live_crawls import StoredCrawl
 from tests.ready_process import TEST_TIMEOUT_S
 

@@ -12,12 +12,12 @@ import pytest
 import orienteer as ori
 from orienteer.cli.estimate import describe_round, pages_of_budget
 from orienteer.errors import InputError
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.graph.estimate import estimate_global_rank
+from orienteer.graph.estimation.estimation import estimate_global_rank
 from orienteer.graph.estimation.history import EstimateRound
 from tests.cli.run import orienteer, orienteer_each
 from tests.conftest import random_web
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
 from tests.live.live_crawls import crawled
 
 

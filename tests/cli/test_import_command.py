@@ -136,7 +136,7 @@ def bombs(folder: Path) -> dict[str, list[object]]:
         "the seed http://b.test/ is not in the collection; name a page that is, such as": [
             "good.warc", "--seed", "http://b.test/",
         ],
-        "no scope named 'hosts'; did you mean 'host'?": ["good.warc", "--scope", "hosts"],
+        "no choice for --scope named 'hosts'; did you mean 'host'?": ["good.warc", "--scope", "hosts"],
         "a graph must be imported alone": ["bomb.graphml", "good.warc"],
         "seeds, scope, settings and hooks are for crawls": ["bomb.graphml", "--scope", "web"],
         "none.toml: No such file or directory": ["good.warc", "--settings", "none.toml"],

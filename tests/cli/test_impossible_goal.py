@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
 from tests.cli.live_process import Terminal, ended, screen, started
 from tests.cli.run import orienteer
 from tests.fake_web.faults import Faulty
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
 from tests.live.live_crawls import StoredCrawl, hub
 from tests.live.test_impossible_goal import closed_site, done
 

@@ -17,11 +17,11 @@ from typing import NoReturn
 import pytest
 
 from orienteer.cli import interruption, main
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite, RequestHeaders
 from tests.cli.live_process import COMMAND, ended, started, wait_until
 from tests.cli.test_crawl_signals import report_of
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite, RequestHeaders
 from tests.live.live_crawls import crawled
 
 SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]

@@ -10,16 +10,13 @@ from typing import Any
 import pytest
 
 from orienteer.cli.crawl_display import CoverageBar, panel, print_report, progress_line
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.proved import Certificate
 from orienteer.graph.survey.measured import Measured
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.inspect.crawl_status import crawl_status
-from orienteer.inspect.explain import page_facts
-from orienteer.inspect.figures import CrawlFigures, figures_of
+from orienteer.inspect.explain import describe_page, page_facts
+from orienteer.inspect.figures import CrawlFigures, figures_of, record_of
 from orienteer.inspect.frontier_top import FrontierTop, replayed_top, written_top
-from orienteer.inspect.page_text import describe_page
 from orienteer.inspect.run_report import Report
 from orienteer.inspect.status_text import describe_measured, describe_stopped
 from orienteer.inspect.survey_progress import walk_of
@@ -30,6 +27,8 @@ from orienteer.web.pages.crawl import why_waiting
 from tests.cli.run import orienteer
 from tests.cli.test_crawl_display import FIGURES, FOLDER, one_line, rendered
 from tests.cli.test_metrics_server import metrics_text, parsed
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
 from tests.live.live_crawls import crawled, hub
 
 MEASURED = Measured(0.98, 0.992, 0.983, 0.999, 412, 603)
@@ -187,7 +186,7 @@ def test_the_frontier_says_which_walk_needs_a_page(folders: tuple[Path, Path]) -
     assert (first.priority, first.walk is None) == (None, False)
     assert f"needed by walk {first.walk} of the survey" in why_waiting(first)
     assert all(page.priority is None or page.priority < 1 for page in top.pages)
-    assert FrontierTop.of_dict(json.loads(json.dumps(top.as_dict()))) == top
+    assert record_of(FrontierTop, json.loads(json.dumps(top.as_dict()))) == top
     facts = page_facts(folders[0], first.url)
     assert facts.waiting is not None
     assert facts.waiting.walk == first.walk

@@ -11,16 +11,16 @@ import pytest
 
 from orienteer.cli.crawl_display import panel, print_report, progress_line
 from orienteer.cli.epoch_display import describe_savings, describe_unchanged, describe_visits, epochs_table
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.graph.proved import Certificate
-from orienteer.inspect.epoch_status import EpochStatus
 from orienteer.inspect.run_report import Report
+from orienteer.inspect.tallies import EpochStatus
 from orienteer.ledger.settings import RefreshSettings
 from orienteer.pages.stop_reason import StopReason
 from tests.cli.run import orienteer, orienteer_each, refused
 from tests.cli.test_crawl_display import FIGURES, FOLDER, one_line, rendered
 from tests.fake_web.changing import ChangingSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 
 SEED = "http://a.test/"
 PLACES = {

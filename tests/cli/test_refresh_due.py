@@ -16,8 +16,6 @@ import pytest
 
 from orienteer.cli.refresh import BUSY, NOT_DUE, REFRESHED, Options, RefreshTarget, refresh_one
 from orienteer.errors import CrawlFolderError
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.fetch.webhook import Webhook
 from orienteer.ledger.revisiting import DAY_S
 from orienteer.library.schedule import Schedule
@@ -27,6 +25,8 @@ from orienteer.store.lock import LOCK, REFRESH_LOCK, FolderLock
 from tests import receiver as loopback
 from tests.cli.run import orienteer, refused
 from tests.fake_web.changing import ChangingSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import crawled
 from tests.ready_process import ReadyPopen
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from tests.cli.run import orienteer, orienteer_each
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.inspect.test_replay import FOREIGN, write_warc
 from tests.live.live_crawls import StoredCrawl, crawled
 

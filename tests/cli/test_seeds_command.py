@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.inspect.snapshot import web_at
 from orienteer.live.start_pages import paper_value_of_crawl
 from orienteer.seeds.select import seed_selection
 from tests.cli.run import orienteer, orienteer_each, refused
 from tests.conftest import random_web
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import crawled
 
 URLS = ["http://a.example.org/", "1984", "Title, with spaces", "http://example.net/", "# no comment", "http://b.net/"]

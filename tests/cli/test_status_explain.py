@@ -12,12 +12,8 @@ import pytest
 from rich.console import Console
 
 from orienteer.cli import display
-from orienteer.cli.explain import explain
-from orienteer.cli.status import status
+from orienteer.cli.status import explain, status
 from orienteer.errors import CrawlFolderError, InputError
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.explain import page_facts
 from orienteer.ledger.plan import CrawlPlan
@@ -27,6 +23,9 @@ from orienteer.pages.states import PageState
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_view import FolderView, size_on_disk
 from orienteer.wording import size
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 
 HOSTILE_TITLE = "[red]One[/red] \x1b[2J \u202e"
 ONE = f"<title>{HOSTILE_TITLE}</title><a href=/two>two</a> <a href=/near>near</a> <a href='/q?a[0]=1'>q</a>"

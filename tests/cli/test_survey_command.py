@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite, RequestHeaders
 from orienteer.graph.survey.survey import survey
 from orienteer.graph.synthetic import synthetic_web
 from tests.cli.live_process import ended, started, wait_until
 from tests.cli.run import orienteer, orienteer_each
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite, RequestHeaders
 from tests.live.live_crawls import crawled, hub
 
 pytestmark = pytest.mark.long

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
 from orienteer.topics.topic_file import load_topic
 from tests.cli.run import one_line, orienteer, orienteer_each
 from tests.conftest import random_web
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
 from tests.live.live_crawls import StoredCrawl, crawled, hub
 from tests.topics.small_topics import EXAMPLES, ON_TOPIC, topic_file, write_examples
 

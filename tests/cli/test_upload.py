@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from tests.cli.run import orienteer, refused
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.faults.crawl_process import CrawlProcess
 from tests.store.object_stores import BUCKET, CREDENTIALS, S3Server, needs_store
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 import orienteer as ori
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.graph.synthetic import synthetic_web
 from tests.cli.live_process import without_preparing
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 
 pytestmark = pytest.mark.slow
 

@@ -13,8 +13,8 @@ import pytest
 
 import orienteer as ori
 from orienteer.crawl.crawl import Crawl
-from orienteer.crawl.trace import Trace
-from orienteer.frontier.politeness import Politeness
+from orienteer.crawl.politeness import Politeness
+from orienteer.crawl.simulate import Trace
 from orienteer.graph import shapes
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph

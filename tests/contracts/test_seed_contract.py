@@ -11,7 +11,7 @@ import orienteer as ori
 from orienteer.graph import shapes
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.seeds import all_methods, make_method, settings_of
-from orienteer.seeds.cover import Cover, choose_seeds
+from orienteer.seeds.seed_method import Cover, choose_seeds
 from orienteer.seeds.select import seed_selection
 from tests.conftest import random_web
 from tests.contracts.negative_settings import made_with_minus_five

@@ -8,7 +8,7 @@ import pytest
 import orienteer as ori
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
-from orienteer.frontier.politeness import Politeness
+from orienteer.crawl.politeness import Politeness
 from orienteer.graph import shapes
 from orienteer.pages.states import TRANSITIONS, PageState
 from orienteer.policies import make_policy

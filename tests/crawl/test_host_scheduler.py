@@ -11,13 +11,12 @@ import pytest
 
 import orienteer
 from orienteer.crawl.crawl import Crawl
+from orienteer.crawl.frontier import Frontier
 from orienteer.crawl.goal import Goal
 from orienteer.crawl.host_rules import HostRules
 from orienteer.crawl.host_scheduler import HostScheduler, HostSlot
-from orienteer.frontier.frontier import Frontier
-from orienteer.frontier.host_health import RetrySettings
-from orienteer.frontier.politeness import Politeness
-from orienteer.frontier.seen import SeenUrls
+from orienteer.crawl.politeness import Politeness, RetrySettings
+from orienteer.crawl.seen import SeenUrls
 from orienteer.pages.outcome import Outcome
 from orienteer.policies import make_policy
 from orienteer.policies.policy import TrustedPages
@@ -140,7 +139,7 @@ def test_only_the_crawl_changes_its_frontier() -> None:
     root = Path(orienteer.__file__).parent
     found = []
     for path in sorted(root.rglob("*.py")):
-        if path not in (root / "crawl/crawl.py", root / "frontier/frontier.py"):
+        if path not in (root / "crawl/crawl.py", root / "crawl/frontier.py"):
             uses = re.findall(r"\bfrontier\.(\w+)\(", path.read_text())
             found += [f"{path.relative_to(root)}: {name}" for name in uses if name in changes]
     assert found == []

@@ -7,9 +7,9 @@ from collections import Counter
 
 import pytest
 
+from orienteer.crawl.frontier import Frontier
 from orienteer.crawl.host_scheduler import QuickHosts
-from orienteer.frontier.frontier import Frontier
-from orienteer.frontier.politeness import Politeness
+from orienteer.crawl.politeness import Politeness
 
 TIMEOUT_S = 30.0
 QUICK_ANSWER_S = 0.05

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
+from orienteer.crawl.politeness import HostHealth, Politeness, RetrySettings
 from orienteer.crawl.retries import Retries
-from orienteer.frontier.host_health import HostHealth, RetrySettings
-from orienteer.frontier.politeness import Politeness
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.policies import make_policy

@@ -8,10 +8,10 @@ import pytest
 import orienteer as ori
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
-from orienteer.frontier.politeness import ANY_TIME, Politeness
+from orienteer.crawl.politeness import ANY_TIME, Politeness
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.survey.crawl_survey import SurveyStart
-from orienteer.ledger.checkpoint import checkpoint, restore
+from orienteer.ledger.event_replay import checkpoint, restore
 from orienteer.policies.policy import POLICIES, Policy, Priorities, TrustedPages
 from tests.conftest import random_web
 from tests.tables import over_rows

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.crawl.trace import Trace
-from orienteer.frontier.politeness import Politeness
+from orienteer.crawl.politeness import Politeness
+from orienteer.crawl.simulate import Trace
 from orienteer.graph import shapes
 from orienteer.graph.coverage import certificate
 from orienteer.graph.pagerank import pagerank

@@ -23,13 +23,15 @@ from tests.live.apps import needs_browser
 pytestmark = pytest.mark.slow
 
 A, B, SUBDOMAIN, PORT = "http://a.test", "http://b.test", "http://x.a.test", "http://a.test:8080"
+DOT = "http://a.test."  # another origin for a browser, and the same host for DNS
 TOKEN, COOKIE = "token-of-the-vault-1", "cookie-of-the-vault-2"
 SECRET = "readable-for-the-own-origin-only"
 SOURCE = Path(__file__).with_name("frames.js").read_text(encoding="utf-8")
 OWN = {"top", "frame", "nested", "srcdoc", "blank", "blob", "second"}
 FOREIGN = {
-    "b", "b-srcdoc", "b-blank", "b-blob", "a-in-b", "subdomain", "a-in-subdomain", "port", "sandbox", "sandbox-srcdoc",
-    "data", "object", "embed", "left", "a-in-returned", "redirected", "top-b", "a-in-top-b", "top-subdomain",
+    "b", "b-srcdoc", "b-blank", "b-blob", "a-in-b", "subdomain", "a-in-subdomain", "port", "sandbox",
+    "sandbox-srcdoc", "csp-sandbox", "top-csp-sandbox", "dot", "a-in-dot", "top-dot", "a-in-top-dot", "data",
+    "object", "embed", "left", "a-in-returned", "redirected", "top-b", "a-in-top-b", "top-subdomain",
     "a-in-top-subdomain", "top-port", "a-in-top-port",
 }  # fmt: skip
 # Chromium's memory cache serves all frames of the origin on the page, without a request.
@@ -83,25 +85,30 @@ FRAMES = {
     "frame": frame(A, "nested"),
     "b": frame(A, "a-in-b") + "".join(inline(f"b-{kind}", kind) for kind in ("srcdoc", "blank", "blob")),
     "subdomain": frame(A, "a-in-subdomain"),
+    "dot": frame(A, "a-in-dot"),
 }
 TOPS = {
     A: document(
         "top",
         "<iframe name=victim></iframe>"
         + frame(A, "frame") + frame(B, "b") + frame(SUBDOMAIN, "subdomain") + frame(PORT, "port")
-        + frame(A, "sandbox", "sandbox=allow-scripts")
+        + frame(A, "sandbox", "sandbox=allow-scripts") + frame(A, "csp-sandbox") + frame(DOT, "dot")
         + f'<iframe sandbox=allow-scripts srcdoc="{escape(document("sandbox-srcdoc"))}"></iframe>'
         + f'<iframe src="data:text/html,{quote(document("data"))}"></iframe>'
         + "".join(inline(kind, kind) for kind in ("srcdoc", "blank", "blob"))
         + f'<object data="{SUBDOMAIN}/frame?by=object"></object><embed src="{PORT}/frame?by=embed">'
         + frame_at(jump(A, f"{SUBDOMAIN}/frame?by=left")) + frame_at(jump(SUBDOMAIN, f"{A}/frame?by=a-in-returned"))
         + frame_at(f"{A}/to?u={quote(f'{SUBDOMAIN}/frame?by=redirected')}")
-        + "<a href=/second>second</a><a href=/private.html>private</a>",
+        + "<a href=/second>second</a><a href=/sandboxed>sandboxed</a><a href=/private.html>private</a>",
     ),
     B: document("top-b", frame(A, "a-in-top-b")),
     SUBDOMAIN: document("top-subdomain", frame(A, "a-in-top-subdomain")),
     PORT: document("top-port", frame(A, "a-in-top-port")),
+    DOT: document("top-dot", frame(A, "a-in-top-dot")),
 }  # fmt: skip
+
+
+SANDBOX = ("Content-Security-Policy", "sandbox allow-scripts")
 
 
 def site(asked: RecordedRequest) -> Reply:
@@ -119,8 +126,10 @@ def site(asked: RecordedRequest) -> Reply:
         return Reply(TOPS[asked.origin])
     if location.path == "/second":
         return Reply(document("second"))
+    if location.path == "/sandboxed":
+        return Reply(document("top-csp-sandbox"), headers=[SANDBOX])
     if location.path == "/frame":
-        return Reply(document(by, FRAMES.get(by, "")))
+        return Reply(document(by, FRAMES.get(by, "")), headers=[SANDBOX] if by == "csp-sandbox" else [])
     if location.path == "/jump":
         return Reply(f"<script>location = {json.dumps(query['to'])}</script>")
     if location.path == "/worker.js":
@@ -190,7 +199,7 @@ def seen_in(root: Path, urls: list[str], **crawl: object) -> Seen:
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
-    return seen_in(tmp_path_factory.mktemp("frames"), [f"{origin}/" for origin in (B, A, SUBDOMAIN, PORT)])
+    return seen_in(tmp_path_factory.mktemp("frames"), [f"{origin}/" for origin in (B, A, SUBDOMAIN, PORT, DOT)])
 
 
 def test_frames_of_the_origin_itself_read_everything(seen: Seen) -> None:

@@ -7,25 +7,27 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from orienteer.fake_web.community.addresses import HALL, TOWN
-from orienteer.fake_web.community.site import CommunitySite
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.site import RequestHeaders, Site
+from orienteer.fake_web.page import SiteResponse
+from orienteer.fake_web.site import TownSite
+from orienteer.fake_web.town import TOWN, host_name
 
 NAME = "example.org"
+HALL = host_name("www")
 
 
-class ExampleSite(Site):
-    def __init__(self, town: CommunitySite) -> None:
+class ExampleSite:
+    def __init__(self, town: TownSite) -> None:
         self._town = town
 
-    def response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
+    def response(self, host: str, target: str) -> SiteResponse:
         name = HALL if host == NAME else host.replace(NAME, TOWN)
-        response = self._town.response(name, target, headers)
+        response = self._town.response(name, target)
         named = tuple((key, _renamed(value)) for key, value in response.headers)
-        is_text = (response.content_type or "").startswith("text/")
-        return replace(response, body=_renamed(response.body) if is_text else response.body, headers=named)
+        is_text = response.content_type.startswith("text/")
+        return replace(
+            response, body=_renamed(response.body.decode()).encode() if is_text else response.body, headers=named
+        )
 
 
-def _renamed(text: str | bytes) -> str:
-    return (text.decode() if isinstance(text, bytes) else text).replace(HALL, NAME).replace(TOWN, NAME)
+def _renamed(text: str) -> str:
+    return text.replace(HALL, NAME).replace(TOWN, NAME)

@@ -22,7 +22,7 @@ from tests.plugins.packages import python_path
 from tests.ready_process import TEST_TIMEOUT_S, ReadyPopen, ReadyProcess
 
 # Servers: they run as real processes until the end of the page, and their first URL is requested.
-_SERVERS = re.compile(r"^(orienteer (?:serve|demo --serve-only)|python -m orienteer\.fake_web)\b")
+_SERVERS = re.compile(r"^orienteer (?:serve|demo --serve-only)\b")
 _TOWN_PORT = ":8642"
 ROOT = Path(__file__).parents[2]
 

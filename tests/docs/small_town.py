@@ -5,33 +5,27 @@ python -m tests.docs.small_town ARGUMENTS     # `orienteer` with these arguments
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import AbstractContextManager
+from typing import Any
 from unittest.mock import patch
 
-from orienteer.fake_web.community import civic, leisure, press
-from orienteer.fake_web.community.site import CommunitySite
+from orienteer.fake_web.site import TownSite
+from orienteer.fake_web.town import SIZES
 
-_SIZES = {
-    civic: {"BOOKS_PER_SHELF": 3, "N_STAFF": 6, "N_LETTERS": 14},
-    leisure: {
-        "CASES_PER_ROOM": 2, "OBJECTS_PER_CASE": 2, "FIRST_SEASON": 2019, "N_TRADERS": 8, "N_ADS": 30,
-        "ADS_PER_WEEK": 3, "N_NIGHTS": 10, "N_DOUBLE_STARS": 6,
-    },
-    press: {"N_ARTICLES": 90, "N_CHAPTERS": 6},
+_SMALL = {
+    "books_per_shelf": 3, "staff": 6, "letters": 14, "cases": 2, "objects": 2, "first_season": 2019, "traders": 8,
+    "ads": 30, "ads_per_week": 3, "nights": 10, "double_stars": 6, "articles": 90, "chapters": 6,
 }  # fmt: skip
 
 
-def small_town() -> CommunitySite:
+def small_town() -> TownSite:
     with smaller():
-        return CommunitySite()
+        return TownSite()
 
 
-def smaller() -> ExitStack:
+def smaller() -> AbstractContextManager[Any]:
     """Make towns that are created inside the block small."""
-    with ExitStack() as stack:
-        for module, sizes in _SIZES.items():
-            stack.enter_context(patch.multiple(module, **sizes))
-        return stack.pop_all()
+    return patch.dict(SIZES, _SMALL)
 
 
 if __name__ == "__main__":

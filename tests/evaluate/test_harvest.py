@@ -10,8 +10,7 @@ from experiments.hard_site import hard_site
 from orienteer.evaluate.harvest import Task, compare_harvests, harvest, harvest_policies
 from orienteer.graph import shapes
 from orienteer.graph.reach import distances
-from orienteer.policies.apprentice import Apprentice
-from orienteer.policies.context_graph import ContextGraph
+from orienteer.policies.trained import Apprentice, ContextGraph
 from tests.conftest import random_web
 from tests.policies.topics import FOCUSED, labelled
 

@@ -6,7 +6,7 @@ import pytest
 from experiments.domain_runs import COMPLEMENT, METHODS, RANDOM_DRAWS, ROUNDS, run_domain, runs_of
 from experiments.domains import SITE, Domain, RankedWeb
 from orienteer.graph import shapes
-from orienteer.graph.estimate import estimate_global_rank
+from orienteer.graph.estimation.estimation import estimate_global_rank
 from tests.conftest import random_web
 
 

@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 
 from orienteer.extract.documents.kinds import HTML_TYPES
-from orienteer.fake_web.fake_response import FakeResponse, redirect_to
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
+from tests.fake_web.fake_response import FakeResponse, redirect_to
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import crawled
 from tests.search.small_webs import HandmadeCrawl
 

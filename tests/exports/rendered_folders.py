@@ -6,10 +6,10 @@ import gzip
 from collections.abc import Mapping
 from pathlib import Path
 
-from orienteer.fake_web.fake_response import FakeResponse
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.record import ArchivedResponse, EarlierRecord, resource_record
 from orienteer.store.rendering_tables import AssetRow, RenderedRow
+from tests.fake_web.fake_response import FakeResponse
 from tests.replay_tools.sites import png
 
 _TIME = 1.79e9

@@ -22,9 +22,6 @@ import orienteer as ori
 from orienteer.exports import wacz
 from orienteer.exports.archived_records import SortedLines, searchable_url
 from orienteer.exports.export import export
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.replay import replay
 from orienteer.ledger.revisiting import DAY_S
 from orienteer.live.session import refresh
@@ -43,6 +40,9 @@ from tests.exports.crawls import (
 )
 from tests.exports.rendered_folders import add_assets, add_rendering
 from tests.fake_web.changing import ChangingSite
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import crawled
 from tests.store.small_crawls import warcio_responses
 from tests.tables import over_rows

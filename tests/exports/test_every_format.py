@@ -18,8 +18,7 @@ import orienteer as ori
 from orienteer.errors import ExportError
 from orienteer.exports import all_exporters
 from orienteer.exports.export import export
-from orienteer.exports.exporter import EXPORTERS
-from orienteer.exports.staging import MARKER
+from orienteer.exports.exporter import EXPORTERS, MARKER
 from orienteer.store.archive import Archive
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_row import PageRow

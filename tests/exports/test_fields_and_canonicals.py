@@ -12,11 +12,11 @@ import yaml
 
 from orienteer.exports.export import export
 from orienteer.exports.markdown import file_name
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.search.indexing import update_index
 from orienteer.search.search_index import SearchIndex
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import StoredCrawl, crawled
 
 HOST = "http://a.test"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import orienteer as ori
-from orienteer.exports import sitemap
+from orienteer.exports import xml_lists
 from orienteer.exports.export import export
 from orienteer.responses.sitemaps import sitemap_urls
 from orienteer.url import canonical_url
@@ -43,9 +43,9 @@ def test_the_pages_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("limit", ["urls", "bytes"])
 def test_many_pages_are_split(base: str | None, limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if limit == "urls":
-        monkeypatch.setattr(sitemap, "MAX_URLS", 5)
+        monkeypatch.setattr(xml_lists, "MAX_URLS", 5)
     else:
-        monkeypatch.setattr(sitemap, "MAX_BYTES", 600)
+        monkeypatch.setattr(xml_lists, "MAX_BYTES", 600)
     crawl = plain_crawl(tmp_path / "crawl", 12)
     report = export(crawl.path, "sitemap", tmp_path / "my map.xml", **({} if base is None else {"base": base}))
     index, *files = report.files

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 import orienteer as ori
-from orienteer.exports import parquet
+from orienteer.exports import tables
 from orienteer.exports.export import export
 from orienteer.exports.markdown import file_name, yaml_value
 from orienteer.exports.markdown_blocks import escaped
@@ -253,7 +253,7 @@ def test_parquet_in_duckdb_and_pandas(
 ) -> None:
     import pandas as pd  # here, since it takes long to import
 
-    monkeypatch.setattr(parquet, "_PAGES_PER_ROW_GROUP", n_pages)
+    monkeypatch.setattr(tables, "_PAGES_PER_ROW_GROUP", n_pages)
     report = export(crawl, "parquet", tmp_path / "site.parquet")
     assert [path.name for path in report.files] == ["site.parquet", "site.links.parquet"]
     known = jsonl(crawl)

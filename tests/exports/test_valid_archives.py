@@ -15,14 +15,14 @@ from pathlib import Path
 import pytest
 
 from orienteer.exports.export import export
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.imports.import_crawl import import_crawl
 from orienteer.ledger.revisiting import DAY_S
 from orienteer.live.session import refresh
 from tests.exports.crawls import HOME, SITE, site_crawl
 from tests.fake_web.changing import ChangingSite
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live import test_documents
 from tests.live.apps import needs_browser
 from tests.live.live_crawls import crawled

@@ -37,6 +37,7 @@ ATTRIBUTES = (
     "", "", "", " id={k}", " a{k}", " a{k}=1", " class='x y'", " href=x", " href={k}", " type=hidden", " face=y",
     " x=a b=c d=e f=g", " a{k} b{k}=2 c{k}=3", " shadowrootmode=open", " encoding=text/html", " xlink:href=x",
     " style='background:url(x)'", " srcset='a 1x, b 2x'", " a='<b>'", ' a=">"', " a='", " a=<i>", "/",
+    ' a=a=" b=">{k}"', ' a= b=" c=">{k}"', ' a=a" b=">x',
 )  # fmt: skip
 TEXTS = (
     "x", " ", "\n", "\0", "&amp;", "&amp", "&", "&#0;", "&#x110000;", "&notit;", "&nGt;", "é", "🧭", "\r\n", '"', "'",

@@ -29,10 +29,10 @@ from zlib import crc32
 import numpy as np
 
 from orienteer.errors import InputError
-from orienteer.fake_web import prose
-from orienteer.fake_web.community.site import SiteChanges
-from orienteer.fake_web.fake_response import NOT_FOUND, FakeResponse, Headers, redirect_to
-from orienteer.fake_web.site import RequestHeaders, Site, host_and_target
+from orienteer.fake_web.site import SiteChanges
+from tests.fake_web import prose
+from tests.fake_web.fake_response import NOT_FOUND, FakeResponse, Headers, redirect_to
+from tests.fake_web.site import RequestHeaders, Site, host_and_target
 
 Validators = Literal["both", "etag", "modified", "none"]
 

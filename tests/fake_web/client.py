@@ -6,7 +6,7 @@ import http.client
 import socket
 from dataclasses import dataclass
 
-from orienteer.fake_web.site import host_and_target
+from tests.fake_web.site import host_and_target
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,14 @@ def exchange(
     return Received(b"".join(chunks), "enough")
 
 
-def fetch(port: int, url: str, method: str = "GET") -> tuple[int, dict[str, str], bytes]:
+def fetch(
+    port: int, url: str, method: str = "GET", headers: dict[str, str] | None = None
+) -> tuple[int, dict[str, str], bytes]:
     """Return status, headers (lower-case names) and body, read by http.client."""
     host, target = host_and_target(url)
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
     try:
-        connection.request(method, target, headers={"Host": host})
+        connection.request(method, target, headers={"Host": host, **(headers or {})})
         response = connection.getresponse()
         return response.status, {name.lower(): value for name, value in response.getheaders()}, response.read()
     finally:

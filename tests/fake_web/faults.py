@@ -17,8 +17,8 @@ from hashlib import blake2b
 from itertools import accumulate
 
 from orienteer.errors import InputError
-from orienteer.fake_web.fake_response import NOT_FOUND, FakeResponse, redirect_to
-from orienteer.fake_web.site import RequestHeaders, Site, host_and_target
+from tests.fake_web.fake_response import NOT_FOUND, FakeResponse, redirect_to
+from tests.fake_web.site import RequestHeaders, Site, host_and_target
 
 _MOVED = "moved=1"
 _REDIRECTS = (301, 302, 307, 308)

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 
-from orienteer.fake_web.fake_response import NOT_FOUND, FakeResponse, redirect_to
-from orienteer.fake_web.site import MadeSite, RequestHeaders, host_and_target
+from tests.fake_web.fake_response import NOT_FOUND, FakeResponse, redirect_to
 from tests.fake_web.hostile_case import HOST, OUTCOMES, HostileCase
 from tests.fake_web.hostile_codings import CODINGS
 from tests.fake_web.hostile_pages import PAGES
 from tests.fake_web.hostile_places import PLACES
 from tests.fake_web.hostile_wire import WIRE
+from tests.fake_web.site import MadeSite, RequestHeaders, host_and_target
 
 __all__ = ["HOME", "HOST", "HOSTILE", "OUTCOMES", "HostileCase", "hostile_site"]
 

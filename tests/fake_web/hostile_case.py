@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from orienteer.fake_web.fake_response import FakeResponse
+from tests.fake_web.fake_response import FakeResponse
 
 HOST = "hostile.test"
 

@@ -9,7 +9,7 @@ from functools import cache
 
 import brotli
 
-from orienteer.fake_web.fake_response import FakeResponse
+from tests.fake_web.fake_response import FakeResponse
 from tests.fake_web.hostile_case import HostileCase, outcomes
 
 PAGE = b"<!DOCTYPE html><title>Coded</title><a href=/found>found</a>" + b"<p>text</p>" * 200

@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from orienteer.fake_web.fake_response import FakeResponse
+from tests.fake_web.fake_response import FakeResponse
 from tests.fake_web.hostile_case import HostileCase
 
 MEGABYTE = 1_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from orienteer.fake_web.fake_response import FakeResponse, redirect_to
+from tests.fake_web.fake_response import FakeResponse, redirect_to
 from tests.fake_web.hostile_case import HostileCase, outcomes
 from tests.fake_web.hostile_codings import repeatable_block
 

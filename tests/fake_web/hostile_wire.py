@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from orienteer.fake_web.fake_response import FakeResponse, redirect_to
+from tests.fake_web.fake_response import FakeResponse, redirect_to
 from tests.fake_web.hostile_case import HOST, HostileCase, outcomes
 
 PAGE = b"<!DOCTYPE html><title>Wire</title><a href=/found>found</a>\n"

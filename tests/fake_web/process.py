@@ -17,8 +17,8 @@ from types import TracebackType
 from typing import Any
 
 from orienteer.errors import InputError
-from orienteer.fake_web.server import FakeWeb, allow_many_connections
-from orienteer.fake_web.site import Site
+from tests.fake_web.server import FakeWeb, allow_many_connections
+from tests.fake_web.site import Site
 
 _TIMEOUT_S = 5.0  # for a clean exit, before it is killed
 

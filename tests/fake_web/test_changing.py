@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.page_site import PageSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite, RequestHeaders, Site, host_and_target
 from orienteer.graph.shapes import clique
 from tests.conftest import random_web
 from tests.extract.only_links import extract_links
 from tests.fake_web.changing import MAINTENANCE, ChangingSite, SiteChanges, next_epoch
 from tests.fake_web.client import CLOSE, exchange, fetch, request_for
+from tests.fake_web.fake_response import FakeResponse
 from tests.fake_web.faults import Faulty
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.page_site import PageSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite, RequestHeaders, Site, host_and_target
 
 HELLO = "http://a.test/hello"
 OTHER = "http://a.test/other"

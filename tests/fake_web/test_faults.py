@@ -7,14 +7,14 @@ from collections import Counter
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite, RequestHeaders, Site, host_and_target
 from orienteer.graph.shapes import clique
 from tests.extract.only_links import extract_links
 from tests.fake_web.client import exchange, fetch, request_for
+from tests.fake_web.fake_response import FakeResponse
 from tests.fake_web.faults import Faulty
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite, RequestHeaders, Site, host_and_target
 from tests.fake_web.traps import ENTRANCE, with_traps
 
 NO_HEADERS = RequestHeaders(b"")

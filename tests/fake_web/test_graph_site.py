@@ -6,10 +6,6 @@ import numpy as np
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.page_site import site_at
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import RequestHeaders, host_and_target
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.shapes import clique
 from orienteer.graph.synthetic import synthetic_web
@@ -17,7 +13,10 @@ from orienteer.url import canonical_url
 from tests.conftest import random_web, shared_file
 from tests.extract.only_links import extract_links
 from tests.fake_web.client import fetch
+from tests.fake_web.graph_site import GraphSite
 from tests.fake_web.process import FakeWebProcess
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import RequestHeaders, host_and_target
 
 
 def links_served(port: int, site: GraphSite, page: int) -> list[int | None]:
@@ -147,14 +146,10 @@ def loaded_site(path, **settings):
 def test_from_a_file_in_a_process_of_its_own(tmp_path, rng):
     graph = random_web(rng, 30, 4.0, with_hosts=True)
     graph.save(tmp_path / "web.npz")
-    graph.save(tmp_path / "web")
     site = GraphSite(graph, page_bytes=2000)
     with FakeWebProcess(loaded_site, tmp_path / "web.npz", page_bytes=2000) as web:
         for page in range(30):
             assert fetch(web.port, site.url_of(page))[2] == site.html(page).encode()
-    folder = site_at(tmp_path / "web")
-    assert isinstance(folder, GraphSite)
-    assert folder.graph == graph
 
 
 def test_an_empty_graph():

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from orienteer.fake_web.fake_response import FakeResponse, chunk
-from orienteer.fake_web.server import FakeWeb
 from tests.extract.only_links import extract_links
 from tests.fake_web.client import CLOSE, exchange, fetch, request_for
+from tests.fake_web.fake_response import FakeResponse, chunk
 from tests.fake_web.hostile import HOME, HOSTILE, OUTCOMES, hostile_site
+from tests.fake_web.server import FakeWeb
 
 MAX_BYTES = 300_000
 

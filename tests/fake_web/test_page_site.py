@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.fake_web.page_site import PageSite, site_at
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import RequestHeaders, host_and_target
 from orienteer.files.compressed import byte_writer
 from orienteer.graph.link_graph import LinkGraph
 from tests.conftest import shared_file
 from tests.extract.only_links import extract_links
 from tests.fake_web.client import fetch
+from tests.fake_web.page_site import PageSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import RequestHeaders, host_and_target
 
 FILES = {
     "a.test/index.html": b"<a href=docs>docs</a> <a href='https://b.test/'>b</a> <a href='https://c.test/'>c</a>",
@@ -161,7 +161,7 @@ def test_what_is_no_site_is_refused_in_one_line(tmp_path):
     for name in ("rubbish.tar", "rubbish.tar.gz", "rubbish.tar.zst"):
         (tmp_path / name).write_bytes(b"rubbish" * 1000)
         with pytest.raises(InputError, match=name):
-            site_at(tmp_path / name)
+            PageSite(tmp_path / name)
     whole = archive_of(FILES, tmp_path / "whole.tar.gz").read_bytes()
     (tmp_path / "cut.tar.gz").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(InputError, match="cut.tar.gz: .*truncated"):

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.fake_web.site import MadeSite
 from tests.fake_web.client import fetch
 from tests.fake_web.process import FakeWebProcess
+from tests.fake_web.site import MadeSite
 
 HELLO = "http://a.test/hello"
 
@@ -45,28 +43,3 @@ def test_a_process_that_does_not_listen_to_reason_is_killed(monkeypatch):
 def test_a_site_that_cannot_be_made_elsewhere():
     with pytest.raises(InputError, match="did not start: InputError: there is no such site"), FakeWebProcess(no_site):
         pass
-
-
-def test_from_the_shell(tmp_path):
-    page = tmp_path / "a.test" / "index.html"
-    page.parent.mkdir()
-    page.write_text("<p>hello")
-    command = [sys.executable, "-m", "orienteer.fake_web", str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        first = process.stdout.readline()
-        assert first.startswith("1 pages of 1 hosts at 127.0.0.1:")
-        port = int(first.split(";")[0].rpartition(":")[2])
-        assert fetch(port, "http://a.test/")[2] == b"<p>hello"
-        process.send_signal(signal.SIGINT)
-        rest = process.stdout.read()
-        assert f"--connect-to 127.0.0.1:{port}" in rest
-        assert process.wait(300) == 0
-
-
-def test_from_the_shell_with_nothing_there(tmp_path):
-    command = [sys.executable, "-m", "orienteer.fake_web", str(tmp_path / "none.npz")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert "no such file or folder" in done.stderr

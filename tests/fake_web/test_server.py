@@ -12,10 +12,10 @@ import time
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.fake_web.fake_response import FakeResponse, redirect_to
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite, RequestHeaders, host_and_target
 from tests.fake_web.client import CLOSE, exchange, fetch, request_for
+from tests.fake_web.fake_response import FakeResponse, redirect_to
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite, RequestHeaders, host_and_target
 from tests.tables import over_rows
 
 HELLO = "http://a.test/hello"

@@ -15,8 +15,8 @@ import datetime
 import re
 from dataclasses import replace
 
-from orienteer.fake_web.fake_response import NOT_FOUND, FakeResponse, redirect_to
-from orienteer.fake_web.site import RequestHeaders, Site
+from tests.fake_web.fake_response import NOT_FOUND, FakeResponse, redirect_to
+from tests.fake_web.site import RequestHeaders, Site
 
 ENTRANCE = "/traps"
 _DAY = re.compile(r"/calendar/(\d{4,5})-(\d\d)-(\d\d)")

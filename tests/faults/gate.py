@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.site import RequestHeaders, Site
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.site import RequestHeaders, Site
 from tests.faults.crawl_process import CrawlProcess
 from tests.ready_process import TEST_TIMEOUT_S
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import host_and_target
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import host_and_target
 from tests.faults.crawl_process import CrawlCommand, CrawlProcess, acknowledged
 
 _POLL_EVERY_S = 0.0005

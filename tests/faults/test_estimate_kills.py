@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.synthetic import synthetic_web
 from tests.fake_web.faults import Faulty
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
 from tests.faults.kills import until
 from tests.live.live_crawls import crawled
 from tests.ready_process import TEST_TIMEOUT_S, ReadyPopen

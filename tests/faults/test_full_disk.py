@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from orienteer.errors import CrawlFolderError
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import host_and_target
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.live.figures import ProgressWatch
 from orienteer.live.session import open_crawl, write_report
 from orienteer.store.folder import CrawlFolder
 from tests.disk_limits import NO_BYTECODE, limit_files_of, small_disk_at
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import host_and_target
 from tests.faults.crawl_process import CrawlCommand, acknowledged, check_archive, outcomes
 from tests.faults.kills import until
 from tests.faults.webs import RoughWeb

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.fake_web.site import Site, host_and_target
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.live.warm_up import warm_up
 from orienteer.url import host_of
 from tests.fake_web.hostile import HOME, HOSTILE, HostileCase, hostile_site
 from tests.fake_web.process import FakeWebProcess
+from tests.fake_web.site import Site, host_and_target
 from tests.faults.crawl_process import CrawlCommand, CrawlProcess, check_archive, log_of
 from tests.faults.kills import until
 from tests.live.live_crawls import StoredCrawl

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.fake_web.server import FakeWeb
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_view import FolderView
+from tests.fake_web.server import FakeWeb
 from tests.faults.crawl_process import CrawlCommand, check_archive, order, outcomes
 from tests.faults.kills import AMONG_WORKERS, MOMENTS, Killer, KillReport
 from tests.faults.webs import RoughWeb

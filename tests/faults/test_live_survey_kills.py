@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.graph.survey.fixed_walks import SurveyGoal
+from orienteer.graph.defaults import SurveyGoal
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.side_crawls.survey import open_live_survey
 from tests.fake_web.faults import Faulty
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
 from tests.faults.crawl_process import archived_urls
 from tests.faults.kills import until
 from tests.live.live_crawls import crawled, hub

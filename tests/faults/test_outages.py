@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from orienteer.fake_web.fake_response import NOT_FOUND, FakeResponse
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite, RequestHeaders, Site
 from orienteer.pages.states import PageState
+from tests.fake_web.fake_response import NOT_FOUND, FakeResponse
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite, RequestHeaders, Site
 from tests.faults.crawl_process import CrawlCommand, CrawlProcess, acknowledged, check_archive, log_of, outcomes
 from tests.faults.kills import until
 from tests.faults.webs import RoughWeb

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
 from orienteer.ledger.ledger import Ledger
 from orienteer.live.session import plan_of_folder
 from orienteer.policies.policy import POLICIES
 from orienteer.store.folder import CrawlFolder
 from tests.conftest import random_web
 from tests.docs.how_to_policy import NAME, clone, policy_file
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
 from tests.faults.crawl_process import CrawlProcess
 from tests.faults.gate import Gate
 from tests.live.live_crawls import StoredCrawl, crawled, hub, renumbered

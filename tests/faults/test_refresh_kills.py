@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import host_and_target
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.store.visits import VisitKind
 from tests.fake_web.changing import ChangingSite, next_epoch
 from tests.fake_web.faults import Faulty
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import host_and_target
 from tests.faults.crawl_process import CrawlProcess, archived_records, outcomes
 from tests.faults.kills import until
 from tests.live.live_crawls import crawled, hub

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.fake_web.server import FakeWeb
 from orienteer.pages.stop_reason import StopReason
+from tests.fake_web.server import FakeWeb
 from tests.faults.crawl_process import CrawlCommand, acknowledged
 from tests.faults.kills import Killer, until
 from tests.live.live_crawls import StoredCrawl, hub, renumbered

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.store.archive import Archive
 from orienteer.store.folder_view import FolderView
 from orienteer.store.object_store import parse_location
 from orienteer.store.uploads import Uploads
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.faults.crawl_process import CrawlCommand
 from tests.faults.uploading import CODE, STEPS
 from tests.ready_process import ROOT, TEST_TIMEOUT_S, ReadyPopen

@@ -29,7 +29,7 @@ import tomli_w
 import orienteer as ori
 from orienteer.cli.main import command_line
 from orienteer.errors import OrienteerError
-from orienteer.library.single_crawl import CrawlStarter
+from orienteer.library.crawl_jobs import CrawlJobs
 from orienteer.search.indexing import update_index
 from tests.imports.made_collections import response, write
 from tests.ready_process import ReadyProcess, ready
@@ -347,13 +347,14 @@ def _resumed(folder: Path, tally: Tally) -> list[str]:
     """Go on with the crawl as the button in the browser does."""
     tally.n_processes += 1
     try:
-        started = CrawlStarter.of_folder(folder).start(budget=25)
+        jobs = CrawlJobs.of_folder(folder)
+        jobs.resume(budget=25)
     except OrienteerError:
         tally.n_refused += 1
         return []
-    while not started.has_ended:
+    while (last := jobs.last_run()) is None or last.is_alive:
         time.sleep(0.01)
-    said = started.problem() or ""
+    said = jobs.problem_of(last) or ""
     return [f"resume: {said}"] if "killed" in said or "exit code" in said or "Error:" in said else []
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from html import escape
 
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.site import RequestHeaders, Site
 from orienteer.graph.synthetic import synthetic_web
+from tests.fake_web.fake_response import FakeResponse
 from tests.fake_web.faults import Faulty
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.site import RequestHeaders, Site
 
 _DISALLOWED = "/p7"
 _IN_SITEMAP = 10  # every so manyth page of a host

@@ -11,9 +11,8 @@ from typing import Self
 
 import pytest
 
-from orienteer.fetch import loop_clock
-from orienteer.fetch.libcurl import LibcurlFetcher
-from orienteer.fetch.loop_clock import LoopClock
+from orienteer.fetch import fetcher as loop_clock
+from orienteer.fetch.libcurl import LibcurlFetcher, LoopClock
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.response import PageRequest, Response
 from tests.fetch.conftest import loopback

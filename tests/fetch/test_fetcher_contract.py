@@ -9,9 +9,6 @@ from pathlib import Path
 import pytest
 
 from orienteer.errors import OrienteerError
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.fetch.fetcher import Fetcher, make_fetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
@@ -20,6 +17,9 @@ from orienteer.responses.response import PageRequest
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.page_row import PageRow
 from orienteer.store.record import ArchivedResponse
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.fetch.contract import FetcherContract, StoredResponse, all_responses
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from orienteer.files.plain import state_folder
 from orienteer.files.signing import is_signed, signature
-from orienteer.files.user_folders import state_folder
 
 
 @pytest.fixture(autouse=True)

@@ -10,17 +10,17 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import DamagedArchiveWarning, InputError
-from orienteer.fake_web.fake_response import redirect_to
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.focus.topic_web import TopicWeb, topic_web
 from orienteer.ledger.topic_reading import LoadedTopic, about_page
 from orienteer.policies.focused import LinkWords
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.store.database import Database
 from tests.conftest import random_web
+from tests.fake_web.fake_response import redirect_to
 from tests.fake_web.faults import Faulty
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import StoredCrawl, crawled, hub
 from tests.live.test_topic_crawl import HOME, ON_TOPIC, PAGES
 from tests.live.topics import LIVE_POLICIES, is_focused, spec_for, topic_for

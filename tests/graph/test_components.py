@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse
+from scipy.sparse.csgraph import connected_components
 
 from orienteer.graph import shapes
-from orienteer.graph.components import components, condensation
+from orienteer.graph.components import components, condensation, connected_by
 from orienteer.graph.link_graph import LinkGraph
 from tests.conftest import random_web
 from tests.graph.reference import dense_components
@@ -47,3 +49,14 @@ def test_the_condensation_links_components_whose_pages_link(rng: np.random.Gener
     assert set(zip(condensed.sources().tolist(), condensed.targets.tolist(), strict=True)) == expected
     assert isinstance(condensed, LinkGraph)
     assert (condensed.sources() < condensed.targets).all()
+
+
+def test_items_that_pointers_connect_are_the_weak_components_of_scipy(rng: np.random.Generator) -> None:
+    for n in (0, 1, 2, 7, 300):
+        pointers = rng.integers(0, n, n) if n else np.zeros(0, np.int64)
+        loose = rng.random(n) < 0.3
+        pointers[loose] = np.flatnonzero(loose)
+        matrix = scipy.sparse.coo_array((np.ones(n), (np.arange(n), pointers)), shape=(n, n))
+        expected = connected_components(matrix, directed=False)[1] if n else np.zeros(0)
+        found = connected_by(pointers)
+        assert len({*zip(found.tolist(), expected.tolist(), strict=True)}) == len(set(found)) == len(set(expected))

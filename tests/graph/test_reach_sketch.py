@@ -6,7 +6,7 @@ import pytest
 from orienteer.graph import shapes
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.reach import add_depth_weights, weights_of
-from orienteer.graph.reach_sketch import TYPICAL_ERROR, _nearer, estimated_weights
+from orienteer.graph.reach_sketch import TYPICAL_ERROR, _nearer, estimated_weights, gamma_quantile
 from tests.conftest import random_web
 from tests.graph.reference import depth_weights
 
@@ -82,3 +82,10 @@ def test_ranks_are_drawn_from_the_exponential_distribution() -> None:
     estimates = estimated_weights(LinkGraph.from_links(n, [], []), 3, np.ones(n), 5).estimates
     assert abs(estimates.mean() - 1) < 0.02
     assert abs(estimates.std() - TYPICAL_ERROR) < 0.02
+
+
+@pytest.mark.parametrize("p", [0.5, 0.01, 1e-6, 1e-13])
+def test_the_quantile_is_that_of_scipy(p: float) -> None:
+    from scipy.special import gammainccinv  # here, since it takes long to import
+
+    assert gamma_quantile(p) == pytest.approx(float(gammainccinv(32, p)), rel=1e-12)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import orienteer as ori
+from orienteer import hooks
 from orienteer.errors import InputError
-from orienteer.hooks import page_hooks
-from orienteer.hooks.page_hooks import HookSource, hooks_from_arguments, hooks_from_settings
+from orienteer.hooks import HookSource, hooks_from_arguments, hooks_from_settings
 from orienteer.registry import Registry
 from tests.hooks.hook_files import hook_file, hook_page, installed_plug_in
 
@@ -24,7 +24,7 @@ def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def clear_plug_in_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Installed plug-ins are cached in a process."""
-    monkeypatch.setattr(page_hooks, "HOOKS", Registry("page hook", page_hooks._why_not, group=page_hooks.GROUP))
+    monkeypatch.setattr(hooks, "HOOKS", Registry("page hook", hooks._why_not, group=hooks.GROUP))
 
 
 def refusal(*given: HookSource) -> str:

@@ -14,20 +14,20 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import InputError
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.library.single_crawl import CrawlStarter
+from orienteer.library.crawl_jobs import CrawlJobs
 from orienteer.live.session import plan_of_folder, refresh
 from orienteer.pages.added import Additions
 from orienteer.store.database import Database
 from orienteer.store.folder import settings_of_folder
-from orienteer.web.crawl_watch import CrawlWatch
+from orienteer.web.served_crawl import ServedCrawl
 from tests.cli.run import orienteer, refused
 from tests.fake_web.changing import ChangingSite
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.hooks.hook_files import (
     APPLE,
     CELLAR,
@@ -150,8 +150,8 @@ def test_a_folder_cannot_run_hook_files(tmp_path: Path) -> None:
         assert refused("refresh", folder, "-q") == f"orienteer: {line}\n"
         for attempt in (
             lambda: refresh(folder),
-            lambda: CrawlStarter.of_folder(folder).start(),
-            lambda: CrawlWatch(folder).resume(None, 9),
+            lambda: CrawlJobs.of_folder(folder).resume(),
+            lambda: ServedCrawl(folder).watch.resume(None, 9),
         ):
             with pytest.raises(InputError) as caught:
                 attempt()

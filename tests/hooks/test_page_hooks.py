@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import orienteer as ori
-from orienteer.hooks.page_hooks import (
+from orienteer.hooks import (
     MAX_FIELDS,
     MAX_JSON_BYTES,
     MAX_LINKS,

@@ -10,10 +10,6 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.fake_web.fake_response import FakeResponse, redirect_to
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.imports.import_crawl import ImportReport
 from orienteer.inspect.replay import replay
 from orienteer.inspect.snapshot import graph_of_crawl
@@ -22,7 +18,11 @@ from orienteer.search.indexing import update_index
 from orienteer.search.search_index import SearchIndex
 from orienteer.store.folder_view import FolderView
 from tests.conftest import random_web
+from tests.fake_web.fake_response import FakeResponse, redirect_to
 from tests.fake_web.faults import Faulty
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.imports.made_collections import digest, record, response, write, write_wacz
 from tests.live.live_crawls import StoredCrawl, crawled, hub
 

@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 import orienteer as ori
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
-from orienteer.imports.jobdir import pending_requests
-from orienteer.imports.sources import SourceKind, read_url_list, sources_of
+from orienteer.imports.sources import SourceKind, pending_requests, read_url_list, sources_of
 from orienteer.live.session import live_crawl
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import StoredCrawl
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "jobdirs"

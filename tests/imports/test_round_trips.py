@@ -9,10 +9,10 @@ import pytest
 
 import orienteer as ori
 from orienteer.exports.export import export
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
 from orienteer.inspect.snapshot import graph_of_crawl
 from tests.conftest import random_web
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
 from tests.imports.test_import_archives import links_by_url
 from tests.live.live_crawls import StoredCrawl, crawled, hub
 

@@ -18,15 +18,15 @@ import pytest
 
 from orienteer.certificates.certificate_text import describe, headline
 from orienteer.certificates.gathering import facts_of_folder
-from orienteer.fake_web.fake_response import FakeResponse, redirect_to
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite, RequestHeaders, Site
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.inspect.verify import Verification, verify
 from orienteer.ledger.revisiting import DAY_S
 from orienteer.live.session import refresh
 from orienteer.store.visits import VisitKind
+from tests.fake_web.fake_response import FakeResponse, redirect_to
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite, RequestHeaders, Site
 from tests.live.apps import SmallSite, application, needs_browser
 from tests.live.live_crawls import StoredCrawl, Tables, crawled, hub
 
@@ -238,6 +238,29 @@ def test_sessions_that_are_not_archived_are_not_confirmed(tmp_path: Path) -> Non
     assert found.checked.unchecked == {"fetched": 3, "sessions that may make a difference": 1}
 
 
+# Pages with the same content
+
+
+def test_a_page_with_unknown_links_is_not_another_name_of_one_without(tmp_path: Path) -> None:
+    """Both have the same content; a header asks not to follow the links of the second one."""
+    shared = page("shared", "/a")
+    header = (("X-Robots-Tag", "nofollow"),)
+    pages = {f"{A}/": page("home", "/a", "/b"), f"{A}/a": shared, f"{A}/b": FakeResponse(shared, headers=header)}
+    with FakeWeb(MadeSite(pages)) as web:
+        merging: Tables = {"crawl": {"workers": 1, "duplicates": "merge"}}
+        crawled(web, f"{A}/", tmp_path / "c", scope="host", settings=merging)
+    honest = verify(tmp_path / "c")
+    assert honest.problems == ()
+    change(
+        tmp_path / "c",
+        ("UPDATE page SET redirect_to = 1, links = x'01000000', outside = x'' WHERE id = 2", ()),
+        ("DELETE FROM unknown", ()),
+    )
+    found = verify(tmp_path / "c")
+    expect_rejected_or_below(found, honest.checked.lower)
+    assert f"{A}/b: it is not another name of {A}/a: their archived contents differ" in found.problems
+
+
 # Tables that are none
 
 
@@ -271,6 +294,32 @@ def test_a_page_has_one_row(plain_crawl: Path, tmp_path: Path) -> None:
         ("DROP TABLE stored_page", ()),
     )
     assert "the table page may have several rows where there must be one" in verify(folder).problems
+
+
+SUSPECT = "<title>t</title>This is an application. <a href=/>home</a><div id=root></div><script src=/app.js></script>"
+
+
+def test_unknown_links_have_one_row(tmp_path: Path) -> None:
+    """Each of two queries reads another row, since it has an index that covers it."""
+    files = {"/": page("home", "/a", "/b"), "/a": page("a", "/"), "/b": SUSPECT}
+    with FakeWeb(SmallSite(files)) as web:
+        crawled(web, f"{A}/", tmp_path / "c", scope="host", settings=SETTINGS)
+    honest = verify(tmp_path / "c")
+    assert honest.problems == ()
+    assert honest.checked.lower < 0.5, "it is not known what the application links to"
+    change(
+        tmp_path / "c",
+        ("ALTER TABLE unknown RENAME TO stored_unknown", ()),
+        ("CREATE TABLE unknown (page INTEGER, n INTEGER NOT NULL, why TEXT NOT NULL)", ()),
+        ("INSERT INTO unknown SELECT * FROM stored_unknown", ()),
+        ("INSERT INTO unknown SELECT page, 0, 'a' FROM stored_unknown", ()),
+        ("DROP TABLE stored_unknown", ()),
+        ("CREATE INDEX for_counts ON unknown (page, n DESC)", ()),
+        ("CREATE INDEX for_rows ON unknown (page, n, why)", ()),
+    )
+    found = verify(tmp_path / "c")
+    expect_rejected_or_below(found, honest.checked.lower)
+    assert "the table unknown may have several rows where there must be one" in found.problems
 
 
 def test_an_index_that_contradicts_its_table(plain_crawl: Path, tmp_path: Path) -> None:

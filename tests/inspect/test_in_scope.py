@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.crawl_status import CrawlStatus, FolderWatcher, crawl_status
 from orienteer.inspect.run_report import Report
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import crawled
 
 OUTSIDE_LINKS = "".join(f"<a href=http://out{k}.test/{k}>out</a>" for k in range(50))

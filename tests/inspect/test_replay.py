@@ -9,13 +9,13 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import CrawlFolderError, DamagedArchiveWarning, GraphFileError, InputError
-from orienteer.fake_web.fake_response import FakeResponse, redirect_to
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.replay import Replay, replay
 from tests.conftest import random_web
+from tests.fake_web.fake_response import FakeResponse, redirect_to
 from tests.fake_web.faults import Faulty
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.graph.formats.test_warc import HTML, Archive
 from tests.live.live_crawls import StoredCrawl, crawled, hub, renumbered
 from tests.live.topics import LIVE_POLICIES, spec_for, topic_for

@@ -10,10 +10,6 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import CrawlFolderError
-from orienteer.fake_web.fake_response import redirect_to
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.snapshot import graph_of_crawl, is_crawl_folder, web_at, web_of_crawl
 from orienteer.pages.states import PageState
 from orienteer.seeds.select import select_seeds
@@ -21,6 +17,10 @@ from orienteer.store.database import Database
 from orienteer.store.page_row import PageRow
 from tests.cli.run import orienteer
 from tests.conftest import random_web
+from tests.fake_web.fake_response import redirect_to
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import StoredCrawl, crawled, hub, renumbered
 
 
@@ -77,7 +77,7 @@ def test_the_database_may_be_that_of_the_writer(tmp_path: Path) -> None:
 def test_a_page_without_a_url_is_damage(links: list[int], tmp_path: Path) -> None:
     with Database.create(tmp_path / "crawl.db") as database:
         database.pages.add(PageRow(0, 0, PageState.FETCHED))
-        with pytest.raises(CrawlFolderError, match=r"damaged \(page 0 has no URL\)"):
+        with pytest.raises(CrawlFolderError, match=r"damaged \(there is no URL with id 0\)"):
             web_of_crawl(database)
         database.urls.add(0, ["http://a.test/", "http://a.test/b"])
         database.pages.add(PageRow(1, 1, PageState.FETCHED, links=np.array(links, np.uint32)))

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from orienteer.errors import CrawlFolderError
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.inspect.verify import verify
 from orienteer.pages.stop_reason import StopReason
 from tests.cli.run import orienteer
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
 from tests.live.live_crawls import Tables, crawled, hub
 
 pytestmark = pytest.mark.long
@@ -160,6 +160,18 @@ def test_what_no_crawl_writes_is_one_line(change: str, folder: Path) -> None:
 def test_a_survey_that_allows_itself_more_than_it_says(change: str, folder: Path) -> None:
     found = verify(changed(folder, f"UPDATE survey SET {change}"))
     assert found.problems[0].startswith("the survey allows an error of ")
+
+
+def test_a_second_survey_with_the_whole_error(folder: Path) -> None:
+    """All surveys of an epoch share the error that the confidence allows."""
+    values = "0, epoch, n_told, seed, until, confidence, error, of_reachable, width"
+    changed(
+        folder,
+        "UPDATE walks SET survey = 1",
+        "UPDATE survey SET id = 1",
+        f"INSERT INTO survey SELECT {values} FROM survey",
+    )
+    assert verify(folder).problems[0].startswith("the survey allows an error of ")
 
 
 @pytest.mark.parametrize("error", ["1", "1.0"])

@@ -14,14 +14,15 @@ from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.settings import RefreshSettings
-from orienteer.live.epoch import begin_epoch
+from orienteer.live.start_pages import begin_epoch
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import COUNTS_AS_FETCHED
+from orienteer.responses.headers import Headers
 from orienteer.responses.response import PageRequest, Response
 from orienteer.responses.verdict import VerdictKind
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.record import ArchivedPage
-from orienteer.workers.response_reader import read_response
+from orienteer.workers.fetch_result import read_response
 from tests.laws.adversarial_site import AdversarialSite, true_coverage
 
 
@@ -114,5 +115,7 @@ def answer_of(site: AdversarialSite, request: PageRequest) -> Response:
     body = b"\x89PNG" if place.kind == "image" else site.html(request.url)
     if place.kind == "refusal":
         body = b"<p>Robots are not welcome"
-    page = ArchivedPage(request.url, site.now + request.page, place.status, headers, body)
+    raw = "\r\n".join([f"HTTP/1.1 {place.status} -", *map(": ".join, headers), "", ""]).encode("latin-1")
+    time = site.now + request.page
+    page = ArchivedPage(request.url, time, place.status, Headers(headers), body, raw_headers=raw)
     return archived_response(request, page, plan_of(site).fetch)

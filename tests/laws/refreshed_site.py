@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import orienteer as ori
-from orienteer.fake_web.fake_response import NOT_FOUND, FakeResponse
-from orienteer.fake_web.site import RequestHeaders, Site
 from tests.documents.makers import pdf
+from tests.fake_web.fake_response import NOT_FOUND, FakeResponse
+from tests.fake_web.site import RequestHeaders, Site
 from tests.graph.reference import dense_pagerank
 
 HOST = "s.test"

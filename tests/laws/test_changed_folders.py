@@ -19,11 +19,11 @@ from orienteer.certificates.gathering import facts_of_folder
 from orienteer.certificates.page import certificate_page
 from orienteer.errors import OrienteerError
 from orienteer.extract import links as links_module
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.inspect.verify import Verification, verify
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
 from tests.laws.adversarial_site import random_site
 from tests.laws.honest import Honest, continue_crawl, use
 from tests.laws.mutations import Mutations, change_report

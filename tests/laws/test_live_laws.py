@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
 from orienteer.policies.policy_spec import PolicySpec
 from tests.conftest import random_web
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
 from tests.faults.crawl_process import CrawlProcess
 from tests.faults.gate import Gate
 from tests.live.live_crawls import StoredCrawl, crawled, hub, renumbered

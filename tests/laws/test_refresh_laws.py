@@ -23,7 +23,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from starlette.testclient import TestClient
 
 from orienteer.certificates.gathering import facts_of_folder
-from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.proved import percent
 from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.status_text import interval
@@ -35,6 +34,7 @@ from orienteer.store.database import Database
 from orienteer.store.lock import holder_of
 from orienteer.store.visits import VisitKind
 from orienteer.web.app import create_app
+from tests.fake_web.server import FakeWeb
 from tests.faults.crawl_process import CrawlCommand, CrawlProcess
 from tests.faults.kills import until
 from tests.laws.refreshed_site import (

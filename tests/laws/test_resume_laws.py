@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orienteer.crawl.crawl import Crawl
-from orienteer.ledger.checkpoint import checkpoint, restore
+from orienteer.ledger.event_replay import checkpoint, restore
 from orienteer.pages.states import PageState
 from orienteer.policies import all_policies
 from orienteer.policies.focused import AboutPage, LabelledWeb, LinkWords

@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.ledger.ledger import Ledger
@@ -21,6 +19,8 @@ from orienteer.policies.policy import POLICIES, Policy, Priorities, TrustedPages
 from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
 from tests.conftest import golden_folder, random_web
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
 from tests.live.live_crawls import StoredCrawl, crawled, hub
 from tests.registered import register_for_now
 

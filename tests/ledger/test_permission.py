@@ -10,16 +10,15 @@ from typing import Any
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.fetch.settings import FetchSettings
-from orienteer.ledger.permission import expect_allowed, opening_settings, remember_allowed
-from orienteer.ledger.plan import CrawlPlan
-from orienteer.library.single_crawl import CrawlStarter
+from orienteer.ledger.plan import CrawlPlan, expect_allowed, opening_settings, remember_allowed
+from orienteer.ledger.settings import EstimateSettings
+from orienteer.library.crawl_jobs import CrawlJobs
 from orienteer.live.session import refresh
 from orienteer.side_crawls.estimate import live_estimate
-from orienteer.side_crawls.estimate_rounds import EstimateSettings
 from tests.cli.run import orienteer, refused
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import StoredCrawl, crawled
 
 A = "http://a.test"
@@ -121,7 +120,7 @@ def test_every_way_to_go_on_asks_and_ones_own_crawl_does_not(tmp_path: Path) -> 
         assert "not known to be yours" in refused("refresh", folder)
         assert "not known to be yours" in refused("estimate", folder)
         with pytest.raises(InputError, match="not known to be yours"):
-            CrawlStarter.of_folder(folder).start()
+            CrawlJobs.of_folder(folder).resume()
         with pytest.raises(InputError, match="not known to be yours"):
             refresh(folder)
         with pytest.raises(InputError, match="not known to be yours"):

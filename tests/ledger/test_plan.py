@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
+from orienteer.crawl.politeness import Politeness, RetrySettings
 from orienteer.errors import InputError
 from orienteer.fetch.settings import FetchSettings
-from orienteer.frontier.host_health import RetrySettings
-from orienteer.frontier.politeness import Politeness
 from orienteer.ledger.plan import OLD_KEYS, CrawlPlan, tables_of
 from orienteer.ledger.settings import CrawlSettings, ScopeSettings, canonical_seeds
 from tests.tables import over_rows

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.focus.policy_training import checked_spec, policy_trained_on
 from orienteer.inspect.replay import replay
 from orienteer.live.session import open_crawl, plan_of_folder, refresh
 from orienteer.policies.trained import trained_policy, write_model
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import StoredCrawl, crawled
 from tests.topics.small_topics import topic_file
 

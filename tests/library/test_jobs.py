@@ -16,19 +16,18 @@ from pathlib import Path
 import pytest
 
 from orienteer.errors import InputError, LibraryError, NotInLibraryError, OrienteerError
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import RequestHeaders, Site
 from orienteer.inspect.crawl_status import crawl_status
-from orienteer.library.job import ENDED, Job
-from orienteer.library.job_progress import progress_share
+from orienteer.library.crawl_jobs import SingleCrawlLibrary
+from orienteer.library.job import ENDED, Job, progress_share
 from orienteer.library.job_record import JobFiles, JobRecord
 from orienteer.library.jobs import Jobs
 from orienteer.library.library import Library
-from orienteer.library.single_crawl import SingleCrawlLibrary
 from orienteer.store.folder import CrawlFolder
 from tests.cli.live_process import wait_until
 from tests.cli.run import orienteer, refused
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import RequestHeaders, Site
 from tests.live.live_crawls import crawled
 
 NEW = {"delay": 0, "render": "never"}

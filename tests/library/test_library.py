@@ -11,11 +11,11 @@ import pytest
 
 from orienteer.errors import LibraryError, NotInLibraryError, OrienteerError
 from orienteer.library.library import Library, default_library
-from orienteer.search.index_files import index_folder
 from orienteer.search.indexing import update_index
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_view import size_on_disk
 from orienteer.store.lock import FolderLock
+from orienteer.store.page_texts import index_folder
 
 
 def test_where_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

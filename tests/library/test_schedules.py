@@ -14,17 +14,16 @@ from pathlib import Path
 import pytest
 
 from orienteer.errors import InputError, NotInLibraryError
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.ledger.revisiting import DAY_S
 from orienteer.library.job import Job
 from orienteer.library.jobs import Jobs
 from orienteer.library.library import Library
 from orienteer.library.schedule import RETRY_S, Schedule, due_at
-from orienteer.library.scheduler import RefreshScheduler
-from orienteer.library.schedules import Schedules, schedule_state_of
+from orienteer.library.schedules import RefreshScheduler, Schedules, schedule_state_of
 from orienteer.store.folder import CrawlFolder
 from tests.fake_web.changing import ChangingSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import crawled
 
 HOME = "http://a.test/"

@@ -7,8 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.ledger.revisiting import DAY_S
 from orienteer.library.schedules import pays_at
 from orienteer.library.staleness import Staleness, change_rates
@@ -16,6 +14,8 @@ from orienteer.pages.states import PageState
 from orienteer.store.database import DatabaseView
 from orienteer.store.visit_tables import SeenPages
 from tests.fake_web.changing import ChangingSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.refreshes import Refreshed
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from backports import zstd
 
-from orienteer.browser.executable import find_browser
+from orienteer.browser.process import find_browser
 from orienteer.errors import InputError
-from orienteer.fake_web.fake_response import NOT_FOUND, FakeResponse
-from orienteer.fake_web.site import RequestHeaders, Site, SiteWithRobots
+from tests.fake_web.fake_response import NOT_FOUND, FakeResponse
+from tests.fake_web.site import RequestHeaders, Site, SiteWithRobots
 
 APPLICATIONS = Path(__file__).parents[3] / "shared/data/spas.tar.zst"
 FRAMEWORKS = ("react", "vue", "svelte", "lit")

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 import orienteer as ori
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
 from orienteer.inspect.run_report import Report
 from orienteer.live.session import live_crawl
 from orienteer.pages.states import PageState
 from orienteer.store.database import Database
 from orienteer.store.history import DonePages
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
 
 Tables = dict[str, dict[str, Any]]
 

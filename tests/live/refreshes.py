@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from orienteer.fake_web.server import FakeWeb
 from orienteer.inspect.run_report import Report
 from orienteer.ledger.revisiting import DAY_S
 from orienteer.live.session import refresh
@@ -14,6 +13,7 @@ from orienteer.store.database import Database
 from orienteer.store.page_row import PageRow
 from orienteer.store.visits import VisitKind
 from tests.fake_web.changing import ChangingSite
+from tests.fake_web.server import FakeWeb
 from tests.live.live_crawls import StoredCrawl, crawled
 
 NOTHING_HAPPENS = {VisitKind.NOT_MODIFIED, VisitKind.UNCHANGED, VisitKind.CARRIED}

@@ -9,10 +9,10 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.site import MadeSite
 from orienteer.store.folder_view import FolderView
 from orienteer.store.rendering_tables import AssetRow
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.site import MadeSite
 
 HOME, OTHER = "http://a.test/", "http://b.test/"
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orienteer.fake_web.fake_response import FakeResponse, redirect_to
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.run_report import Report
 from orienteer.live.session import live_crawl
 from tests.conftest import random_web
+from tests.fake_web.fake_response import FakeResponse, redirect_to
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import StoredCrawl, crawled
 
 SEED = "http://a.test/"

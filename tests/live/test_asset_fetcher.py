@@ -13,9 +13,6 @@ from typing import Any
 import pytest
 
 from orienteer.credentials.credentials_file import read_credentials
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite, RequestHeaders
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.live.asset_cache import AssetCache
 from orienteer.live.asset_queues import AssetKey
@@ -27,6 +24,9 @@ from orienteer.settings import merged
 from orienteer.url import host_of
 from orienteer.workers.fetch_result import FetchResult
 from tests.credentials.servers import RecordedRequest, Recorder, Reply
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite, RequestHeaders
 from tests.live.rendered_pages import PNG, as_in_format_7, assets_of, moved, png
 
 HOME = "http://a.test/"

@@ -15,9 +15,6 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import InputError
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite, RequestHeaders, host_and_target
 from orienteer.imports.import_crawl import import_crawl
 from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.figures import CrawlFigures
@@ -32,6 +29,9 @@ from orienteer.pages.unknown import UNKNOWN_COUNT
 from orienteer.repair.repair import repair
 from orienteer.settings import merged
 from orienteer.store.folder_view import FolderView
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite, RequestHeaders, host_and_target
 from tests.live.live_crawls import StoredCrawl, crawled
 from tests.live.rendered_pages import (
     ARCHIVED,

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.fake_web.fake_response import FakeResponse, redirect_to
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.pages.states import PageState
+from tests.fake_web.fake_response import FakeResponse, redirect_to
 from tests.fake_web.faults import Faulty
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import StoredCrawl, crawled
 
 pytestmark = pytest.mark.long

@@ -13,9 +13,6 @@ from pathlib import Path
 import pytest
 
 from orienteer import kernel_folder
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.kernel_folder import folder
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.live import warm_up
@@ -24,6 +21,9 @@ from orienteer.pages.stop_reason import StopReason
 from orienteer.processes import child
 from orienteer.processes.child import Child
 from tests.cli.live_process import ended, options, started, wait_until
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import StoredCrawl
 
 SEED = "http://a.test/"

@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 
 from orienteer.errors import CrawlFolderError, InputError, LibraryError
-from orienteer.fake_web.server import FakeWeb
 from orienteer.inspect.crawl_status import crawl_status
-from orienteer.library.single_crawl import CrawlStarter
+from orienteer.library.crawl_jobs import CrawlJobs
+from orienteer.library.job import Job
 from orienteer.live.control import ask_to_stop, resume_refusal
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.lock import FolderLock, holder_of
 from tests.cli.live_process import wait_until
+from tests.fake_web.server import FakeWeb
 from tests.live.live_crawls import crawled
 from tests.web.slow_crawl import SlowCrawl, slow_web
 
@@ -37,6 +38,16 @@ def refused(path: Path) -> str:
     return str(caught.value)
 
 
+def last_run(jobs: CrawlJobs) -> Job:
+    last = jobs.last_run()
+    assert last is not None
+    return last
+
+
+def problem_of_last(jobs: CrawlJobs) -> str | None:
+    return jobs.problem_of(last_run(jobs))
+
+
 def test_a_crawl_is_stopped_as_by_ctrl_c_and_resumed(web: FakeWeb, tmp_path: Path) -> None:
     crawl = SlowCrawl(web, tmp_path / "crawl")
     with crawl.running() as process:
@@ -48,14 +59,15 @@ def test_a_crawl_is_stopped_as_by_ctrl_c_and_resumed(web: FakeWeb, tmp_path: Pat
     assert before.report.stopped_because == "interrupted"
     assert refused(crawl.folder) == f"{crawl.folder}: no crawl is running there"
     assert resume_refusal(before) is None
-    started = CrawlStarter.of_folder(crawl.folder).start()
+    jobs = CrawlJobs.of_folder(crawl.folder)
+    started = jobs.resume()
     wait_until(lambda: holder_of(crawl.folder) == started.process)
-    assert started.problem() is None
+    assert problem_of_last(jobs) is None
     assert os.getsid(started.process) not in (os.getsid(0), 0), "it survives this process"
     wait_until(lambda: crawl_status(crawl.folder).position > before.position)
     assert ask_to_stop(crawl.folder) == started.process
-    wait_until(lambda: started.has_ended)
-    assert started.problem() is None
+    wait_until(lambda: not last_run(jobs).is_alive)
+    assert problem_of_last(jobs) is None
     logs = list((crawl.folder / "jobs").glob("*.txt"))
     assert len(logs) == 1
     assert "Traceback" not in logs[0].read_text()
@@ -103,21 +115,21 @@ def test_a_crawl_that_cannot_start_reports_one_line(web: FakeWeb, tmp_path: Path
     crawled(web, web.site.seeds, folder, budget=3)
     with CrawlFolder.open(folder):
         with pytest.raises(LibraryError) as caught:
-            CrawlStarter.of_folder(folder).start(budget=10)
+            CrawlJobs.of_folder(folder).resume(budget=10)
         assert str(caught.value) == f"crawl: a crawl is running already (process {os.getpid()})"
     (folder / "checkpoints").mkdir(exist_ok=True)
     (folder / "crawl.db").write_bytes(b"no database")
     with pytest.raises(CrawlFolderError, match="crawl.db: the file is damaged"):
-        CrawlStarter.of_folder(folder).start(budget=10)
+        CrawlJobs.of_folder(folder).resume(budget=10)
 
 
 def test_a_killed_crawl_is_reported_as_killed(web: FakeWeb, tmp_path: Path) -> None:
     folder = tmp_path / "crawl"
     crawled(web, web.site.seeds, folder, budget=3)
-    started = CrawlStarter.of_folder(folder).start(budget=1000)
-    os.kill(started.process, signal.SIGKILL)
-    wait_until(lambda: started.has_ended)
-    assert started.problem() == "killed by SIGKILL; what was fetched is not lost"
+    jobs = CrawlJobs.of_folder(folder)
+    os.kill(jobs.resume(budget=1000).process or 0, signal.SIGKILL)
+    wait_until(lambda: not last_run(jobs).is_alive)
+    assert problem_of_last(jobs) == "killed by SIGKILL; what was fetched is not lost"
 
 
 @pytest.mark.parametrize(("until", "budget"), [(1.5, None), (-0.5, None), (None, 0)])
@@ -125,7 +137,7 @@ def test_an_invalid_goal_starts_nothing(web: FakeWeb, tmp_path: Path, until: flo
     folder = tmp_path / "crawl"
     crawled(web, web.site.seeds, folder, budget=3)
     with pytest.raises(InputError):
-        CrawlStarter.of_folder(folder).start(until, budget)
+        CrawlJobs.of_folder(folder).resume(until, budget)
     assert not (folder / "jobs").exists()
 
 

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.fake_web.server import FakeWeb
 from orienteer.inspect.crawl_status import FolderWatcher, crawl_status
 from orienteer.inspect.explain import page_facts
+from orienteer.inspect.figures import record_of
 from orienteer.inspect.frontier_top import FrontierTop, replayed_top, written_top
 from orienteer.live.session import refresh
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.progress_points import ProgressPoint, read_progress
+from tests.fake_web.server import FakeWeb
 from tests.faults.crawl_process import CrawlCommand
 from tests.faults.kills import until
 from tests.faults.webs import RoughWeb
@@ -127,7 +128,7 @@ def test_the_history_is_read_from_the_folder_alone(begun: Path) -> None:
 def test_a_damaged_top_is_none(begun: Path, tmp_path: Path, text: str) -> None:
     with CrawlFolder.create(tmp_path / "crawl", "") as folder:
         (folder.path / "frontier.json").write_text(text)
-        assert FrontierTop.of_dict(folder.read_frontier()) is None
+        assert record_of(FrontierTop, folder.read_frontier()) is None
 
 
 def test_a_watcher_sees_changes(web: FakeWeb, tmp_path: Path) -> None:

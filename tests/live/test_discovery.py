@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.fake_web.fake_response import FakeResponse, redirect_to
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.replay import replay
 from orienteer.inspect.run_report import Report
 from orienteer.inspect.status_text import describe_suspect, describe_unarchived
 from orienteer.inspect.verify import verify
 from orienteer.pages.states import PageState
+from tests.fake_web.fake_response import FakeResponse, redirect_to
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import StoredCrawl, Tables, crawled
 
 HOST = "http://a.test"

@@ -9,9 +9,6 @@ from typing import NamedTuple
 import pytest
 
 from orienteer.exports.export import export
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.run_report import Report
 from orienteer.inspect.verify import verify
 from orienteer.pages.states import PageState
@@ -19,6 +16,9 @@ from orienteer.search.indexing import update_index
 from orienteer.search.search_index import Hit, SearchIndex
 from orienteer.store.database import Database
 from tests.documents.makers import DOCX, PDF, RSS, docx, odt, pdf, zipped
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import StoredCrawl, crawled
 
 HOME = "http://a.test/"

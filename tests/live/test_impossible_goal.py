@@ -14,10 +14,6 @@ import pytest
 import orienteer as ori
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.replay import replay
 from orienteer.inspect.run_report import Report
@@ -28,6 +24,10 @@ from orienteer.live.session import open_crawl, refresh, run
 from orienteer.policies import make_policy
 from orienteer.policies.policy import TrustedPages
 from tests.conftest import random_web
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import StoredCrawl, Tables, crawled, hub, renumbered
 from tests.live.test_live_log import log_of
 

@@ -11,16 +11,16 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import CrawlFolderError, InputError
-from orienteer.fake_web.fake_response import FakeResponse, redirect_to
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.graph.coverage import certificate
 from orienteer.inspect.replay import replay
 from orienteer.live.session import live_crawl
 from orienteer.pages.states import PageState
 from tests.conftest import random_web
+from tests.fake_web.fake_response import FakeResponse, redirect_to
 from tests.fake_web.faults import Faulty
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.fake_web.traps import with_traps
 from tests.live.live_crawls import StoredCrawl, crawled, hub, renumbered
 
@@ -115,7 +115,7 @@ def test_another_crawl_is_not_mixed_into_a_folder(tmp_path: Path) -> None:
             crawled(web, "http://b.test/", tmp_path)
         with pytest.raises(InputError, match="begun with policy certified, not opic"):
             crawled(web, "http://a.test/", tmp_path, policy="opic")
-        with pytest.raises(InputError, match="begun with another scope"):
+        with pytest.raises(InputError, match="begun with scope.kind web, not site"):
             crawled(web, "http://a.test/", tmp_path, scope="site")
 
 

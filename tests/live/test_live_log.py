@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from orienteer.errors import CrawlFolderError
-from orienteer.fake_web.fake_response import FakeResponse, redirect_to
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.ledger.ledger import Ledger
+from tests.fake_web.fake_response import FakeResponse, redirect_to
 from tests.fake_web.faults import Faulty
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import crawled
 
 SEED = "http://a.test/"

@@ -10,13 +10,13 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import InputError
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.snapshot import CrawlWeb, web_at
 from orienteer.live.start_pages import paper_value_of_crawl, paper_values
 from orienteer.url import host_of, site_of
 from tests.conftest import random_web
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import StoredCrawl, crawled, hub
 
 ONE_WORKER = {"crawl": {"workers": 1}}

@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import RequestHeaders, Site
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.inspect.figures import CrawlFigures
 from orienteer.inspect.run_report import Report
 from orienteer.store.database import Database
 from orienteer.workers import worker_pool
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import RequestHeaders, Site
 from tests.faults.crawl_process import check_archive
 from tests.live.live_crawls import StoredCrawl, crawled, hub
 from tests.processes.jobs import is_alive
@@ -108,7 +108,7 @@ class Killer(Site):
         self.seen: set[int] = set()
 
     def watch(self, figures: CrawlFigures) -> None:
-        self.workers = [worker.process for worker in figures.workers]
+        self.workers = [worker.process for worker in figures.workers if worker.process]
         self.seen.update(self.workers)
 
     def response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:

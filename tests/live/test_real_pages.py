@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.fake_web.page_site import PageSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import RequestHeaders, host_and_target
 from orienteer.graph.reach import UNREACHED, distances
 from orienteer.inspect.run_report import Report
 from orienteer.pages.states import PageState
 from orienteer.store.folder_view import FolderView
 from orienteer.url import host_of
 from tests.conftest import shared_file
+from tests.fake_web.page_site import PageSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import RequestHeaders, host_and_target
 from tests.live.live_crawls import StoredCrawl, crawled, true_rank
 
 pytestmark = pytest.mark.slow

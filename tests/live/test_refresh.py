@@ -13,22 +13,22 @@ from warcio.archiveiterator import ArchiveIterator
 
 import orienteer as ori
 from orienteer.errors import CrawlFolderError, InputError
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.changes import changes, epoch_changes
 from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.verify import verify
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.revisiting import DAY_S
-from orienteer.live.epoch import begin_epoch, new_epoch
 from orienteer.live.session import open_crawl, plan_of_folder, refresh
+from orienteer.live.start_pages import begin_epoch, new_epoch
 from orienteer.pages.states import PageState
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_view import FolderView
 from orienteer.store.visits import VisitKind
 from tests.conftest import random_web
 from tests.fake_web.changing import ChangingSite, Validators, next_epoch
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import hub
 from tests.live.refreshes import NOTHING_HAPPENS, Refreshed, contents, rows_of, visits_of
 
@@ -235,7 +235,7 @@ def test_blocked_pages_are_retried(make: Make) -> None:
 
 
 def ori_answer(status: int) -> Any:
-    from orienteer.fake_web.fake_response import FakeResponse
+    from tests.fake_web.fake_response import FakeResponse
 
     return FakeResponse(status=status)
 
@@ -256,7 +256,7 @@ def test_a_permanent_redirect_replaces_a_page_and_a_temporary_one_does_not(make:
 
 
 def moved(status: int, target: str = "http://a.test/y") -> Any:
-    from orienteer.fake_web.fake_response import redirect_to
+    from tests.fake_web.fake_response import redirect_to
 
     return redirect_to(target, status)
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from orienteer.browser import executable
+from orienteer.browser import process
 from orienteer.errors import InputError
-from orienteer.fake_web.server import FakeWeb
 from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.run_report import Report
 from orienteer.inspect.verify import verify
@@ -18,6 +17,7 @@ from orienteer.ledger.revisiting import DAY_S
 from orienteer.live.session import refresh
 from orienteer.store.database import Database
 from orienteer.store.visits import VisitKind
+from tests.fake_web.server import FakeWeb
 from tests.laws.refreshed_site import HOME, INDEX, SCRIPTED, RefreshedSite, url_of
 from tests.live.apps import needs_browser
 from tests.live.live_crawls import crawled
@@ -103,9 +103,9 @@ def test_the_rendered_form_of_a_page_is_not_lost_without_a_browser(
 ) -> None:
     folder = crawls.of("auto", web, tmp_path / "crawl")
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(executable, "_PATHS", ())
+    monkeypatch.setattr(process, "_PATHS", ())
     with pytest.raises(InputError, match="no browser found"):
-        executable.find_browser()
+        process.find_browser()
     _, visits = refreshed(folder, "auto")
     assert set(visits.values()) <= {VisitKind.UNCHANGED, VisitKind.NOT_MODIFIED}
     with Database.open(folder / "crawl.db", read_only=True) as database:

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from orienteer.browser.render_settings import RenderSettings
+from orienteer.browser.job import RenderSettings
 from orienteer.errors import InputError
 from orienteer.live.rendering import RenderChoice, is_gain, template_of
 from orienteer.pages.render_reason import RenderReason

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from orienteer.extract.links import COMES_WITH_SCROLLING, NEEDS_CLICK, SCRIPTED
-from orienteer.fake_web.server import FakeWeb
 from orienteer.inspect.run_report import Report
 from orienteer.live.session import live_crawl
 from orienteer.search.indexing import update_index
@@ -19,6 +18,7 @@ from orienteer.settings import merged
 from orienteer.store.database import Database
 from orienteer.store.folder_view import FolderView
 from orienteer.store.rendering_tables import RenderedRow
+from tests.fake_web.server import FakeWeb
 from tests.faults.crawl_process import CrawlCommand
 from tests.live.apps import FRAMEWORKS, ITEMS, N_ITEMS, WORDS, Applications, SmallSite, application, needs_browser
 from tests.live.live_crawls import StoredCrawl, Tables

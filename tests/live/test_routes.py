@@ -6,6 +6,7 @@ import sqlite3
 import time
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,12 +17,12 @@ from orienteer.certificates.certificate_text import headline
 from orienteer.certificates.checking import check_certificate
 from orienteer.certificates.gathering import facts_of_folder
 from orienteer.certificates.page import certificate_page
-from orienteer.fake_web.server import FakeWeb
 from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.run_report import Report
 from orienteer.inspect.verify import verify
 from orienteer.ledger.revisiting import DAY_S
 from orienteer.live.session import live_crawl, refresh
+from tests.fake_web.server import FakeWeb
 from tests.live.apps import SmallSite, needs_browser
 from tests.live.hash_apps import anchored_application, catalogue, documentation, named_application, table_of_contents
 from tests.live.live_crawls import StoredCrawl
@@ -84,6 +85,13 @@ def test_anchors_are_not_pages(tmp_path: Path, mark: str) -> None:
     assert assumption in headline(facts)
     (tmp_path / "c.html").write_text(certificate_page(facts))
     assert check_certificate(tmp_path / "c.html", crawl.folder).holds
+    with closing(sqlite3.connect(crawl.folder / "crawl.db")) as database, database:  # the crawl goes on
+        database.execute("INSERT INTO known SELECT max(position) + 1, x'00000000' FROM page")
+    assert check_certificate(tmp_path / "c.html", crawl.folder).holds
+    without = replace(facts, pages=replace(facts.pages, anchors=()))
+    (tmp_path / "without.html").write_text(certificate_page(without))
+    (line,) = check_certificate(tmp_path / "without.html", crawl.folder).problems
+    assert line.startswith("the certificate omits an assumption of the archive: routes with other values of app.test")
     with closing(sqlite3.connect(crawl.folder / "crawl.db")) as database, database:
         database.execute("DELETE FROM event WHERE kind = 'anchors'")
     assert "its record assumes that routes " in verify(crawl.folder).problems[0]

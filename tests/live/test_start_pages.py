@@ -11,15 +11,16 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import GraphFileError, InputError
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.coverage import certificate
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.reach import within
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.inspect.snapshot import web_at
-from orienteer.live.start_pages import StartPages, StartSettings, paper_value_of_crawl, start_pages
+from orienteer.ledger.settings import StartSettings
+from orienteer.live.start_pages import StartPages, paper_value_of_crawl, start_pages
 from orienteer.seeds.select import seed_selection
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
 from tests.live.live_crawls import StoredCrawl, crawled, hub
 
 

@@ -14,10 +14,6 @@ from scipy.linalg import lu_factor, lu_solve
 import orienteer as ori
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import RequestHeaders, Site
 from orienteer.graph.survey.crawl_survey import CrawlSurvey, SurveyStart
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.ledger.event_replay import EventReplay
@@ -27,7 +23,11 @@ from orienteer.policies import make_policy
 from orienteer.policies.policy import TrustedPages
 from orienteer.store.database import Database
 from orienteer.store.folder_view import FolderView
-from orienteer.store.survey_tables import SurveyRow, WalksRow
+from orienteer.store.visit_tables import SurveyRow, WalksRow
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import RequestHeaders, Site
 from tests.live.live_crawls import StoredCrawl, crawled, hub, renumbered
 
 UNTIL = 0.9

@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.crawl_status import crawl_status
 from orienteer.ledger.ledger import Ledger
 from orienteer.live.session import open_crawl, plan_of_folder, refresh
@@ -21,6 +19,8 @@ from orienteer.pages.states import PageState
 from orienteer.store.detail_tables import PageWords, packed, unpacked
 from orienteer.store.folder import CrawlFolder
 from tests.fake_web.changing import ChangingSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import crawled
 from tests.live.refreshes import rows_of
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from orienteer.extract.page import extract_page
 from orienteer.extract.tokens import link_tokens, page_tokens
-from orienteer.fake_web.graph_site import GraphSite
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.policies import all_policies
 from orienteer.policies.focused import FocusedPolicy, LabelledWeb, WebText
 from orienteer.policies.trained import trained_policies, write_model
+from tests.fake_web.graph_site import GraphSite
 from tests.live.live_crawls import StoredCrawl, renumbered
 
 LIVE_POLICIES = sorted(name for name, kind in all_policies().items() if not kind.knows_truth)

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.store.database import DatabaseView
 from tests.conftest import random_web
 from tests.exports.crawls import plain_crawl
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.plugins.commands import contract_tests, orienteer
 from tests.ready_process import TEST_TIMEOUT_S
 from tests.topics.small_topics import topic_file

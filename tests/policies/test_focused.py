@@ -8,12 +8,10 @@ import pytest
 import orienteer as ori
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.policies import make_policy
-from orienteer.policies.apprentice import Apprentice, path_credit
-from orienteer.policies.context_graph import ContextGraph
 from orienteer.policies.focused import AboutPage, LabelledWeb, LinkWords
 from orienteer.policies.policy import TrustedPages
 from orienteer.policies.scent import LinkBayes
-from orienteer.policies.trained import WordClasses
+from orienteer.policies.trained import Apprentice, ContextGraph, WordClasses, path_credit
 from tests.conftest import random_web
 from tests.graph.test_navigational import dense_navigational_rank
 from tests.policies import reference

@@ -10,9 +10,15 @@ import pytest
 
 import orienteer as ori
 from orienteer.policies import make_policy
-from orienteer.policies.apprentice import path_credit
 from orienteer.policies.policy_spec import PolicySpec
-from orienteer.policies.trained import TrainedPolicy, WordClasses, trained_policies, trained_policy, write_model
+from orienteer.policies.trained import (
+    TrainedPolicy,
+    WordClasses,
+    path_credit,
+    trained_policies,
+    trained_policy,
+    write_model,
+)
 from tests.conftest import random_web
 from tests.policies.topics import labelled
 

@@ -117,16 +117,19 @@ def only_one(log: Path) -> Iterator[Callable[[int], int]]:
     yield work
 
 
-def children(parent: int) -> list[int]:
-    """Return the living `Child` processes of a process, without the one that parses documents, which stays alive."""
-    found = []
+def children(ancestor: int) -> list[int]:
+    """Return the living `Child` processes that a process has started, and those that these have forked, without the one
+    that parses documents, which stays alive."""
+    parents: dict[int, int] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, IndexError):  # it has just ended
-            state, parent_of_it = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
-            is_child = int(parent_of_it) == parent and state != "Z"
+            state, parent = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
             is_named = (folder / "comm").read_bytes().strip() == CHILD_NAME
-            if is_child and (is_named or b"orienteer.processes.child" in (folder / "cmdline").read_bytes()):
-                found.append(int(folder.name))
+            if state != "Z" and (is_named or b"orienteer.processes.child" in (folder / "cmdline").read_bytes()):
+                parents[int(folder.name)] = int(parent)
+    found = [pid for pid, parent in parents.items() if parent == ancestor]
+    for pid in found:
+        found += [forked for forked, parent in parents.items() if parent == pid]
     return [pid for pid in found if pid not in limited._reader.supervisor.pids]
 
 

@@ -15,16 +15,16 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import CrawlFolderError
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
 from orienteer.inspect.verify import verify
 from orienteer.live.session import plan_of_folder, refresh
 from orienteer.repair.repair import RepairReport, repair
 from orienteer.search.indexing import update_index
-from orienteer.store.column_ranges import RANGES
 from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
+from orienteer.store.schema import RANGES
 from tests.conftest import golden_folder, random_web
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
 from tests.live.live_crawls import StoredCrawl, crawled, hub
 
 WARC = "archive/orienteer-00000.warc.gz"

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import pytest
 
 from orienteer.exports.export import export
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from tests import external_tools as tools
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.apps import needs_browser
 from tests.live.live_crawls import crawled
 from tests.replay_tools.sites import HOME, made_site, real_site

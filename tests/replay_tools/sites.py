@@ -7,7 +7,7 @@ import struct
 import zlib
 from pathlib import Path
 
-from orienteer.fake_web.fake_response import FakeResponse
+from tests.fake_web.fake_response import FakeResponse
 
 HOME = "http://made.test/"
 ASKED_BY_SCRIPT = "http://made.test/api/items.json?of=reeds"

@@ -11,8 +11,8 @@ from html.parser import HTMLParser
 from typing import NamedTuple
 from urllib.parse import urldefrag, urljoin, urlsplit
 
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.site import RequestHeaders, Site
+from orienteer.fake_web.page import SiteResponse
+from orienteer.fake_web.server import ServedSite
 
 _MAX_REDIRECTS = 20
 
@@ -61,7 +61,7 @@ class _Links(HTMLParser):
             self._in_title = False
 
 
-def check(site: Site, start: str, is_allowed: Callable[[str], bool]) -> Checked:
+def check(site: ServedSite, start: str, is_allowed: Callable[[str], bool]) -> Checked:
     """Follow all allowed links from `start` on."""
     checked = Checked(set(), set(), set(), set())
     todo, seen = deque([start]), {start}
@@ -71,10 +71,10 @@ def check(site: Site, start: str, is_allowed: Callable[[str], bool]) -> Checked:
         response = _fetched(site, page)
         location = _location(response, page)
         targets: list[str] = [] if location is None else [location]
-        if response.status == 200 and (response.content_type or "").startswith("text/html"):
+        if response.status == 200 and response.content_type.startswith("text/html"):
             checked.pages.add(page)
             reader = _Links()
-            reader.feed(response.body if isinstance(response.body, str) else response.body.decode())
+            reader.feed(response.body.decode())
             if not reader.title.strip():
                 checked.untitled.add(page)
             for href, words in reader.found:
@@ -95,13 +95,13 @@ def check(site: Site, start: str, is_allowed: Callable[[str], bool]) -> Checked:
     return checked
 
 
-def _fetched(site: Site, url: str) -> FakeResponse:
+def _fetched(site: ServedSite, url: str) -> SiteResponse:
     split = urlsplit(url)
     target = (split.path or "/") + (f"?{split.query}" if "?" in url else "")
-    return site.response(split.netloc, target, RequestHeaders(b""))
+    return site.response(split.netloc, target)
 
 
-def _location(response: FakeResponse, url: str) -> str | None:
+def _location(response: SiteResponse, url: str) -> str | None:
     if 300 <= response.status < 400:
         for name, value in response.headers:
             if name.lower() == "location":
@@ -109,7 +109,7 @@ def _location(response: FakeResponse, url: str) -> str | None:
     return None
 
 
-def _end(site: Site, url: str, is_allowed: Callable[[str], bool]) -> tuple[int, int]:
+def _end(site: ServedSite, url: str, is_allowed: Callable[[str], bool]) -> tuple[int, int]:
     """Return the status at the end of all redirects, and their number; a URL that is not allowed counts as 200."""
     for n_redirects in range(_MAX_REDIRECTS):
         if not is_allowed(url):

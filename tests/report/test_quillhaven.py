@@ -13,19 +13,20 @@ from pathlib import Path
 import pytest
 
 from orienteer.extract.documents.kinds import HTML_TYPES
-from orienteer.fake_web.community import events
-from orienteer.fake_web.community.addresses import COURIER, HALL, HOME, LIBRARY, SCHOOL, at
-from orienteer.fake_web.community.page import CommunityPage, Moved
-from orienteer.fake_web.community.site import CommunitySite, is_of_town
-from orienteer.fake_web.server import FakeWeb
+from orienteer.fake_web.page import Moved, TownPage
+from orienteer.fake_web.server import TownServer
+from orienteer.fake_web.site import HOME, TownSite, is_of_town
+from orienteer.fake_web.town import host_name, url_of
 from orienteer.report.finding import KINDS, SiteReport
 from orienteer.report.site_report import site_report
 from orienteer.url import host_of
 from tests.live.live_crawls import crawled
 from tests.report.naive_checker import check
 
-FORBIDDEN = (at(HALL, "/internal/"), at(LIBRARY, "/catalogue/"), at(SCHOOL, "/marks/"))
-ENDLESS = at(HALL, events.PATH + "2")  # every page of the calendar
+CALENDAR = url_of("www/calendar/")
+COURIER = host_name("courier")
+FORBIDDEN = (url_of("www/internal/"), url_of("library/catalogue/"), url_of("school/marks/"))
+ENDLESS = CALENDAR + "2"  # every page of the calendar
 DEEP = 9
 
 
@@ -33,12 +34,12 @@ class Town:
     """The pages that the generator made for the town, without its calendar."""
 
     def __init__(self) -> None:
-        self.site = CommunitySite()
+        self.site = TownSite()
         self.made = {url: made for url, made in self.site._pages.at.items() if is_of_town(url)}
         self.pages = {
             url: made
             for url, made in self.made.items()
-            if isinstance(made, CommunityPage) and not url.startswith(FORBIDDEN)
+            if isinstance(made, TownPage) and not url.startswith(FORBIDDEN)
         }  # fmt: skip
 
     def links(self, url: str) -> list[tuple[str, str]]:
@@ -91,7 +92,7 @@ def folder(town: Town, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "scope": {"deny": [r"/calendar/\d"]},
         "fetch": {"content_types": list(HTML_TYPES)},
     }
-    with FakeWeb(town.site) as web:
+    with TownServer(town.site) as web:
         report = crawled(web, HOME, folder, scope="site", settings=settings)
     assert report.stopped_because == "frontier empty"
     return folder
@@ -116,7 +117,7 @@ def urls(report: SiteReport, kind: str) -> list[str]:
 
 
 def test_broken_links_with_all_places_and_words(town: Town, report: SiteReport) -> None:
-    missing = {url for url in town.linked() if url not in town.made and not url.startswith(at(HALL, events.PATH))}
+    missing = {url for url in town.linked() if url not in town.made and not url.startswith(CALENDAR)}
     assert len(missing) == 5
     assert reported_places(report, "broken") == town.places(missing)
     assert {one.why for one in report.findings["broken"]} == {"http 404"}
@@ -129,7 +130,7 @@ def test_links_to_old_addresses_with_all_places_and_words(town: Town, report: Si
         made = moved[one.url]
         assert one.leads_to == (made.url,)
         assert str(made.status) in one.why
-    assert at(COURIER, "/index.php") in urls(report, "redirects")
+    assert url_of("courier/index.php") in urls(report, "redirects")
 
 
 def test_links_to_pages_that_robots_txt_forbids(town: Town, report: SiteReport) -> None:
@@ -198,7 +199,7 @@ def test_of_one_host(folder: Path, town: Town, report: SiteReport) -> None:
     courier = site_report(folder, hosts=[COURIER], max_places=None, deep=DEEP, processes=1)
     there = {(page, url) for page, url in _reported(report, "broken") if host_of(page) == COURIER}
     assert _reported(courier, "broken") == there
-    assert len(there) == 13
+    assert len(there) == 14
     assert urls(courier, "deep") == [url for url in urls(report, "deep") if host_of(url) == COURIER]
     assert courier.n_pages == sum(host_of(url) == COURIER for url in town.pages)
 

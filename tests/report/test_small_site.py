@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from orienteer.errors import InputError
-from orienteer.fake_web.fake_response import FakeResponse, redirect_to
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
+from orienteer.report.checks import valued_findings
 from orienteer.report.finding import KINDS, Finding, SiteReport
-from orienteer.report.page_findings import valued_findings
 from orienteer.report.site_report import site_report
+from tests.fake_web.fake_response import FakeResponse, redirect_to
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import crawled
 
 A, B = "http://a.test", "http://b.test"

@@ -7,7 +7,7 @@ from importlib import import_module
 import scrapy.crawler  # noqa: F401
 from scrapy.settings import default_settings
 
-import orienteer.scrapy.addon  # noqa: F401
+import orienteer.scrapy.scheduler  # noqa: F401
 import tests.scrapy.spiders  # noqa: F401
 
 _NAMED = (

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from orienteer.fake_web.server import FakeWeb
 from tests.disk_limits import NO_BYTECODE, limit_files_of
+from tests.fake_web.server import FakeWeb
 from tests.ready_process import TEST_TIMEOUT_S, ReadyPopen
 
 ONE_LINE = {"ADDONS": {"orienteer.scrapy.Addon": 500}}

@@ -29,10 +29,8 @@ from scrapy.exceptions import NotConfigured
 from scrapy.settings import Settings
 
 from orienteer.scrapy import Addon, Scheduler
-from orienteer.scrapy.links import LinkNotes
-from orienteer.scrapy.plugin_settings import PluginSettings
+from orienteer.scrapy.project import LinkNotes, PluginSettings, Slots
 from orienteer.scrapy.request_ledger import RequestLedger
-from orienteer.scrapy.slots import Slots
 from orienteer.scrapy.spider_crawl import Boosts, SpiderCrawl
 from tests.tables import over_rows
 

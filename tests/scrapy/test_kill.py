@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import RequestHeaders, Site
 from orienteer.graph.synthetic import synthetic_web
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import RequestHeaders, Site
 from tests.scrapy.projects import Project
 
 pytestmark = pytest.mark.slow

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.fake_web.fake_response import FakeResponse, redirect_to
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite, RequestHeaders
 from orienteer.graph.reach import UNREACHED, distances
 from orienteer.graph.synthetic import synthetic_web
+from tests.fake_web.fake_response import FakeResponse, redirect_to
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite, RequestHeaders
 from tests.live.live_crawls import hub
 from tests.scrapy.projects import ASYNCIO, CLASSIC, ONE_LINE, Project
 
@@ -80,7 +80,11 @@ def test_it_stops_when_the_coverage_is_proved_and_that_is_true(tmp_path: Path) -
 
 
 def test_it_stops_when_the_coverage_is_measured_and_that_is_true(tmp_path: Path) -> None:
-    # Many links between hosts, and enough pages: a proof needs far more of them than the walks.
+    """It claims the goal, or what is proved where that is more, as the pages that were in flight may still add to it.
+
+    The walks differ each time. With many links between hosts they mostly need two thirds of the pages of a proof, but
+    a proof may come first.
+    """
     site, until = GraphSite(synthetic_web(2000, inter_host=0.3, rng=5)), 0.8
     start = hub(site)
     with FakeWeb(site) as web:
@@ -89,8 +93,7 @@ def test_it_stops_when_the_coverage_is_measured_and_that_is_true(tmp_path: Path)
         stats = project.run()
         asked = {f"http://{host}{target}" for _, host, target in web.requests}
     assert stats["reason"] == "closespider_coverage"
-    assert stats["orienteer/measured/evidence"] == 1
-    # Requests that were in flight when the goal was reached may still prove more than was measured.
+    assert stats["orienteer/measured/evidence"] == 1 or stats["orienteer/coverage_lower"] >= until
     assert stats["orienteer/measured/lower"] == max(until, stats["orienteer/coverage_lower"])
     assert stats["orienteer/measured/walks"] > 10
     assert stats["orienteer/measured/confidence"] == 0.99

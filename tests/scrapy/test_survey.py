@@ -14,7 +14,7 @@ pytest.importorskip("scrapy", reason="Scrapy is not installed: pip install 'orie
 
 from scrapy import Spider
 
-from orienteer.scrapy.plugin_settings import PluginSettings
+from orienteer.scrapy.project import PluginSettings
 from orienteer.scrapy.request_ledger import RequestLedger
 from orienteer.scrapy.spider_crawl import SpiderCrawl
 

@@ -15,7 +15,7 @@ from orienteer.search.page_facts import type_name
 from orienteer.search.query import parse
 from orienteer.search.search_index import SearchIndex
 from orienteer.search.text_index import page_numbers
-from orienteer.store.page_texts import PageText, PageTexts
+from orienteer.store.page_texts import PageTexts, StoredText
 from orienteer.url import host_of
 from tests.search.small_webs import HandmadeCrawl, page
 from tests.search.test_filters import dated
@@ -77,7 +77,7 @@ def reference(index: SearchIndex, words: str) -> dict[str, dict[str, int]]:
     return {name: dict(some) for name, some in counts.items() if some}
 
 
-def facts_of(text: PageText) -> Iterator[tuple[str, str]]:
+def facts_of(text: StoredText) -> Iterator[tuple[str, str]]:
     yield "host", host_of(text.url)
     yield "type", type_name(text.type) or text.type
     if text.language:

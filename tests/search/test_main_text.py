@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from orienteer.extract.boilerplate import HostBoilerplate
 from orienteer.search import indexing, page_reading
 from orienteer.search.indexing import update_index
 from orienteer.search.page_reading import main_lines, update_main_lines
@@ -69,10 +70,11 @@ def test_a_rebuilt_index_is_the_same(crawl: HandmadeCrawl) -> None:
     ] == first
 
 
-class OnMostPages:
+class OnMostPages(HostBoilerplate):
     """Takes lines that occur on most pages for boilerplate."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.n_pages, self.counts = 0, Counter[str]()
 
     def learn(self, host: str, lines: Sequence[str]) -> None:

@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orienteer.search.indexing import update_index
-from orienteer.search.lookup import tantivy_query
+from orienteer.search.lookup import TermFields, Vocabulary, tantivy_query
 from orienteer.search.query import MAX_QUERY_CHARS, parse
 from orienteer.search.search_index import SearchIndex
 from orienteer.search.text_index import ZONES
-from orienteer.search.vocabulary import TermFields, Vocabulary
 from orienteer.search.words import words_of
 from tests.search.small_webs import HandmadeCrawl, page
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.ledger.revisiting import DAY_S
 from orienteer.live.session import refresh
 from orienteer.search.indexing import update_index
 from orienteer.search.search_index import SearchIndex
 from tests.fake_web.changing import ChangingSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import crawled
 
 HOME = "http://a.test/"

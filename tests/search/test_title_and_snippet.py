@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from orienteer.search.indexing import update_index
+from orienteer.search.lookup import _MAX_PRELOADED_PAGES, Vocabulary
 from orienteer.search.query import parse
 from orienteer.search.search_index import SearchIndex
 from orienteer.search.snippet import _LEAD_CHARS, SNIPPET_CHARS, Mark, Marker, _best
 from orienteer.search.text_index import ZONES, field
-from orienteer.search.vocabulary import _MAX_PRELOADED_PAGES, Vocabulary
 from tests.search.small_webs import HandmadeCrawl, page
 
 GLASS, GLASSES, CANAL, HISTORY = (f"http://a.org/{name}" for name in ("glass", "glasses", "canal", "history"))

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from orienteer.errors import CrawlFolderError
-from orienteer.fake_web.site import MadeSite
-from orienteer.search.index_files import index_folder
 from orienteer.search.indexing import update_index
 from orienteer.search.search_index import SearchIndex
 from orienteer.store.folder_view import FolderView
 from orienteer.store.lock import FolderLock
+from orienteer.store.page_texts import index_folder
 from tests.cli.live_process import wait_until
 from tests.fake_web.process import FakeWebProcess
+from tests.fake_web.site import MadeSite
 from tests.faults.crawl_process import CrawlCommand
 from tests.search.small_webs import HandmadeCrawl, page
 

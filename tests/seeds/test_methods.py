@@ -8,8 +8,8 @@ import pytest
 import orienteer as ori
 from orienteer.graph import shapes
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.seeds.cover import Cover, choose_seeds
 from orienteer.seeds.greedy import Greedy
+from orienteer.seeds.seed_method import Cover, choose_seeds
 from orienteer.seeds.select import seed_selection
 from tests.conftest import random_web
 from tests.seeds import reference

@@ -5,8 +5,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.seeds.page_groups import Division, apportioned, groups_of
-from orienteer.seeds.select import seed_selection
+from orienteer.seeds.select import Division, apportioned, groups_of, seed_selection
 from tests.conftest import random_web
 
 

@@ -13,18 +13,18 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import CrawlFolderError, InputError
-from orienteer.fake_web.fake_response import FakeResponse, redirect_to
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
-from orienteer.graph.estimate import estimate_global_rank
+from orienteer.graph.estimation.estimation import estimate_global_rank
 from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.settings import EstimateSettings
 from orienteer.side_crawls.estimate import EstimateReport, live_estimate, open_estimate
-from orienteer.side_crawls.estimate_rounds import EstimateSettings
 from orienteer.store.database import DatabaseView
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_view import estimate_of_folder
 from tests.conftest import random_web
+from tests.fake_web.fake_response import FakeResponse, redirect_to
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import StoredCrawl, Tables, crawled
 from tests.tables import over_rows
 

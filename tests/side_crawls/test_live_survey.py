@@ -14,11 +14,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import CrawlFolderError, InputError
-from orienteer.fake_web.fake_response import FakeResponse, redirect_to
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
-from orienteer.graph.survey.fixed_walks import SurveyGoal
+from orienteer.graph.defaults import SurveyGoal
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.settings import CrawlSettings
@@ -27,7 +23,11 @@ from orienteer.side_crawls.survey import live_survey, made_for, open_live_survey
 from orienteer.side_crawls.survey_report import SurveyReport
 from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
+from tests.fake_web.fake_response import FakeResponse, redirect_to
 from tests.fake_web.faults import Faulty
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.faults.crawl_process import archived_urls
 from tests.live.live_crawls import StoredCrawl, Tables, crawled, hub
 

@@ -14,14 +14,14 @@ import pytest
 
 import orienteer as ori
 from orienteer.exports.export import export
-from orienteer.fake_web.page_site import PageSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.graph.survey.fixed_walks import SurveyGoal
+from orienteer.graph.defaults import SurveyGoal
 from orienteer.side_crawls.survey import live_survey, open_live_survey
 from orienteer.side_crawls.survey_report import SurveyReport
 from orienteer.url import host_of
 from tests.conftest import shared_file
 from tests.fake_web.faults import Faulty
+from tests.fake_web.page_site import PageSite
+from tests.fake_web.server import FakeWeb
 from tests.live.live_crawls import StoredCrawl, Tables, crawled, true_rank
 
 pytestmark = pytest.mark.slow

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orienteer.fake_web.server import FakeWeb
+from tests.fake_web.server import FakeWeb
 from tests.store.object_stores import BUCKET, CREDENTIALS, S3Server
 from tests.store.stored_crawls import small_site
 

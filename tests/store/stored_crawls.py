@@ -6,12 +6,12 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.run_report import Report
 from orienteer.store.archive import Archive, Position
 from orienteer.store.folder_view import FolderView
 from orienteer.store.uploads import Uploads
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import crawled
 from tests.store.small_crawls import response
 

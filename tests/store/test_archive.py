@@ -47,7 +47,7 @@ def test_a_page_is_read_at_its_position(tmp_path: Path) -> None:
         found = archive.read(positions[page])
         assert (found.url, found.status, found.body) == (url(page), 200, html(page))
         assert found.time == 1.7e9 + page / 8
-        assert found.headers == [("Content-Type", "text/html")]
+        assert found.headers.items() == (("Content-Type", "text/html"),)
     assert [position.offset for position in positions[1:]] == [sum(position[1:]) for position in positions[:-1]]
     assert archive.sync() == ArchiveEnd(0, archive.path(0).stat().st_size)
     archive.close()

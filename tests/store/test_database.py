@@ -17,11 +17,11 @@ from orienteer.store import detail_tables, history, url_tables
 from orienteer.store.archive import Position
 from orienteer.store.database import Database
 from orienteer.store.history import DonePages, KnownPages
-from orienteer.store.meta_tables import CrawlEvent
 from orienteer.store.page_row import PageRow
 from orienteer.store.page_tables import DonePageCounts
 from orienteer.store.rendering_tables import AssetRow, RenderedRow
 from orienteer.store.schema import VERSION
+from orienteer.store.url_tables import CrawlEvent
 
 one_database_for_all = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 

@@ -10,19 +10,19 @@ import pytest
 
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.exports.export import export
-from orienteer.fake_web.server import FakeWeb
 from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.explain import page_facts
 from orienteer.inspect.replay import replay
 from orienteer.inspect.verify import verify
+from orienteer.live.control import upload
 from orienteer.live.session import refresh
-from orienteer.live.upload import upload
 from orienteer.search.indexing import update_index
 from orienteer.search.search_index import SearchIndex
 from orienteer.store.archive import Archive, Position
 from orienteer.store.object_store import ObjectStore, parse_location
 from orienteer.store.uploads import Uploads
 from orienteer.warc.files import warc_files
+from tests.fake_web.server import FakeWeb
 from tests.live.live_crawls import crawled
 from tests.store.object_stores import BUCKET, S3Server, needs_store
 from tests.store.small_crawls import response
@@ -47,7 +47,7 @@ def test_a_crawl_uploads_every_file(stored_web: FakeWeb, store: S3Server, there:
 
 
 def test_large_files_use_multipart_uploads(store: S3Server, there: str, tmp_path: Path) -> None:
-    from orienteer.store.upload_process import upload as sent_file
+    from orienteer.store.uploads import upload as sent_file
 
     content = os.urandom(20 << 20)
     (tmp_path / "large").write_bytes(content)
@@ -193,7 +193,7 @@ def test_readers_continue_when_a_file_is_dropped(store: S3Server, there: str, tm
 
 
 def _first_response(path: Path) -> tuple[int, int]:
-    from orienteer.repair.archive_scan import intact_records
+    from orienteer.repair.salvage import intact_records
 
     found = next(record for record in intact_records(path, 0) if record.url)
     return found.position.offset, found.position.size_bytes

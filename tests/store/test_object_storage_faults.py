@@ -10,15 +10,15 @@ import pytest
 
 from orienteer.errors import CrawlFolderError, InputError, MissingExtraError
 from orienteer.exports.export import export
-from orienteer.fake_web.server import FakeWeb
 from orienteer.inspect.crawl_status import crawl_status
+from orienteer.live.control import upload
 from orienteer.live.session import refresh
-from orienteer.live.upload import upload
 from orienteer.repair.repair import repair
 from orienteer.store.archive import Archive, ArchiveEnd
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.object_store import ObjectStore, StoreSettings, parse_location
 from orienteer.store.uploads import Uploads
+from tests.fake_web.server import FakeWeb
 from tests.store.object_stores import CREDENTIALS, SECRET, S3Server, needs_store
 from tests.store.stored_crawls import N_PAGES, records, sent, stored_crawl, waiting_archive, warcs
 from tests.tables import over_rows

@@ -16,8 +16,6 @@ import pytest
 
 from orienteer.errors import CrawlFolderError
 from orienteer.exports.export import export
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.ledger.revisiting import DAY_S
 from orienteer.live.session import refresh
@@ -30,6 +28,8 @@ from orienteer.store.folder_view import FolderView
 from orienteer.store.schema import VERSION
 from tests.cli.run import orienteer
 from tests.conftest import golden_folder
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
 from tests.live.live_crawls import StoredCrawl, crawled
 
 SEED = "http://h5.test/p61"

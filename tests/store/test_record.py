@@ -142,7 +142,7 @@ def test_round_trips(path: str, time: float, status: int, headers: list[tuple[st
     assert page.url == f"http://a.org/{path}"
     assert page.time == pytest.approx(time, abs=1e-6)
     assert page.status == status
-    assert page.headers == headers
+    assert list(page.headers.items()) == headers
     assert page.body == body
 
 

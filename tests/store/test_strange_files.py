@@ -12,14 +12,13 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import CrawlFolderError
-from orienteer.library.single_crawl import CrawlStarter
+from orienteer.library.crawl_jobs import CrawlJobs
 from orienteer.repair.repair import repair
 from orienteer.search.indexing import update_index
 from orienteer.search.search_index import search
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.folder_view import FolderView
+from orienteer.store.folder_view import FolderView, read_signed_arrays, write_signed_arrays
 from orienteer.store.request_folder import RequestFolder
-from orienteer.store.signed_arrays import read_signed_arrays, write_signed_arrays
 from tests.imports.made_collections import response, write
 
 A = "http://a.test"
@@ -54,7 +53,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "open": CrawlFolder.open,
     "index": update_index,
     "repair": repair,
-    "resume": lambda folder: CrawlStarter.of_folder(folder).start(),
+    "resume": lambda folder: CrawlJobs.of_folder(folder).resume(),
 }
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import orienteer as ori
 from orienteer.errors import DamagedArchiveWarning
-from orienteer.topics.examples import ExampleSettings, read_examples
+from orienteer.topics.topic_file import ExampleSettings, read_examples
 from tests.graph.formats.test_warc import Archive
 from tests.topics.small_topics import OFF_TOPIC, ON_TOPIC, write_examples
 

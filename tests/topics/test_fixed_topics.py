@@ -9,10 +9,8 @@ import pytest
 
 import orienteer as ori
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.topics.classifier import EstimatorTopic
-from orienteer.topics.labels import Labels
-from orienteer.topics.rules import Keywords, UrlPattern
-from orienteer.topics.topic import PageContent
+from orienteer.topics.rules import Keywords, Labels, UrlPattern
+from orienteer.topics.topic import EstimatorTopic, PageContent
 from orienteer.topics.words import word_counts
 from tests.tables import over_rows
 from tests.topics.small_topics import IS_ON_TOPIC, OFF_TOPIC, ON_TOPIC, PAGES

@@ -15,10 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orienteer.files.compressed import zstd
-from orienteer.warc import packed
+from orienteer.warc import records as warc_records
 from orienteer.warc.files import ArchiveFile
-from orienteer.warc.packed import MISSING, blocks
-from orienteer.warc.records import RecordCounts, records
+from orienteer.warc.records import MISSING, RecordCounts, blocks, records
 from tests.imports.made_collections import response
 
 RECORDS = [response(f"http://a.test/{k}", f"<p>{k} " * (20 + k)) for k in range(12)]
@@ -79,8 +78,8 @@ def test_only_original_records_are_read_from_a_damaged_archive(
         content[at % len(content)] ^= bits
     length = len(content) if cut is None else cut % (len(content) + 1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packed, "_CHUNK_BYTES", chunk_bytes)
-        patch.setattr(packed, "_MAX_HELD_BYTES", max_held_bytes)
+        patch.setattr(warc_records, "_CHUNK_BYTES", chunk_bytes)
+        patch.setattr(warc_records, "_MAX_HELD_BYTES", max_held_bytes)
         found, reading = read(bytes(content[:length]), "x" + kind)
     if kind == ".warc":
         return
@@ -105,9 +104,9 @@ WHOLE_FILES = {".warc.gz": gzip.compress(WHOLE), ".warc.zst": zstd_with_checksum
 @pytest.fixture
 def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Members are larger than the memory limit, and decompressed in many steps."""
-    monkeypatch.setattr(packed, "_MAX_HELD_BYTES", 1000)
-    monkeypatch.setattr(packed, "_STEP_BYTES", 300)
-    monkeypatch.setattr(packed, "_CHUNK_BYTES", 64)
+    monkeypatch.setattr(warc_records, "_MAX_HELD_BYTES", 1000)
+    monkeypatch.setattr(warc_records, "_STEP_BYTES", 300)
+    monkeypatch.setattr(warc_records, "_CHUNK_BYTES", 64)
 
 
 @pytest.mark.usefixtures("little_room")
@@ -142,7 +141,7 @@ def test_a_large_damaged_member_is_skipped(kind: str, where: str) -> None:
 
 
 def test_a_large_member_takes_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed, "_MAX_HELD_BYTES", 2 << 20)
+    monkeypatch.setattr(warc_records, "_MAX_HELD_BYTES", 2 << 20)
     n_records = 300
     page = response("http://a.test/large", b"x" * 200_000)
     packer = zlib.compressobj(1, zlib.DEFLATED, 31)

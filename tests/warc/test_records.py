@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from orienteer.errors import InputError
 from orienteer.files.compressed import zstd
 from orienteer.warc import records as warc_records
-from orienteer.warc.packed import blocks
-from orienteer.warc.records import Record, RecordCounts, records
+from orienteer.warc.records import Record, RecordCounts, blocks, records
 from tests.imports.made_collections import response
 from tests.tables import over_rows
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from orienteer.fake_web.fake_response import redirect_to
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import Made, MadeSite
 from orienteer.search.indexing import update_index
+from tests.fake_web.fake_response import redirect_to
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import Made, MadeSite
 from tests.live.live_crawls import crawled
 
 HOST = "http://hostile.test"

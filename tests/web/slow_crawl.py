@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from orienteer.fake_web.server import FakeWeb
 from orienteer.store.lock import holder_of
 from tests.cli.live_process import wait_until
+from tests.fake_web.server import FakeWeb
 from tests.faults.crawl_process import CrawlCommand, CrawlProcess
 from tests.faults.webs import RoughWeb
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from orienteer.fake_web.fake_response import redirect_to
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import Made, MadeSite
+from orienteer.ledger.settings import EstimateSettings
 from orienteer.search.indexing import update_index
 from orienteer.side_crawls.estimate import live_estimate
-from orienteer.side_crawls.estimate_rounds import EstimateSettings
+from tests.fake_web.fake_response import redirect_to
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import Made, MadeSite
 from tests.live.live_crawls import crawled
 
 TOWN, MUSEUM = "http://www.harbour.test", "http://museum.harbour.test"

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 from fastapi import FastAPI
 
-from orienteer.web.library_app import create_library_app
+from orienteer.web.app import create_library_app
 from tests.cli.live_process import wait_until
 from tests.web.live_server import client_of, served
 

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 
 from orienteer.errors import InputError
 from orienteer.web.app import create_app
-from orienteer.web.archived.addresses import time_text
+from orienteer.web.archived.views import time_text
 from tests.inspect.captured import CapturedCrawl, T
 from tests.web.archived_crawl import (
     APP,

@@ -12,13 +12,13 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.inspect.crawl_status import crawl_status
 from orienteer.inspect.run_report import Report
 from orienteer.store.folder import CrawlFolder
 from orienteer.web.app import create_app
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import crawled
 from tests.live.rendered_pages import MAX_ASSET_BYTES, css, moved, png, settings
 from tests.web.live_server import client_of, served

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orienteer.store.progress_points import ProgressPoint
-from orienteer.web.band_chart import Scale, band_chart, round_numbers, short_count
+from orienteer.web.coverage_charts import Scale, band_chart, round_numbers, short_count
 from tests.tables import over_rows
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from orienteer.certificates.checking import check_certificate
 from orienteer.store.folder import CrawlFolder
-from orienteer.web.cached_certificate import CachedCertificate, StillMakingError
 
 
 @pytest.fixture(scope="module")
@@ -40,13 +39,3 @@ def test_there_is_none_while_the_crawl_runs(ready: httpx.Client, small_crawl: Pa
         assert (page.status_code, "The crawl is running." in page.text) == (200, True)
         assert ready.get("/api/certificate").status_code == 409
     assert "Coverage certificate" in ready.get("/certificate").text
-
-
-def test_a_request_while_it_is_made(small_crawl: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("orienteer.web.cached_certificate._TIMEOUT_S", 0.0)
-    cached = CachedCertificate(small_crawl)
-    with pytest.raises(StillMakingError, match="is being made"):
-        cached.facts()
-    assert cached._thread is not None
-    cached._thread.join()
-    assert cached.facts().proved.lower > 0.97

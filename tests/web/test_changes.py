@@ -9,11 +9,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from tests.changing_crawl import EDITED, GONE, HOME, NEW, SITE
 from tests.exports.test_atom import SPACE, entries, link, text
 from tests.fake_web.changing import ChangingSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 from tests.live.refreshes import Refreshed
 from tests.web.live_server import client_of, served
 

@@ -11,8 +11,7 @@ from orienteer.graph.proved import Certificate
 from orienteer.graph.survey.measured import Measured
 from orienteer.inspect.crawl_status import CrawlStatus, crawl_status
 from orienteer.store.progress_points import ProgressPoint
-from orienteer.web.band_chart import whole_progress
-from orienteer.web.coverage_bands import coverage_bands
+from orienteer.web.coverage_charts import coverage_bands, whole_progress
 
 PROVED = Certificate(0.9, 0.99)
 

@@ -14,15 +14,15 @@ from typing import Any
 import httpx
 import pytest
 
-from orienteer.fake_web.server import FakeWeb
 from orienteer.graph.proved import percent
-from orienteer.inspect.crawl_status import FolderWatcher
+from orienteer.inspect.crawl_status import FolderWatcher, crawl_status
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.lock import holder_of
 from orienteer.web import crawl_watch
 from orienteer.web.app import create_app
 from orienteer.wording import JSON_VERSION
 from tests.cli.live_process import TEST_TIMEOUT_S, wait_until
+from tests.fake_web.server import FakeWeb
 from tests.live.live_crawls import crawled
 from tests.web.live_server import client_of, served
 from tests.web.slow_crawl import SlowCrawl, slow_web, stop_holder
@@ -140,7 +140,7 @@ def test_a_killed_crawl_is_replayed_for_its_frontier(crawl: SlowCrawl) -> None:
         process.kill()
         wait_until(lambda: not status_of(client)["process"])
         status = status_of(client)
-        position = status["figures"]["position"]
+        position = crawl_status(crawl.folder).position  # the figures may be older
         wait_until(lambda: (client.get("/api/crawl/frontier").json()["top"] or {}).get("position") == position)
         data = client.get("/api/crawl/frontier").json()
     assert (len(data["top"]["pages"]), data["n_events_ago"]) == (25, 0)
@@ -153,7 +153,7 @@ def test_a_frontier_of_lost_pages_is_replayed(crawl: SlowCrawl) -> None:
         wait_until(lambda: n_done(status_of(client)) > 30)
         process.kill()
         wait_until(lambda: not status_of(client)["process"])
-        position = status_of(client)["figures"]["position"]
+        position = crawl_status(crawl.folder).position
         data = json.loads((crawl.folder / "frontier.json").read_text())
         (crawl.folder / "frontier.json").write_text(json.dumps(data | {"position": position + 7}))
         wait_until(lambda: (client.get("/api/crawl/frontier").json()["top"] or {}).get("position") == position)
@@ -233,7 +233,7 @@ def test_many_watch_and_the_folder_is_read_once(small_crawl: Path, monkeypatch: 
 
     monkeypatch.setattr(FolderWatcher, "status", counted)
     monkeypatch.setattr(crawl_watch, "_MIN_INTERVAL_S", 3600.0)
-    watch = create_app(small_crawl).state.watch
+    watch = create_app(small_crawl).state.crawl.watch
     with ThreadPoolExecutor(8) as pool:
         seen = list(pool.map(lambda _: watch.status(), range(40)))
     assert len({id(now) for now in seen}) == len(reads) == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,12 +11,10 @@ from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.url_table import UrlTable
 from orienteer.search.search_index import SearchIndex
 from orienteer.store.database import DatabaseView
-from orienteer.store.folder import CrawlFolder
 from orienteer.web import crawl_map
-from orienteer.web.crawl_map import CachedMap, CrawlMap
+from orienteer.web.crawl_map import CrawlMap
 from tests.conftest import random_web
 from tests.search.small_webs import HandmadeCrawl
-from tests.search.small_webs import page as made_page
 from tests.web.small_crawl import DEAD, FORBIDDEN, MOVED
 from tests.web.wide_crawl import host_name, many_hosts, urls_of_hosts, written_crawl
 
@@ -66,7 +63,7 @@ def test_flows_are_the_strongest_links(rng: np.random.Generator) -> None:
     for region in range(len(found.names)):
         for flows, row in ((found.flows_out(region, 3), mass[region]), (found.flows_in(region, 3), mass[:, region])):
             assert [flow.mass for flow in flows] == pytest.approx(sorted(row[row > 0], reverse=True)[:3])
-            assert [flow.mass for flow in flows] == pytest.approx([row[flow.region] for flow in flows])
+            assert [flow.mass for flow in flows] == pytest.approx([row[found.names.index(flow.name)] for flow in flows])
 
 
 def test_the_pages_of_a_region_come_by_rank(rng: np.random.Generator) -> None:
@@ -95,7 +92,7 @@ def test_circles_are_of_the_regions_with_the_most_rank(
     assert max(circles.sources.max(), circles.targets.max()) < 20
     assert (np.diff(circles.mass) <= 0).all()
     for source, target, mass in zip(circles.sources, circles.targets, circles.mass, strict=True):
-        flows = {flow.region: flow.mass for flow in found.flows_out(int(found.order[source]), 300)}
+        flows = {found.names.index(flow.name): flow.mass for flow in found.flows_out(int(found.order[source]), 300)}
         assert flows[int(found.order[target])] == mass
 
 
@@ -126,27 +123,6 @@ def test_a_written_crawl_is_the_graph_it_was_made_of(tmp_path: Path, rng: np.ran
     found, expected = map_of(written_crawl(tmp_path / "crawl", graph)), CrawlMap.of_graph(graph, graph.urls, 0)
     assert found.names == expected.names == [host_name(host) for host in range(30)]
     assert found.masses.mass == pytest.approx(expected.masses.mass)
-
-
-def test_a_map_is_cached_until_the_crawl_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    now_s = 1000.0
-    monkeypatch.setattr(crawl_map, "time", SimpleNamespace(monotonic=lambda: now_s))  # here alone: servers have clocks
-    crawl = HandmadeCrawl(tmp_path / "crawl")
-    crawl.add({"http://a.org/": made_page("A", "a")})
-    cached = CachedMap(crawl.path)
-    first = cached.current()
-    assert cached.drawn() is first
-    crawl.add({"http://b.org/": made_page("B", "b")})
-    assert cached.current() is first, "it was made a moment ago"
-    now_s += 3
-    assert sorted(cached.current().names) == ["a.org", "b.org"]
-
-
-def test_a_folder_without_a_crawl_is_refused(tmp_path: Path) -> None:
-    CrawlFolder.create(tmp_path / "crawl", "").close()
-    (tmp_path / "crawl" / "crawl.db").unlink()
-    with pytest.raises(Exception, match="crawl.db"):
-        CachedMap(tmp_path / "crawl").current()
 
 
 def test_what_is_known_and_not_fetched_is_counted_by_region(small: CrawlMap) -> None:

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from orienteer.ledger.settings import SCOPE_KINDS
-from orienteer.web.new_crawl import MORE, SCOPES
+from orienteer.web.pages.new import MORE, SCOPES
 from tests.web.small_library import notice, served_library
 
 HIDDEN = re.compile(r'name="previewed" value="(\w+)"')

@@ -15,7 +15,7 @@ import pytest
 from fastapi import FastAPI
 
 from orienteer.exports import all_exporters
-from orienteer.web.downloads import zipped
+from orienteer.web.pages.jobs import zipped
 from orienteer.web.pages.manage import FORMATS
 from tests.web.small_crawl import CHARTS
 from tests.web.small_library import (
@@ -98,9 +98,9 @@ def test_a_crawl_is_searched_by_its_name(served_app: tuple[httpx.Client, FastAPI
     client, app = served_app
     assert client.get("/crawls/harbour/api/search?q=charts").json()["total"] > 5
     assert "Old sea charts" in client.get("/crawls/other%20town/?q=charts").text
-    with app.state.crawls.using(HARBOUR) as crawl, crawl.searching() as index:
+    with app.state.library.using(HARBOUR) as crawl, crawl.searching() as index:
         assert index.n_pages > 50
-    assert app.state.crawls.get(OTHER).path == app.state.library.path / OTHER
+    assert app.state.library.get(OTHER).path == app.state.library.library.path / OTHER
 
 
 def test_archived_pages_of_all_crawls_are_on_one_other_port(served_app: tuple[httpx.Client, FastAPI]) -> None:
@@ -144,12 +144,12 @@ def test_renamed_and_deleted(small_crawl: Path, tmp_path: Path) -> None:
 
 def test_a_folder_that_a_shell_has_exchanged_is_seen(library: Path, served_app: tuple[httpx.Client, FastAPI]) -> None:
     client, app = served_app
-    before = app.state.crawls.get(OTHER)
+    before = app.state.library.get(OTHER)
     shutil.move(library / OTHER, library.parent / "moved")
     assert client.get("/crawls/other%20town/").status_code == 404
     shutil.copytree(library / HARBOUR, library / OTHER)
     assert client.get("/crawls/other%20town/?q=charts").status_code == 200
-    assert app.state.crawls.get(OTHER) is not before
+    assert app.state.library.get(OTHER) is not before
     assert before.ending.is_set()
 
 

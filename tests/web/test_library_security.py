@@ -11,8 +11,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
-from orienteer.web.app import PAGES as PAGES_OF_CRAWL
-from orienteer.web.library_app import PAGES
+from orienteer.web.app import LIBRARY_PAGES, PAGES
 from orienteer.web.pages import manage
 from tests.web.small_library import HARBOUR, make_library, served_library
 from tests.web.test_security import raw_status
@@ -24,7 +23,7 @@ CHANGING = sorted(
         .replace("{name}", HARBOUR)
         .replace("{kind}", "export")
         .replace("{id}", "20260101-000000-000001")
-        for root, pages in (("", PAGES), ("/crawls/harbour", (*PAGES_OF_CRAWL, manage)))
+        for root, pages in (("", LIBRARY_PAGES), ("/crawls/harbour", (*PAGES, manage)))
         for page in pages
         for route in page.router.routes
         if isinstance(route, APIRoute) and not route.methods <= {"GET", "HEAD"}
@@ -140,5 +139,5 @@ def test_nothing_outside_is_renamed_or_deleted(client: httpx.Client, library: Pa
 def test_the_state_is_a_seam_for_other_pages(library: Path) -> None:
     with served_library(library) as (_, app):
         assert isinstance(app, FastAPI)
-        assert app.state.library.path == library
-        assert app.state.crawls.get(HARBOUR).name == HARBOUR
+        assert app.state.library.library.path == library
+        assert app.state.library.get(HARBOUR).name == HARBOUR

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
 import httpx
 import pytest
 
-import orienteer.web.cached_report
-from orienteer.report.finding import SiteReport
 from orienteer.report.site_report import site_report
 from orienteer.store.folder import CrawlFolder
-from orienteer.web.cached_report import CachedReport
 from tests.cli.live_process import wait_until
-from tests.report.handmade import GONE, SETTINGS, handmade_crawl
+from tests.report.handmade import SETTINGS
 from tests.web.live_server import client_of, served
 from tests.web.small_crawl import CHARTS, DEAD, FORBIDDEN, MOVED
 
@@ -52,42 +48,3 @@ def test_a_crawl_without_pages(tmp_path: Path) -> None:
     with served(tmp_path / "empty") as address, client_of(address) as client:
         wait_until(lambda: "has fetched no page yet" in client.get("/report").text)  # it is made in the background
         assert client.get("/report/report.csv").status_code == 409
-
-
-def test_it_is_made_in_the_background_and_again_when_the_crawl_has_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder, may_end, n_made = handmade_crawl(tmp_path / "crawl"), threading.Event(), 0
-
-    def slow_report(path: Path, progress: object) -> SiteReport:
-        nonlocal n_made
-        may_end.wait(60)
-        n_made += 1
-        return site_report(path)
-
-    monkeypatch.setattr(orienteer.web.cached_report, "site_report", slow_report)
-    monkeypatch.setattr(orienteer.web.cached_report, "_SHORTEST_PAUSE_S", 0.0)
-    monkeypatch.setattr(orienteer.web.cached_report, "_PAUSE", 0.0)
-    cached = CachedReport(folder, threading.Event())
-    assert cached.current(timeout_s=0.0) == (None, "starting", "")
-    may_end.set()
-    first = cached.current(60).report
-    assert first is not None
-    assert [one.url for one in first.findings["broken"]] == [GONE]
-    assert cached.current(60).report is first
-    with CrawlFolder.open(folder) as crawl:
-        crawl.database.urls.add(crawl.database.urls.count(), ["https://a.test/new"])
-        crawl.database.history.add_known(crawl.database.history.next_position(), [crawl.database.urls.count() - 1])
-        crawl.acknowledge()
-    cached.current(60)
-    thread = cached._thread
-    assert thread is not None
-    thread.join(60)
-    assert cached.current(60).report is not first
-    assert n_made == 2
-
-
-def test_it_ends_with_the_server(tmp_path: Path) -> None:
-    ending = threading.Event()
-    ending.set()
-    assert CachedReport(handmade_crawl(tmp_path / "crawl"), ending).current(60).report is None

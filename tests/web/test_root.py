@@ -11,7 +11,8 @@ import pytest
 from fastapi import FastAPI
 
 from orienteer.web.app import crawl_app, guard
-from orienteer.web.archived.pages import ArchivedPages
+from orienteer.web.archived.origin import ArchivedPages
+from orienteer.web.served_crawl import ServedCrawl
 from tests.web.live_server import client_of, served
 
 ROOT = "/crawls/harbour"
@@ -31,7 +32,7 @@ _ADDRESS = re.compile(r"""\b(?:href|src|action|hx-get|data-(?:events|now|map|reg
 
 @pytest.fixture(scope="module")
 def mounted(small_crawl: Path) -> Iterator[httpx.Client]:
-    outer, inner = FastAPI(), crawl_app(small_crawl, ArchivedPages(True))
+    outer, inner = FastAPI(), crawl_app(ServedCrawl(small_crawl), ArchivedPages(True))
     outer.mount(ROOT, inner)
     outer.state.served, outer.state.archived = inner.state.served, inner.state.archived
     guard(outer, None, True)

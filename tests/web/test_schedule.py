@@ -13,9 +13,8 @@ import pytest
 from orienteer.library.jobs import Jobs
 from orienteer.library.library import Library
 from orienteer.library.schedule import Schedule
-from orienteer.library.scheduler import RefreshScheduler, running_scheduler
-from orienteer.library.schedules import Schedules
-from orienteer.web.library_app import create_library_app
+from orienteer.library.schedules import RefreshScheduler, Schedules, running_scheduler
+from orienteer.web.app import create_library_app
 from tests.web.live_server import client_of, served
 
 PAGE = "/crawls/town/schedule"

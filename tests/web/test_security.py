@@ -10,8 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from orienteer.web.security import MAX_TARGET_BYTES
-from orienteer.web.wrong_tokens import MAX_WRONG
+from orienteer.web.security import MAX_TARGET_BYTES, MAX_WRONG
 from tests.web.live_server import client_of, served
 
 TOKEN = "open sesame/ü"

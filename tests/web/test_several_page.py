@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from orienteer.search.index_files import TEXTS
+from orienteer.store.page_texts import TEXTS
 from orienteer.web.pages.several import MAX_CRAWLS
 from tests.web.small_library import DAMAGED, HARBOUR, OTHER, heading, make_library, served_library
 

@@ -10,9 +10,8 @@ from typing import Any
 from orienteer.fetch.settings import FetchSettings
 from orienteer.processes.child import Child
 from orienteer.workers import serving
-from orienteer.workers.fetch_result import ReadSettings
-from orienteer.workers.process_backend import ProcessBackend
-from orienteer.workers.response_reader import read_response
+from orienteer.workers.fetch_result import ReadSettings, read_response
+from orienteer.workers.remote_workers import ProcessBackend
 
 
 def serve_crashing(channel: Connection, settings: FetchSettings, reading: ReadSettings) -> None:

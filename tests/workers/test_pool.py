@@ -13,10 +13,7 @@ from dataclasses import replace
 import pytest
 
 from orienteer.errors import ProcessError
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import RequestHeaders, Site
-from orienteer.fetch import loop_clock
+from orienteer.fetch import fetcher as loop_clock
 from orienteer.fetch.fetcher import make_fetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
@@ -24,10 +21,12 @@ from orienteer.responses.response import HostRequest, HostRequestKind, PageReque
 from orienteer.store.archive_members import ACKNOWLEDGED
 from orienteer.store.record import ArchivedPage, page_of
 from orienteer.workers.fetch_result import FetchResult, ReadSettings
-from orienteer.workers.messages import WorkerResults, packed, unpack_orders
-from orienteer.workers.process_backend import ProcessBackend, WorkerEvent
-from orienteer.workers.remote_workers import RemoteWorkers, _without_response
+from orienteer.workers.remote_workers import ProcessBackend, RemoteWorkers, WorkerEvent, _without_response
+from orienteer.workers.serving import WorkerResults, packed, unpack_orders
 from orienteer.workers.worker import Worker, Workers
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import RequestHeaders, Site
 from tests.processes.jobs import is_alive
 from tests.workers.crashing_workers import CrashingBackend, FailingBackend, FailingFirstBackend
 

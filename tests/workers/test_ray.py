@@ -19,10 +19,6 @@ import numpy as np
 import pytest
 
 from orienteer.errors import ProcessError
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.graph_site import GraphSite
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import RequestHeaders, Site
 from orienteer.fetch.settings import FetchSettings
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.inspect.figures import CrawlFigures
@@ -30,6 +26,10 @@ from orienteer.inspect.run_report import Report
 from orienteer.workers.fetch_result import ReadSettings
 from orienteer.workers.ray_backend import RayCluster
 from orienteer.workers.remote_workers import RemoteWorkers
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.graph_site import GraphSite
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import RequestHeaders, Site
 from tests.faults.crawl_process import CrawlCommand, acknowledged, check_archive
 from tests.faults.gate import Gate
 from tests.live.live_crawls import crawled, hub

@@ -11,20 +11,20 @@ from pathlib import Path
 import pytest
 
 from orienteer.errors import InputError, MissingExtraError
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import RequestHeaders, Site
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.response import PageRequest
 from orienteer.store.archive_members import ACKNOWLEDGED
 from orienteer.store.record import page_of
 from orienteer.workers.fetch_result import FetchResult, ReadSettings
-from orienteer.workers.messages import WorkerOrders, packed, unpack_results
 from orienteer.workers.ray_cluster import address_of, expect_usable
 from orienteer.workers.ray_relay import RESEND_S
 from orienteer.workers.ray_worker import LEASE_S, RayWorker, Reply
 from orienteer.workers.remote_workers import GRACE_S
+from orienteer.workers.serving import WorkerOrders, packed, unpack_results
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import RequestHeaders, Site
 from tests.ready_process import TEST_TIMEOUT_S
 
 

@@ -8,16 +8,15 @@ from collections.abc import Iterator
 import pytest
 
 from orienteer.extract.documents.document import Document, UnreadableDocumentError
-from orienteer.fake_web.fake_response import FakeResponse
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.fetch.fetcher import make_fetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.response import PageRequest
-from orienteer.workers import reading_thread
 from orienteer.workers.fetch_result import FetchResult, ReadSettings
 from orienteer.workers.worker import Worker
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 
 SITE = {
     "http://a.test/slow.pdf": FakeResponse(b"%PDF slow", content_type="application/pdf"),
@@ -54,7 +53,7 @@ def gate() -> Iterator[Gate]:
 
 @pytest.fixture
 def worker(web: FakeWeb, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> Iterator[Worker]:
-    monkeypatch.setattr(reading_thread, "read_document", gate.read)
+    monkeypatch.setattr("orienteer.workers.worker.read_document", gate.read)
     worker = Worker(make_fetcher(FetchSettings(connect_to=web.address)), ReadSettings())
     yield worker
     worker.close()

@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 
 from orienteer import kernel_folder
-from orienteer.fake_web.server import FakeWeb
-from orienteer.fake_web.site import MadeSite
 from orienteer.fetch.fetcher import make_fetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.kernel import never_waiting, runs_plain, substituted
@@ -22,10 +20,11 @@ from orienteer.processes.child import Child
 from orienteer.responses.response import PageRequest, Response
 from orienteer.store.record import page_of
 from orienteer.workers import worker as worker_module
-from orienteer.workers.fetch_result import FetchResult, ReadSettings
-from orienteer.workers.reading_kernels import reading_kernels, warm_up_reading
-from orienteer.workers.response_reader import read_response
+from orienteer.workers.fetch_result import FetchResult, ReadSettings, read_response
+from orienteer.workers.serving import reading_kernels, warm_up_reading
 from orienteer.workers.worker import Worker
+from tests.fake_web.server import FakeWeb
+from tests.fake_web.site import MadeSite
 
 LARGE, SMALL = "http://a.test/large", "http://a.test/small"
 WORDS = " ".join(f"word{k} <a href=/{k}>link {k}</a>" for k in range(8_000))

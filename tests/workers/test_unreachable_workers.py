@@ -12,13 +12,12 @@ from typing import Any
 
 import pytest
 
-from orienteer.fake_web.server import FakeWeb
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
 from orienteer.processes.child import Child
 from orienteer.workers.fetch_result import ReadSettings
-from orienteer.workers.process_backend import ProcessBackend, WorkerEvent
-from orienteer.workers.remote_workers import RemoteWorkers
+from orienteer.workers.remote_workers import ProcessBackend, RemoteWorkers, WorkerEvent
+from tests.fake_web.server import FakeWeb
 from tests.workers.test_pool import Pages, drained, finished, requests, urls
 
 pytestmark = pytest.mark.usefixtures("ready_child_processes")

@@ -1,9 +1,10 @@
-"""The tools as a server of the Model Context Protocol: names, parameters and results; over stdio, or over HTTP
+"""The tools as a server of the Model Context Protocol: over stdio, or over HTTP
 (streamable HTTP, at /mcp) behind the same guard as the web interface.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 import socket
 from collections.abc import Callable
@@ -34,9 +35,7 @@ from pydantic import Field, ValidationError
 from starlette.applications import Starlette
 
 from orienteer import __version__
-from orienteer.agents import tools
-from orienteer.agents.agent_crawls import AgentCrawls
-from orienteer.agents.tools import INSTRUCTIONS, ToolResult
+from orienteer.agents.tools import INSTRUCTIONS, TOOLS, AgentCrawl, AgentCrawls, ToolResult
 from orienteer.errors import OrienteerError
 from orienteer.web.security import MAX_BODY_BYTES, Guard
 from orienteer.web.server import PageServer
@@ -44,8 +43,9 @@ from orienteer.wording import plain
 
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
-Crawl = Annotated[str | None, Field(description="Name of the crawl (see the tool crawls); not needed if there is one")]
-Url = Annotated[str, Field(description="URL of a page of the crawl", max_length=4_000)]
+CrawlName = Annotated[
+    str | None, Field(description="Name of the crawl (see the tool crawls); not needed if there is one")
+]
 PATH = "/mcp"
 _TIMEOUT_S = 2  # for responses in flight at shutdown
 
@@ -115,89 +115,29 @@ def _id_in(value: Any) -> RequestId | None:
 def agent_server(crawls: AgentCrawls) -> AgentServer:
     """Return a server for these crawls, to be run over stdio or HTTP."""
     server = AgentServer("orienteer", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
-    for function in _functions(crawls):
-        server.add_tool(function, annotations=_READS, structured_output=False)
+    for function in TOOLS:
+        server.add_tool(_tool(function, crawls), annotations=_READS, structured_output=False)
     return server
 
 
-def _call_result(tool: Callable[[], ToolResult]) -> CallToolResult:
-    """Convert the result of a tool to a message of the protocol; errors become one line."""
-    try:
-        result = tool()
-    except OrienteerError as error:
-        raise ToolError(plain(str(error), 500)) from None
-    return CallToolResult(
-        content=[TextContent(type="text", text=result.text())], structured_content=result.structured()
-    )
+def _tool(function: Callable[..., ToolResult], crawls: AgentCrawls) -> Callable[..., CallToolResult]:
+    """Return a tool as the server calls it: with the name of its crawl, and a message of the protocol as its result."""
+    first, *own = inspect.signature(function, eval_str=True).parameters.values()
+    is_of_one = first.annotation is AgentCrawl
 
-
-def _functions(all_crawls: AgentCrawls) -> list[Callable[..., CallToolResult]]:
-    def crawls() -> CallToolResult:
-        """List the available crawls: name, start pages, number of pages, coverage."""
-        return _call_result(lambda: tools.crawls(all_crawls))
-
-    def search(
-        query: Annotated[
-            str,
-            Field(
-                description='Words; also "a phrase", +must, -not, title:word, url:word',
-                max_length=tools.MAX_QUERY_CHARS,
-            ),
-        ],
-        crawl: Crawl = None,
-        n: Annotated[int, Field(description=f"Results, at most {tools.MAX_RESULTS}")] = 10,
-        page: Annotated[int, Field(description="Which page of results, from 1 on")] = 1,
-        site: Annotated[str, Field(description="Only this site or host, such as docs.example.org")] = "",
-        language: Annotated[str, Field(description="Only this language, such as en")] = "",
-        kind: Annotated[str, Field(description="Only this type, such as html or pdf")] = "",
-        after: Annotated[str, Field(description="Only pages dated after this, such as 2024-06")] = "",
-        before: Annotated[str, Field(description="Only pages dated before this")] = "",
-        order: Annotated[str, Field(description="text, local, global or blend")] = "blend",
-    ) -> CallToolResult:
-        """Search the text of the crawled pages. Returns titles, URLs and snippets; read_page gives the text."""
-        return _call_result(
-            lambda: tools.search(all_crawls.named(crawl), query, n, page, site, language, kind, after, before, order)
+    def call(**arguments: Any) -> CallToolResult:
+        try:
+            result = function(crawls.named(arguments.pop("crawl")) if is_of_one else crawls, **arguments)
+        except OrienteerError as error:
+            raise ToolError(plain(str(error), 500)) from None
+        return CallToolResult(
+            content=[TextContent(type="text", text=result.text())], structured_content=result.structured()
         )
 
-    def read_page(
-        url: Url,
-        crawl: Crawl = None,
-        cursor: Annotated[str, Field(description="The cursor of the previous part, to continue")] = "",
-        max_chars: Annotated[int, Field(description="Characters to return, 200 to 20,000")] = 8_000,
-        whole: Annotated[bool, Field(description="With menus, footers and the like, not only the main text")] = False,
-    ) -> CallToolResult:
-        """Read a page as Markdown, part by part, as it was archived. Follow the cursor for the next part."""
-        return _call_result(lambda: tools.read(all_crawls.named(crawl), url, cursor, max_chars, whole))
-
-    def page_links(
-        url: Url,
-        crawl: Crawl = None,
-        direction: Annotated[str, Field(description="in (who links to it), out (what it links to), or both")] = "both",
-        n: Annotated[int, Field(description=f"Links each way, at most {tools.MAX_LINKS}")] = 20,
-        first: Annotated[int, Field(description="How many to skip")] = 0,
-    ) -> CallToolResult:
-        """List the pages that link to a page, and the pages it links to."""
-        return _call_result(lambda: tools.links(all_crawls.named(crawl), url, direction, n, first))
-
-    def coverage(crawl: Crawl = None) -> CallToolResult:
-        """Report how complete the crawl is: proved and measured coverage; blocked, suspect, failed and skipped pages.
-
-        Call this before concluding that something is not on the site.
-        """
-        return _call_result(lambda: tools.coverage(all_crawls.named(crawl)))
-
-    def site_report(
-        crawl: Crawl = None,
-        kind: Annotated[str, Field(description="One kind of finding, such as broken; all if left out")] = "",
-        n: Annotated[
-            int, Field(description=f"Findings, at most {tools.MAX_RESULTS}; 10 of each kind without a kind")
-        ] = 20,
-    ) -> CallToolResult:
-        """List the problems of the site: broken links, redirect chains, orphans and more, the costliest first."""
-        return _call_result(lambda: tools.report(all_crawls.named(crawl), kind, n))
-
-    functions: list[Callable[..., CallToolResult]] = [crawls, search, read_page, page_links, coverage]
-    return [*functions, site_report] if tools.has_reports() else functions
+    named = inspect.Parameter("crawl", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=CrawlName)
+    call.__name__, call.__doc__ = function.__name__, function.__doc__
+    call.__signature__ = inspect.Signature([*own, *[named] * is_of_one])  # type: ignore[attr-defined]
+    return call
 
 
 def agent_app(server: AgentServer, token: str | None, only_this_machine: bool) -> Starlette:

@@ -1,26 +1,28 @@
 """The tools for agents as plain functions: each returns a ToolResult or raises an error of one line.
 
-A result has trusted facts, and untrusted text between markers with a random key.
+Agents see their names, docstrings and parameters. A result has trusted facts, and untrusted text between markers with
+a random key.
 """
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
-from orienteer.agents.agent_crawls import AgentCrawl, AgentCrawls
+from pydantic import Field
+
 from orienteer.agents.page_excerpts import found_page, page_excerpt
-from orienteer.errors import CrawlFolderError, InputError
+from orienteer.errors import CrawlFolderError, InputError, unknown_name
 from orienteer.inspect.status_text import describe_coverage, describe_suspect, supposed
 from orienteer.pages.states import PageState
 from orienteer.search.search_index import Hit
 from orienteer.store.database import DatabaseView
 from orienteer.store.folder_view import FolderView
+from orienteer.web.served_crawl import ServedCrawl
 from orienteer.wording import counted, plain, tally
 
 INSTRUCTIONS = (
@@ -34,7 +36,6 @@ MAX_CHARS = 60_000  # of the untrusted text in a result
 MAX_RESULTS = 50
 MAX_QUERY_CHARS = 1_000
 MAX_LINKS = 100
-_REPORT = "orienteer.report"
 _MAX_OUTCOMES = 6
 # The keys of a CrawlStatus without texts from pages.
 _STATUS = (
@@ -42,6 +43,49 @@ _STATUS = (
     "first_time", "last_time",
 )  # fmt: skip
 _MAX_PER_KIND = 10  # findings of each kind, if all kinds are requested
+
+Url = Annotated[str, Field(description="URL of a page of the crawl", max_length=4_000)]
+
+
+class AgentCrawl(NamedTuple):
+    name: str
+    served: ServedCrawl
+
+
+class AgentCrawls:
+    """One or several crawls; the name may be omitted if there is only one."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._crawls: dict[str, AgentCrawl] = {}
+        for path in folders:
+            FolderView.open(path).close()  # raises an error if there is no crawl
+            name = self._free_name(path.resolve().name)
+            self._crawls[name] = AgentCrawl(name, ServedCrawl(path))
+        if not self._crawls:
+            raise InputError("name a crawl folder, or several")
+
+    def named(self, name: str | None) -> AgentCrawl:
+        if name is None and len(self._crawls) == 1:
+            return next(iter(self._crawls.values()))
+        if name is None:
+            raise InputError(f"which crawl? Name one of: {', '.join(self._crawls)}")
+        if name not in self._crawls:
+            raise unknown_name("crawl", name[:100], self._crawls)
+        return self._crawls[name]
+
+    def all(self) -> list[AgentCrawl]:
+        return list(self._crawls.values())
+
+    def close(self) -> None:
+        for crawl in self._crawls.values():
+            crawl.served.close()
+
+    def _free_name(self, name: str) -> str:
+        n = 2
+        free = name
+        while free in self._crawls:
+            free, n = f"{name}-{n}", n + 1
+        return free
 
 
 @dataclass(frozen=True)
@@ -65,13 +109,8 @@ class ToolResult:
         return {"untrusted": bool(self.untrusted), **self.data}
 
 
-def has_reports() -> bool:
-    """Return whether site reports are available."""
-    return importlib.util.find_spec(_REPORT) is not None
-
-
 def crawls(all_crawls: AgentCrawls) -> ToolResult:
-    """List the crawls."""
+    """List the available crawls: name, start pages, number of pages, coverage."""
     found = [_about(crawl) for crawl in all_crawls.all()]
     lines = [f"{entry['name']}: {entry['text']}" for entry in found]
     seeds = [f"{entry['name']}: {', '.join(entry['seeds'])}" for entry in found]
@@ -80,10 +119,20 @@ def crawls(all_crawls: AgentCrawls) -> ToolResult:
 
 
 def search(
-    crawl: AgentCrawl, query: str, n: int = 10, page: int = 1, site: str = "", language: str = "", kind: str = "",
-    after: str = "", before: str = "", order: str = "blend",
-) -> ToolResult:  # fmt: skip
-    """Search the text of pages."""
+    crawl: AgentCrawl,
+    query: Annotated[
+        str, Field(description='Words; also "a phrase", +must, -not, title:word, url:word', max_length=MAX_QUERY_CHARS)
+    ],
+    n: Annotated[int, Field(description=f"Results, at most {MAX_RESULTS}")] = 10,
+    page: Annotated[int, Field(description="Which page of results, from 1 on")] = 1,
+    site: Annotated[str, Field(description="Only this site or host, such as docs.example.org")] = "",
+    language: Annotated[str, Field(description="Only this language, such as en")] = "",
+    kind: Annotated[str, Field(description="Only this type, such as html or pdf")] = "",
+    after: Annotated[str, Field(description="Only pages dated after this, such as 2024-06")] = "",
+    before: Annotated[str, Field(description="Only pages dated before this")] = "",
+    order: Annotated[str, Field(description="text, local, global or blend")] = "blend",
+) -> ToolResult:
+    """Search the text of the crawled pages. Returns titles, URLs and snippets; read_page gives the text."""
     _expect("n", n, MAX_RESULTS)
     if not query.strip() or len(query) > MAX_QUERY_CHARS:
         raise InputError(f"query must be from 1 to {MAX_QUERY_CHARS:,} characters")
@@ -121,9 +170,15 @@ def search(
     return ToolResult(summary, text.strip(), data)
 
 
-def read(crawl: AgentCrawl, url: str, cursor: str = "", max_chars: int = 8_000, whole: bool = False) -> ToolResult:
-    """Return an excerpt of a page as Markdown."""
-    with FolderView.open(crawl.path) as folder:
+def read_page(
+    crawl: AgentCrawl,
+    url: Url,
+    cursor: Annotated[str, Field(description="The cursor of the previous part, to continue")] = "",
+    max_chars: Annotated[int, Field(description="Characters to return, 200 to 20,000")] = 8_000,
+    whole: Annotated[bool, Field(description="With menus, footers and the like, not only the main text")] = False,
+) -> ToolResult:
+    """Read a page as Markdown, part by part, as it was archived. Follow the cursor for the next part."""
+    with FolderView.open(crawl.served.path) as folder:
         excerpt = page_excerpt(folder, url, cursor or None, max_chars, whole)
     end = excerpt.start + len(excerpt.text)
     more = f" Continue with cursor {excerpt.cursor}." if excerpt.cursor else " This is the end."
@@ -134,14 +189,20 @@ def read(crawl: AgentCrawl, url: str, cursor: str = "", max_chars: int = 8_000, 
     return ToolResult(summary, f"{excerpt.url}\n{excerpt.title}\n\n{excerpt.text}", data)
 
 
-def links(crawl: AgentCrawl, url: str, direction: str = "both", n: int = 20, first: int = 0) -> ToolResult:
-    """List the pages that link to a page, and those that it links to."""
+def page_links(
+    crawl: AgentCrawl,
+    url: Url,
+    direction: Annotated[str, Field(description="in (who links to it), out (what it links to), or both")] = "both",
+    n: Annotated[int, Field(description=f"Links each way, at most {MAX_LINKS}")] = 20,
+    first: Annotated[int, Field(description="How many to skip")] = 0,
+) -> ToolResult:
+    """List the pages that link to a page, and the pages it links to."""
     _expect("n", n, MAX_LINKS)
     if direction not in ("in", "out", "both"):
         raise InputError(f"direction is {plain(direction, 40)!r}; it must be in, out or both")
     if not 0 <= first <= 10_000_000:
         raise InputError(f"first is {first}; it must be 0 or more")
-    with FolderView.open(crawl.path) as folder:
+    with FolderView.open(crawl.served.path) as folder:
         database = folder.database
         page = found_page(database, url)
         row = database.pages.row(page)
@@ -168,8 +229,11 @@ def links(crawl: AgentCrawl, url: str, direction: str = "both", n: int = 20, fir
 
 
 def coverage(crawl: AgentCrawl) -> ToolResult:
-    """Return the proved and the measured coverage of a crawl, and the numbers of pages by outcome."""
-    found = crawl.status()
+    """Report how complete the crawl is: proved and measured coverage; blocked, suspect, failed and skipped pages.
+
+    Call this before concluding that something is not on the site.
+    """
+    found = crawl.served.watch.status()
     proved, survey, status = found.proved, found.survey, found.as_dict()
     texts, outcomes = status["texts"], status["outcomes"]
     lines = [
@@ -191,12 +255,16 @@ def coverage(crawl: AgentCrawl) -> ToolResult:
     return ToolResult("\n".join(line for line in lines if line), data=data)
 
 
-def report(crawl: AgentCrawl, kind: str = "", n: int = 20) -> ToolResult:
-    """Return the findings of the site report, the costliest first."""
+def site_report(
+    crawl: AgentCrawl,
+    kind: Annotated[str, Field(description="One kind of finding, such as broken; all if left out")] = "",
+    n: Annotated[int, Field(description=f"Findings, at most {MAX_RESULTS}; 10 of each kind without a kind")] = 20,
+) -> ToolResult:
+    """List the problems of the site: broken links, redirect chains, orphans and more, the costliest first."""
+    from orienteer.report.site_report import site_report as report_of
+
     _expect("n", n, MAX_RESULTS)
-    if not has_reports():
-        raise InputError("site reports are not available in this installation")
-    found = importlib.import_module(f"{_REPORT}.site_report").site_report(crawl.path, max_places=5)
+    found = report_of(crawl.served.path, max_places=5)
     if kind and kind not in found.findings:
         raise InputError(f"no kind of finding is named {plain(kind, 40)!r} (choices: {', '.join(found.findings)})")
     n = n if kind else min(n, _MAX_PER_KIND)
@@ -211,9 +279,12 @@ def report(crawl: AgentCrawl, kind: str = "", n: int = 20) -> ToolResult:
     return ToolResult(summary, text, {"crawl": crawl.name, "counts": counts, "findings": findings})
 
 
+TOOLS = (crawls, search, read_page, page_links, coverage, site_report)
+
+
 def _about(crawl: AgentCrawl) -> dict[str, Any]:
     try:
-        found = crawl.status()
+        found = crawl.served.watch.status()
     except CrawlFolderError as error:
         return {"name": crawl.name, "seeds": [], "text": plain(str(error), 300), "is_indexed": False}
     text = describe_coverage(found) or "nothing is proved yet"

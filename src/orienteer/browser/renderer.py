@@ -28,9 +28,8 @@ from collections import deque
 
 from orienteer.browser.browser import Browser
 from orienteer.browser.connection import BrowserGoneError
-from orienteer.browser.executable import find_browser
 from orienteer.browser.job import BrowserRequest, BrowserResponse, RenderJob
-from orienteer.browser.process import BrowserProcess
+from orienteer.browser.process import BrowserProcess, find_browser
 from orienteer.errors import ProcessError
 from orienteer.processes.supervisor import CrashRecord, StartLimit
 from orienteer.responses.rendered import RenderedPage

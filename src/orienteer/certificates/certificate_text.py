@@ -19,6 +19,7 @@ from orienteer.wording import SAME_RESPONSES, counted, goal_share, plain, size, 
 _SEEDS_LISTED = 3
 _FILES_LISTED = 6
 _KINDS_LISTED = 4
+_IF_UNREACHABLE = "if the pages that count as blocked are, and the links that count as unknown"
 _SCOPES = {
     "host": "the hosts of the seeds",
     "site": "the sites of the seeds, with all their hosts",
@@ -87,7 +88,7 @@ def headline(facts: Facts) -> str:
         sentences.append(f"{how}: at least {goal}, {sure}.")
     crawl = facts.crawl
     trust = dict(zip(crawl.seeds, crawl.trust, strict=False))
-    clauses = narrowed(crawl.scope, crawl.allow, crawl.deny, crawl.damping, trust, facts.pages.anchors)
+    clauses = narrowed(crawl.scope, crawl.allow, crawl.deny, crawl.damping, trust, facts.pages.anchors, crawl.n_seeds)
     sentences += [f"{clause[0].upper()}{clause[1:]}." for clause in clauses]
     return " ".join(sentences)
 
@@ -178,7 +179,7 @@ def _covered(facts: Facts) -> list[Line]:
         ("Not confirmed by it", _counted(checked.n_unchecked, checked.unchecked) if checked.n_unchecked else ""),
         ("Proved, at least", f"{percent(proved.lower)}{by_folder}"),
         ("Proved, at most", f"{upper}{by_folder}"),
-        ("Of what is reachable", f"at least {reachable}, if the pages that count as blocked are" if reachable else ""),
+        ("Of what is reachable", f"at least {reachable}, {_IF_UNREACHABLE}" if reachable else ""),
         ("Measured", _measured(facts)),
         ("Pages fetched", f"{pages.n_fetched:,}, and {counted(pages.n_redirects, 'other name')} of pages (redirects)"),
         (

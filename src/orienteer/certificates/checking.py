@@ -28,8 +28,8 @@ from orienteer.certificates.page import page_problem, read_certificate
 from orienteer.graph.proved import Certificate
 from orienteer.inspect.archive_check import NOT_READ, ArchiveCheck, check_archive, checked_bounds, pages_in_files
 from orienteer.inspect.crawl_status import crawl_status
-from orienteer.inspect.library_certificate import library_certificate
-from orienteer.inspect.verify import Moment, recomputed
+from orienteer.inspect.snapshot import library_certificate
+from orienteer.inspect.verify import Moment, Recomputed, ending_problems, recomputed
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.progress import Progress, silent
 from orienteer.store.folder_view import FolderView
@@ -268,10 +268,10 @@ class _Checking:
         walks = ("n_rounds", "n_surveys")
         own = {name: value for name, value in vars(own_moment).items() if name not in walks}
         self.problems += differences({name: getattr(moment, name) for name in own}, own, "moment")
-        self._compare_counts(view, is_now)
+        self._compare_counts(view, is_now, found)
         return proved
 
-    def _compare_counts(self, view: FolderView, is_now: bool) -> None:
+    def _compare_counts(self, view: FolderView, is_now: bool, found: Recomputed) -> None:
         facts = self.facts
         status = crawl_status(self._path, progress=self._progress)
         is_now = is_now and status.position == facts.moment.position
@@ -286,6 +286,8 @@ class _Checking:
         run: dict[str, Any] = vars(run_facts(status))
         if is_now:
             self.problems += differences(facts.run, run, "run")
+            if status.report is not None and status.report_is_current:
+                self.problems += ending_problems(status.report, status.plan, found)
             return
         changed = differences(facts.run, run | {"stopped": facts.run.stopped}, "run")
         self.notes += [f"settings may have changed since: {line}" for line in changed]
@@ -299,6 +301,11 @@ class _Checking:
         found = check_archive(view, position, read_stored, self._progress)
         self.n_pages_read = found.n_read
         self.problems += found.problems
+        self.problems += [
+            f"the certificate omits an assumption of the archive: routes with other values of {plain(anchor, 100)} are "
+            "one page"
+            for anchor in sorted(found.anchors.difference(self.facts.pages.anchors))[:_MAX_LINES]
+        ]
         plan = CrawlPlan.of_folder(view)
 
         def bounds(unchecked: dict[str, tuple[int, ...]]) -> CheckedFacts:
@@ -336,7 +343,12 @@ class _Checking:
             self.problems += differences(claimed, expected, "checked")
             return
         # Pages of files that are not read now may have been unchecked then, so it may claim less, but not more.
-        allowed = replace(claimed, lower=min(claimed.lower, expected.lower), upper=max(claimed.upper, expected.upper))
+        n_unchecked = {why: max(n, claimed.unchecked.get(why, 0)) for why, n in expected.unchecked.items()}
+        allowed = CheckedFacts(
+            lower=min(claimed.lower, expected.lower),
+            upper=max(claimed.upper, expected.upper),
+            unchecked=claimed.unchecked | n_unchecked,
+        )
         self.problems += differences(claimed, allowed, "checked")
 
 

@@ -31,9 +31,9 @@ from orienteer.errors import CrawlFolderError, OrienteerError
 from orienteer.graph.proved import Certificate
 from orienteer.inspect.archive_check import CheckedBounds
 from orienteer.inspect.crawl_status import CrawlStatus
-from orienteer.inspect.done_tally import DONE
 from orienteer.inspect.status_text import describe_stopped
 from orienteer.inspect.survey_progress import SurveyProgress
+from orienteer.inspect.tallies import DONE
 from orienteer.inspect.verify import verify
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.pages.outcome import Outcome

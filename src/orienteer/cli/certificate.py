@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import QUALITY, command
 from orienteer.cli.graph_options import check_place
 from orienteer.errors import InputError
 from orienteer.wording import counted, is_link
@@ -16,6 +17,7 @@ _SUFFIXES = (".html", ".htm", ".json", "")
 _HAS_DIFFERENCES = 3
 
 
+@command(QUALITY)
 def certificate(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     out: Path | None = typer.Option(
@@ -68,6 +70,7 @@ def certificate(
         console.print(line, soft_wrap=True, markup=False, highlight=False)
 
 
+@command(QUALITY)
 def verify(
     paths: list[Path] = typer.Argument(
         metavar="[CERTIFICATE] DIR", help="Crawl folder; before it, optionally, a certificate to compare with it."
@@ -88,41 +91,30 @@ def verify(
 
     Example: [bold]orienteer verify example.org.html example.org-crawl[/bold]
     """
-    from orienteer.errors import InputError
+    from orienteer.certificates.checking import CertificateCheck, check_certificate
+    from orienteer.inspect.verify import Verification
     from orienteer.inspect.verify import verify as verified
     from orienteer.store.folder_view import FolderView
     from orienteer.store.wrong_digests import n_wrong_digests
 
-    if len(paths) > 2:
+    *certificates, folder = paths
+    if len(certificates) > 1:
         raise InputError("verify takes a crawl folder, or a certificate and a crawl folder")
-    if len(paths) == 2:
-        if paths[0].is_dir():
-            raise InputError(f"{paths[0]} is a folder; the certificate comes first: orienteer verify CERTIFICATE DIR")
-        return _verify_certificate(paths[0], paths[1], quick, read_stored, json)
-    if paths[0].is_file():
-        raise InputError(f"{paths[0]} is a file; to check a certificate, add the crawl folder")
+    if certificates and certificates[0].is_dir():
+        raise InputError(f"{paths[0]} is a folder; the certificate comes first: orienteer verify CERTIFICATE DIR")
+    if folder.is_file():
+        raise InputError(f"{folder} is a file; to check a certificate, add the crawl folder")
     with display.progress_bar() as progress:
-        found = verified(paths[0], progress, quick, read_stored)
-    with FolderView.open(paths[0]) as folder:
-        n_wrong = n_wrong_digests(folder)
-    if json:
-        display.print_json(found.as_dict() | {"n_wrong_digests": n_wrong})
-    else:
-        notes = [*found.notes, *([_on_digests(n_wrong, paths[0])] if n_wrong else [])]
-        _print((*(found.problems or (str(found),)), *(f"note: {note}" for note in notes)))
-    if not found.holds:
-        raise typer.Exit(_HAS_DIFFERENCES)
-
-
-def _verify_certificate(certificate: Path, folder: Path, quick: bool, read_stored: bool, json: bool) -> None:
-    from orienteer.certificates.checking import check_certificate
-
-    with display.progress_bar() as progress:
-        found = check_certificate(certificate, folder, quick, read_stored, progress)
-    if json:
-        display.print_json(found.as_dict())
-    else:
-        _print((*(found.problems or (str(found),)), *(f"note: {note}" for note in found.notes)))
+        found: CertificateCheck | Verification
+        if certificates:
+            found = check_certificate(certificates[0], folder, quick, read_stored, progress)
+        else:
+            found = verified(folder, progress, quick, read_stored)
+    with FolderView.open(folder) as crawl:
+        n_wrong = n_wrong_digests(crawl)
+    notes = [*found.notes, *([_on_digests(n_wrong, folder)] if n_wrong else [])]
+    lines = (*(found.problems or (str(found),)), *(f"note: {note}" for note in notes))
+    display.print_result(found.as_dict() | {"n_wrong_digests": n_wrong}, json, lambda: _print(lines))
     if not found.holds:
         raise typer.Exit(_HAS_DIFFERENCES)
 

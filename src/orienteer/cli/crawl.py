@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display, interruption
+from orienteer.cli.command import FETCHERS, HOOKS, METHODS, POLICIES, command
+from orienteer.cli.options import GivenSettings, with_fields, with_settings
 from orienteer.cli.running import run_crawl, say, waiting
-from orienteer.cli.settings_options import GivenSettings, with_settings
 from orienteer.errors import InputError
+from orienteer.ledger.settings import StartSettings
 from orienteer.pages.stop_reason import StopReason
 from orienteer.progress import silent
-from orienteer.settings import stated
+from orienteer.settings import fields_of
 from orienteer.wording import counted, plain
 
 if TYPE_CHECKING:
@@ -25,15 +27,14 @@ if TYPE_CHECKING:
 _SEEDS, _OUTPUT = "Seeds", "Output"
 _ANY_PAGE = "https://example.org/"  # a placeholder until the seeds are chosen
 _TOPIC_POLICY = "scent"  # the default policy of a crawl with a topic
-_START_SETTINGS = {
-    "n_seeds": "n_seeds", "seed_hops": "hops", "seed_method": "method", "seed_value": "value", "seed_trust": "trust_by",
-}  # fmt: skip
 _SEEDS_NAMED = 3  # in the one line about them
 _URL_CHARS = 80
 
 Say = Callable[[str], None]
 
 
+@command("", plugins={"--policy": POLICIES, "--seed-method": METHODS, "--fetcher": FETCHERS, "--hook": HOOKS})
+@with_fields("choice", StartSettings, hidden=True)
 @with_settings(runs=True)
 def crawl(
     places: list[str] = typer.Argument(None, metavar="URL...|DIR", help="Start URLs, or a crawl folder to resume."),
@@ -54,31 +55,7 @@ def crawl(
         "the scope covers all of them.",
         rich_help_panel=_SEEDS,
     ),
-    n_seeds: int | None = typer.Option(
-        None, hidden=True, help="With --seeds-from: number of seeds to choose (10).", rich_help_panel=_SEEDS
-    ),
-    seed_hops: int | None = typer.Option(
-        None,
-        hidden=True,
-        help="Choose the seeds that cover the most within this many links (5).",
-        rich_help_panel=_SEEDS,
-    ),
-    seed_method: str | None = typer.Option(
-        None, hidden=True, help="Seed method, as orienteer seeds --method (greedy).", rich_help_panel=_SEEDS
-    ),
-    seed_value: str | None = typer.Option(
-        None,
-        metavar="FILE|paper",
-        hidden=True,
-        help="Value of pages, as orienteer seeds --value (default: paper for a crawl, 1 each for a graph).",
-        rich_help_panel=_SEEDS,
-    ),
-    seed_trust: str | None = typer.Option(
-        None,
-        hidden=True,
-        help="Trust of the seeds: uniform, or in proportion to the value that each adds (value).",
-        rich_help_panel=_SEEDS,
-    ),
+    choice: dict[str, Any],
     index: bool = typer.Option(
         False, "--index", help="Build the search index during the crawl and at its end.", rich_help_panel=_OUTPUT
     ),
@@ -120,11 +97,8 @@ def crawl(
     if topic is not None:
         given.tables["crawl"] = {"policy": _TOPIC_POLICY} | given.tables["crawl"] | {"topic": True}
     notify = None if quiet or json else say
-    choice = stated(
-        n_seeds=n_seeds, seed_hops=seed_hops, seed_method=seed_method, seed_value=seed_value, seed_trust=seed_trust
-    )
     if choice and seeds_path is None:
-        raise InputError(f"--{next(iter(choice)).replace('_', '-')} goes with --seeds-from only")
+        raise InputError(f"{fields_of(StartSettings)[next(iter(choice))].about.option} goes with --seeds-from only")
     start = None if seeds_path is None else _SeedsFrom(seeds_path, choice, notify)
     folder, plan = _planned(places or [], output, given, start)
     plan = _with_schemes(folder, plan, places or [], notify)
@@ -219,10 +193,8 @@ class _SeedsFrom:
     """Where and how to choose seeds (--seeds-from); invalid options are refused at once."""
 
     def __init__(self, path: Path, choice: dict[str, Any], say: Say | None) -> None:
-        from orienteer.live.start_pages import StartSettings
-
         self.path = path
-        self.settings = StartSettings(**{_START_SETTINGS[name]: value for name, value in choice.items()})
+        self.settings = StartSettings(**choice)
         self._say = say
 
     def chosen(self, named: Sequence[str]) -> StartPages:

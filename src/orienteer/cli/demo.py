@@ -1,36 +1,90 @@
-"""`orienteer demo`: a tour from seeds to search, on the web of a small town served on loopback."""
+"""`orienteer demo`: a tour from seeds to search, on the web of a small town served on loopback.
+
+The tour is a list of chapters: what happens and why, and the commands that do it, as anyone may type them.
+"""
 
 from __future__ import annotations
 
 import shlex
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Timer
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
 from orienteer.cli import display
-from orienteer.cli.running import say
-from orienteer.errors import InputError
+from orienteer.cli.command import RESEARCH, command
+from orienteer.errors import InputError, OrienteerError
+from orienteer.wording import counted
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-
-    from orienteer.fake_web.community.site import CommunitySite
-    from orienteer.fake_web.server import FakeWeb
-    from orienteer.inspect.figures import CrawlFigures
-    from orienteer.inspect.run_report import Report
-    from orienteer.progress import Progress
+    from orienteer.fake_web.server import TownServer
+    from orienteer.fake_web.site import TownSite
 
 _PORT = 8642
-_TIMEOUT_S = 3.0
+_KILLED_AFTER = 150  # requests: before the crawl can have finished
+_KILL = "kill -9: "  # before a command that is killed
+_QUICK = "--allow-private --delay 0.004 --connections 4"  # this web is our own
+_CRAWL = f"crawl --seeds-from first-look --n-seeds 5 --seed-hops 3 --seed-trust value --scope site --until 98% {_QUICK}"
 
 
+class Chapter(NamedTuple):
+    """A part of the tour. In commands, HOME is the home page of the town, and TOWN the folder of its crawl."""
+
+    heading: str
+    text: str
+    commands: tuple[str, ...]
+
+
+_TOUR = (
+    Chapter(
+        "1. Where to start",
+        "A first look at 300 pages, from the home page of the town hall. Of the pages seen then, five are chosen that "
+        "reach the most within three links.",
+        (
+            f"crawl HOME --scope site --budget 300 {_QUICK} --quiet -o first-look",
+            "seeds first-look -k 5 --hops 3 --value paper",
+        ),
+    ),
+    Chapter(
+        "2. What to fetch next, and when to stop",
+        "A crawl from such seeds, each trusted for what it adds, until 98 % of what their surfer sees is fetched: "
+        "measured by random walks, or proved, whichever comes first. It is killed midway, and continued by the command "
+        "after it. The town has a calendar that never ends: nothing is done about it, and the crawl is not lost there. "
+        "The last command shows what the simplest order, breadth-first, needs for the same.",
+        (
+            f"{_KILL}{_CRAWL} -o TOWN",
+            "crawl TOWN --quiet",
+            f"{_CRAWL} --policy breadth-first --budget 8000 --set crawl.archive=false --quiet -o breadth-first",
+        ),
+    ),
+    Chapter(
+        "3. A week later",
+        "A refresh chooses new seeds from the known pages, and requests the pages that may have changed; a server may "
+        "respond that a page has not. Pages that were known but not needed before count as new, too.",
+        ("refresh TOWN --budget 8000", "changes TOWN --epoch 1 --limit 8"),
+    ),
+    Chapter(
+        "4. Rank in the whole web",
+        "What are the town's pages worth in the whole web? Some pages outside it are fetched, the most influential "
+        "ones first.",
+        ("estimate TOWN --budget 700 --rounds 20 --top 4",),
+    ),
+    Chapter(
+        "5. Search",
+        "The same query ranked in three ways: by words alone, with the links inside the town, and with the links of "
+        "the whole web.",
+        ("index TOWN", *(f"search TOWN bridge --rank {rank} -n 2" for rank in ("text", "local", "global"))),
+    ),
+)
+
+
+@command(RESEARCH)
 def demo(
     serve: bool = typer.Option(False, "--serve", help="Afterwards, serve the town and the crawl in the browser."),
     output: Path | None = typer.Option(
@@ -49,46 +103,42 @@ def demo(
         raise InputError("--serve-only serves only the town; leave out --serve and --output")
     if output is not None and output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise InputError(f"--output {output}: not empty; name a new folder")
-    from orienteer.fake_web.community.site import CommunitySite
+    from orienteer.fake_web.site import TownSite
 
-    site = CommunitySite()
+    site = TownSite()
     if serve_only:
         _serve_town(site)
         return
     with tempfile.TemporaryDirectory(prefix="orienteer-demo-") as scratch, _served(site) as web:
-        stage = Stage(site, web, Path(scratch), output or Path(scratch) / "crawl")
+        town = "town" if output is None else str(output.absolute())
         with display.ignore_broken_pipe():
-            _run_tour(stage)
-            _print_next_steps(stage, output, serve)
+            Tour(site, web, Path(scratch), town).run()
+            print_next_steps(_home(web), output, serve)
         if serve:
             from orienteer.cli.serve import ServeAddress, show
 
-            show(stage.folder, ServeAddress())
+            show(Path(scratch) / town, ServeAddress())
 
 
 @contextmanager
-def _served(site: CommunitySite) -> Iterator[FakeWeb]:
+def _served(site: TownSite) -> Iterator[TownServer]:
     """Serve the town on a fixed port, so that a stored crawl finds it again; on any free port if it is in use."""
-    from orienteer.fake_web.server import FakeWeb
-    from orienteer.fake_web.site import TaggedSite
+    from orienteer.fake_web.server import TownServer
 
-    tagged = TaggedSite(site)
-    with ExitStack() as stack:
-        try:
-            web = stack.enter_context(FakeWeb(tagged, _PORT))
-        except InputError:
-            web = stack.enter_context(FakeWeb(tagged))
-        yield web
+    try:
+        server = TownServer(site, _PORT)
+    except OSError:
+        server = TownServer(site)
+    with server:
+        yield server
 
 
-def _serve_town(site: CommunitySite) -> None:
+def _serve_town(site: TownSite) -> None:
     """Serve the town until Ctrl-C, which is the normal end: exit code 0."""
     from orienteer.cli.interruption import Interrupted
-    from orienteer.fake_web.community.addresses import HOME
-    from orienteer.fake_web.community.site import url_at_port
 
     with _served(site) as web:
-        home = url_at_port(HOME, web.port)
+        home = _home(web)
         print(f"Quillhaven, a town of {len(site.town_urls()):,} pages, is open at {home}")
         print("Crawl it from another terminal, with no need to wait between requests; Ctrl-C here closes it:")
         print(f"orienteer crawl {home} --scope site --until 0.98 -o town --allow-private --delay 0.01", flush=True)
@@ -97,129 +147,83 @@ def _serve_town(site: CommunitySite) -> None:
                 time.sleep(0.5)  # a signal that arrives just before the call must not wait for long
 
 
-def _run_tour(stage: Stage) -> None:
-    from orienteer.cli import demo_chapters
+def _home(web: TownServer) -> str:
+    """Return the URL of the town's home page."""
+    from orienteer.fake_web.site import HOME, url_at_port
 
-    _introduce(stage)
-    start = demo_chapters.choose_seeds(stage)
-    demo_chapters.crawl_and_compare(stage, start)
-    demo_chapters.refresh_again(stage)
-    demo_chapters.estimate_global_rank(stage)
-    demo_chapters.search_in_three_orders(stage)
+    return url_at_port(HOME, web.port)
 
 
-def _introduce(stage: Stage) -> None:
-    from orienteer.fake_web.community.site import is_of_town
+class Tour(NamedTuple):
+    """A tour of the town on this web, in a temporary folder; `town` is the path of the crawl from there."""
 
-    urls = stage.site.urls()
-    is_town = {url.split("/")[2]: is_of_town(url) for url in urls}
-    n_town = sum(is_town.values())
-    stage.say(
-        f"This is the web of Quillhaven, a town that does not exist: {n_town} hosts of its own (the town hall, the "
-        f"newspaper, library, school, market, museum and others), and {len(is_town) - n_town} other hosts that write "
-        f"about it. It has {len(urls):,} pages, and a calendar that never ends. It is served on loopback; nothing "
-        "leaves this machine."
-    )
+    site: TownSite
+    web: TownServer
+    scratch: Path
+    town: str
+
+    def run(self) -> None:
+        from orienteer.fake_web.site import is_of_town
+
+        hosts = {url.split("/")[2]: is_of_town(url) for url in self.site.urls()}
+        _say(
+            f"This is the web of Quillhaven, a town that does not exist: {sum(hosts.values())} hosts of its own (the "
+            f"town hall, the newspaper, library, school, market, museum and others), and "
+            f"{len(hosts) - sum(hosts.values())} other hosts that write about it. It has {len(self.site.urls()):,} "
+            "pages, and a calendar that never ends. It is served on loopback; nothing leaves this machine."
+        )
+        for chapter in _TOUR:
+            _say(f"[bold]{chapter.heading}[/bold]")
+            _say(chapter.text)
+            if chapter.heading.startswith("3."):
+                n_new, n_edited, n_deleted = map(len, self.site.pass_a_week())
+                _say(f"A week passes: {n_new} pages are new, {n_edited} have changed, {n_deleted} are gone.")
+            for typed in chapter.commands:
+                words = typed.removeprefix(_KILL).replace("HOME", _home(self.web)).replace("TOWN", self.town)
+                display.console().print(f"[bold]$ orienteer {words}[/bold]", soft_wrap=True)
+                sys.stdout.flush()
+                self._run(words, is_killed=typed.startswith(_KILL))
+                display.console().print()
+
+    def _run(self, words: str, is_killed: bool) -> None:
+        """Run a command; if it is to be killed, after some requests."""
+        argv = [sys.executable, "-P", "-m", "orienteer", *shlex.split(words)]
+        n_before = len(self.web.requests)
+        with subprocess.Popen(argv, cwd=self.scratch) as process:
+            try:
+                while is_killed and process.poll() is None and len(self.web.requests) < n_before + _KILLED_AFTER:
+                    time.sleep(0.01)
+                is_killed = is_killed and process.poll() is None
+            finally:
+                if is_killed or sys.exc_info()[0] is not None:
+                    process.kill()
+        if is_killed:
+            print(f"Killed, after {counted(len(self.web.requests) - n_before, 'request')}.", flush=True)
+        elif process.returncode not in (0, 3):
+            raise OrienteerError(f"orienteer {words}: exit code {process.returncode}")
 
 
-def _print_next_steps(stage: Stage, output: Path | None, serve: bool) -> None:
+def print_next_steps(home: str, output: Path | None, serve: bool) -> None:
     from rich.markup import escape
 
-    stage.begin("6. See it in the browser")
+    _say("[bold]6. See it in the browser[/bold]")
     if serve:
-        stage.say(f"The town itself: {stage.home}   The crawl of it:")
+        _say(f"The town itself: {home}   The crawl of it:")
         return
     commands = [("orienteer demo --serve", "the same, and the pages stay open")]
     if output is not None:
         folder = shlex.quote(str(output))
         commands = [
             (f"orienteer serve {folder}", "search this crawl, see its hosts"),
-            (f"python -m orienteer.fake_web --community --port {stage.web.port}", "the town, so that results open"),
+            ("orienteer demo --serve-only", "the town, so that results open"),
             (f"orienteer status {folder}", "the crawl in figures"),
         ]
-    width = max(len(command) for command, _ in commands)
-    for command, why in commands:
-        stage.line(f"   [bold]{escape(command.ljust(width))}[/bold]   [dim]{why}[/dim]")
+    width = max(len(typed) for typed, _ in commands)
+    for typed, why in commands:
+        display.console().print(f"   [bold]{escape(typed.ljust(width))}[/bold]   [dim]{why}[/dim]", soft_wrap=True)
 
 
-@dataclass(frozen=True)
-class Stage:
-    """The web and the folders of the demo. `folder` is the crawl folder, `scratch` is temporary."""
-
-    site: CommunitySite
-    web: FakeWeb
-    scratch: Path
-    folder: Path
-    out: Console = field(default_factory=display.console)
-
-    @property
-    def home(self) -> str:
-        """The URL of the town's home page."""
-        from orienteer.fake_web.community.addresses import HOME
-        from orienteer.fake_web.community.site import url_at_port
-
-        return url_at_port(HOME, self.web.port)
-
-    @property
-    def fetch(self) -> dict[str, Any]:
-        """Fetch settings that reach this web, passed to every command."""
-        return {"connect_to": self.web.address}
-
-    def settings(self, **crawl: Any) -> dict[str, dict[str, Any]]:
-        """Settings of a crawl of this web: fast, since it is ours, with frequent commits, since it will be killed."""
-        return {
-            "crawl": {"commit_every_s": 0.1, "log": False, **crawl},
-            "politeness": {"delay_s": 0.004, "connections": 4},
-            "fetch": self.fetch,
-        }
-
-    def short(self, url: str) -> str:
-        """Shorten a URL for display: drop the scheme and the port."""
-        return url.removeprefix("http://").replace(f":{self.web.port}/", "/", 1)
-
-    def begin(self, heading: str) -> None:
-        self.out.print(f"[bold]{heading}[/bold]\n")
-
-    def say(self, text: str) -> None:
-        """Print a paragraph."""
-        self.out.print(text + "\n")
-
-    def line(self, text: str) -> None:
-        """Print a line with a command, unwrapped."""
-        self.out.print(text, soft_wrap=True)
-
-    def show(self, table: RenderableType) -> None:
-        self.out.print(table)
-
-    @contextmanager
-    def working(self) -> Iterator[Progress]:
-        """Show a progress bar during the block; print a line if compiling delays the first progress."""
-        timer = Timer(_TIMEOUT_S, say, ["preparing…"])
-        timer.daemon = True
-        timer.start()
-        try:
-            with display.progress_bar() as progress:
-
-                def moving(what: str, done: int, total: int) -> None:
-                    timer.cancel()
-                    progress(what, done, total)
-
-                yield moving
-        finally:
-            timer.cancel()
-
-    def crawl(self, what: str, folder: Path, seeds: str | Sequence[str], **options: Any) -> Report:
-        """Crawl the hosts of the town."""
-        from orienteer.live.session import live_crawl
-
-        with self.working() as progress:
-            return live_crawl(seeds, folder, scope="site", watch=watching(progress, what), **options)
-
-
-def watching(progress: Progress, what: str) -> Callable[[CrawlFigures], None]:
-    """Return a callback that shows the progress of a crawl."""
-
-    def watch(figures: CrawlFigures) -> None:
-        progress(what, figures.n_done, 0)
-
-    return watch
+def _say(text: str) -> None:
+    """Print a paragraph."""
+    display.console().print(text + "\n")
+    sys.stdout.flush()

@@ -167,6 +167,15 @@ def print_json(value: Mapping[str, Any]) -> None:
     print()
 
 
+def print_result(facts: Mapping[str, Any], json: bool, describe: Callable[[], None]) -> None:
+    """Print the result of a command, as JSON or by `describe`; it is no error if nobody reads it (`| head`)."""
+    with ignore_broken_pipe():
+        if json:
+            print_json(facts)
+        else:
+            describe()
+
+
 def share(part: float, whole: float) -> str:
     """Return `12.3 %`, or a dash if `whole` is 0."""
     return f"{100 * part / whole:.1f} %" if whole else "–"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from orienteer.inspect.changes import MissingPage
-    from orienteer.inspect.epoch_status import EpochStatus
+    from orienteer.inspect.tallies import EpochStatus
     from orienteer.ledger.settings import RefreshSettings
 
 _SAME = (VisitKind.UNCHANGED, VisitKind.NOT_MODIFIED)

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display, graph_options, interruption
+from orienteer.cli.command import QUALITY, command
 from orienteer.cli.display import add_fact, facts_grid
+from orienteer.cli.options import GivenSettings, with_fields, with_settings
 from orienteer.cli.running import say, stoppable, waiting
-from orienteer.cli.settings_options import GivenSettings, with_settings
 from orienteer.errors import InputError
+from orienteer.ledger.settings import EstimateSettings
+from orienteer.pages.outcome import NO_ERRORS
 from orienteer.wording import counted, duration, plain, tally
 
 if TYPE_CHECKING:
@@ -28,21 +31,16 @@ _URL_CHARS = 200
 _TIMES_THE_DOMAIN = re.compile(r"(\d+(?:\.\d+)?)n")
 
 
+@command(QUALITY)
+@with_fields("how", EstimateSettings)
 @with_settings("--connect-to", "--allow-private")
 def estimate(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder, whose pages are the domain."),
     budget: str = typer.Option(
         "2n", help="Pages to fetch outside: a number, or a multiple of the domain's pages, such as 1n."
     ),
-    rounds: int = typer.Option(50, help="Number of rounds; each one chooses pages to fetch."),
-    settle: float = typer.Option(
-        0.005, help="Stop when the estimate changes by less than this (L1) over n/5 fetched pages; 0: never."
-    ),
-    select: str = typer.Option(
-        "stochastic-complement",
-        help="How to choose pages: stochastic-complement, pagerank-flow, outlink-count or random.",
-    ),
-    method: str = typer.Option("frontier-return", help="Estimator: frontier-return or paper (as published)."),
+    *,
+    how: dict[str, Any],
     restart: bool = typer.Option(False, "--restart", help="Start over: discard the pages fetched outside before."),
     output: Path | None = typer.Option(
         None,
@@ -51,7 +49,6 @@ def estimate(
         help="Write the ranks to this file: URL, global rank and local rank of each page, separated by tabs.",
     ),
     top: int = typer.Option(10, help="Number of pages to list of each kind."),
-    *,
     given: GivenSettings,
     quiet: bool = typer.Option(False, "--quiet", "-q", help="Print no progress."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
@@ -69,8 +66,7 @@ def estimate(
     graph_options.check_place(output)
     if top < 0:
         raise InputError("--top: 0 or more")
-    chosen = (rounds, select, method, settle)
-    report = _run(folder, budget, chosen, restart, given.tables, quiet or json)
+    report = _run(folder, budget, how, restart, given.tables, quiet or json)
     with display.ignore_broken_pipe():
         _print_report(report, output, top, json)
     if not report.goal_reached:
@@ -78,19 +74,18 @@ def estimate(
 
 
 def _run(
-    folder: Path, budget: str, chosen: tuple[int, str, str, float], restart: bool, given: dict[str, dict[str, Any]],
+    folder: Path, budget: str, how: dict[str, Any], restart: bool, given: dict[str, dict[str, Any]],
     quiet: bool,
 ) -> EstimateReport:  # fmt: skip
     from orienteer.inspect.snapshot import local_pages
     from orienteer.side_crawls.estimate import open_estimate
-    from orienteer.side_crawls.estimate_rounds import EstimateSettings
     from orienteer.store.folder_view import FolderView
 
     with ExitStack() as stack:
         with waiting(folder, quiet):
             with FolderView.open(folder) as crawl:
                 n_pages = len(local_pages(crawl.database))
-            settings = EstimateSettings(pages_of_budget(budget, n_pages), *chosen)
+            settings = EstimateSettings(pages_of_budget(budget, n_pages), **how)
             estimate = stack.enter_context(open_estimate(folder, settings, restart, given))
         stack.enter_context(stoppable(estimate.live))
         watch = None if quiet else lambda past: say(describe_round(past, estimate.setup.rounds.budget))
@@ -118,8 +113,6 @@ def describe_round(past: EstimateRound, budget: int) -> str:
 
 
 def _print_report(report: EstimateReport, output: Path | None, top: int, json: bool) -> None:
-    from orienteer.pages.outcome import NO_ERRORS
-
     if output is not None:
         write_ranks(output, report.view, report.urls.get)
     if json:

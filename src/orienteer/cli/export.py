@@ -1,14 +1,18 @@
-"""`orienteer export`: write a crawl in formats of other tools."""
+"""`orienteer export` and `upload`: write a crawl in formats of other tools; copy its archive to an object store."""
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from orienteer.cli import display
-from orienteer.cli.options import PROCESSES
+from orienteer.cli import display, interruption
+from orienteer.cli.command import EXPORTS, SERVER, command
+from orienteer.cli.options import PROCESSES, GivenSettings, with_settings
+from orienteer.cli.running import say
+from orienteer.wording import counted, plain, size
 
 if TYPE_CHECKING:
     from orienteer.exports.export import ExportReport
@@ -20,6 +24,7 @@ FORMATS = (
 )
 
 
+@command("", plugins={"--format": EXPORTS})
 def export(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     format: str = typer.Option(..., "--format", "-f", metavar="FORMAT", help=FORMATS),
@@ -73,18 +78,59 @@ def export(
             progress=progress,
             **settings,
         )
-    if json:
-        display.print_json(report.as_dict())
-    else:
-        print_report(report)
+    display.print_result(report.as_dict(), json, lambda: print_report(report))
 
 
 def print_report(report: ExportReport) -> None:
     """Print what was written, in a line or two."""
-    from orienteer.wording import counted, size
-
     names = " and ".join(map(str, report.files)) if len(report.files) < 3 else f"{report.files[0]} with its other files"
     links = "" if report.n_links is None else f", {counted(report.n_links, 'link')}"
     print(f"{names}: {counted(report.n_pages, 'page')}{links}, {size(report.size_bytes)} ({report.format})")
     if report.left_out:
         print("left out: " + ", ".join(f"{n:,} {why}" for why, n in report.left_out.items()))
+
+
+@command(SERVER)
+@with_settings("--archive-to")
+def upload(
+    folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
+    *,
+    given: GivenSettings,
+    json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """Upload the archive files of a crawl that are not in the object store yet (extra: storage).
+
+    A crawl with --archive-to uploads by itself; this command is for failed uploads, and for crawls without it. It also
+    permits reading the archive from --archive-to, for a folder made by another user.
+
+    Credentials come from the environment (AWS_ACCESS_KEY_ID and so on) or from the files of AWS.
+
+    Exit code 0: all files are uploaded; 3: some are not; 130: interrupted.
+
+    Example: [bold]orienteer upload example.org-crawl --archive-to s3://bucket/example.org[/bold]
+    """
+    from orienteer.live.control import upload as uploaded
+
+    stopped = False
+
+    def stop(number: int, _: object) -> None:
+        nonlocal stopped
+        interruption.remember(number)
+        stopped = True
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        report = uploaded(
+            folder,
+            settings=given.tables,
+            notify=None if json else say,
+            is_stopped=lambda: stopped,
+        )
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    done = f"{counted(report.n_files, 'file')}, {report.n_stored:,} in {plain(report.archive_to, 200)}"
+    waiting = f", {report.n_waiting:,} not uploaded" if report.n_waiting else ""
+    display.print_result(report.as_dict(), json, lambda: display.console().print(done + waiting, soft_wrap=True))
+    if report.n_waiting:
+        raise typer.Exit(interruption.exit_code() if stopped else 3)

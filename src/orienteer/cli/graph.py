@@ -9,22 +9,27 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display, graph_options
+from orienteer.cli.command import GRAPHS, RESEARCH, command
 from orienteer.cli.display import add_fact, facts_grid
 from orienteer.cli.estimate import pages_of_budget, print_view, write_ranks
 from orienteer.cli.graph_options import loaded_web, url_of
+from orienteer.cli.options import with_fields
 from orienteer.cli.survey import end_with_report
 from orienteer.errors import InputError
+from orienteer.graph.defaults import SurveyGoal
+from orienteer.ledger.settings import EstimateSettings
 from orienteer.wording import counted
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from orienteer.graph.estimate import Estimate
+    from orienteer.graph.estimation.estimation import Estimate
     from orienteer.graph.estimation.neighborhood_view import NeighborhoodView
     from orienteer.graph.link_graph import LinkGraph
 
 
+@command(RESEARCH, "graph info", plugins={"--format": GRAPHS})
 def info(
     graph: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
     format: str = typer.Option(None, help="Format of GRAPH, if not clear from its name."),
@@ -99,6 +104,7 @@ def top_pages(web: LinkGraph, rank: NDArray[np.float64], n: int) -> list[dict[st
     return found
 
 
+@command(RESEARCH, "graph convert", plugins={"--from": GRAPHS, "--to": GRAPHS})
 def convert(
     source: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
     target: Path = typer.Argument(help="File to write, in the format of its suffix; without a suffix, a graph folder."),
@@ -112,7 +118,6 @@ def convert(
 
     Example: [bold]orienteer graph convert links.csv.gz web[/bold]
     """
-    from orienteer.errors import InputError
     from orienteer.graph import formats
     from orienteer.graph.hosts import with_hosts
     from orienteer.graph.link_graph import LinkGraph
@@ -125,12 +130,12 @@ def convert(
         if hosts and web.hosts is None:
             web = with_hosts(web)
         web.save(target, target_format, progress=progress, **({"urls": True} if urls else {}))
-    if json:
-        display.print_json({"n_pages": web.n_pages, "n_links": web.n_links, "path": str(target), "format": chosen})
-    else:
-        print(f"{target}: {web.n_pages:,} pages, {web.n_links:,} links ({chosen})")
+    facts = {"n_pages": web.n_pages, "n_links": web.n_links, "path": str(target), "format": chosen}
+    text = f"{target}: {web.n_pages:,} pages, {web.n_links:,} links ({chosen})"
+    display.print_result(facts, json, lambda: print(text))
 
 
+@command(RESEARCH, "graph generate")
 def generate(
     target: Path = typer.Argument(help="File to write, in the format of its suffix; without a suffix, a graph folder."),
     pages: int = typer.Option(100_000, "--pages", "-n", min=1, help="Number of pages."),
@@ -151,13 +156,13 @@ def generate(
         web = synthetic_web(pages, degree, inter_host, dangling, rng, with_urls=urls, progress=progress)
         web.save(target, progress=progress)
     n_hosts = int(web.hosts[-1]) + 1 if web.hosts is not None else 0
-    if json:
-        facts = {"n_pages": web.n_pages, "n_links": web.n_links, "n_hosts": n_hosts, "path": str(target)}
-        display.print_json(facts)
-    else:
-        print(f"{target}: {web.n_pages:,} pages, {web.n_links:,} links, {n_hosts:,} hosts")
+    facts = {"n_pages": web.n_pages, "n_links": web.n_links, "n_hosts": n_hosts, "path": str(target)}
+    text = f"{target}: {web.n_pages:,} pages, {web.n_links:,} links, {n_hosts:,} hosts"
+    display.print_result(facts, json, lambda: print(text))
 
 
+@command(RESEARCH, "graph survey")
+@with_fields("goal", SurveyGoal)
 def survey(
     graph: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
     fetched: Path = typer.Option(
@@ -165,9 +170,8 @@ def survey(
     ),
     trust: str = typer.Option(graph_options.DEFAULT_TRUST, help=graph_options.TRUST_HELP),
     damping: float = typer.Option(0.85, help="Probability that a surfer follows a link."),
-    half_width: float = typer.Option(0.005, help="Stop when the coverage is known to within this, on each side."),
-    budget: int | None = typer.Option(None, help="Stop after visiting this many other pages."),
-    confidence: float = typer.Option(0.999, help="Confidence of the result."),
+    *,
+    goal: dict[str, Any],
     rng: int | None = typer.Option(None, min=0, help="Random seed of the walks; default: from the system."),
     top: int = typer.Option(5, help="Number of hosts and folders with missing pages to list."),
     json: bool = typer.Option(False, "--json", help="Print the report as JSON."),
@@ -181,10 +185,9 @@ def survey(
     Example: [bold]orienteer graph survey web --fetched order.txt --half-width 0.02[/bold]
     """
     from orienteer.graph.page_names import pages_in_file
-    from orienteer.graph.survey.fixed_walks import SurveyGoal
     from orienteer.side_crawls.survey_report import graph_survey
 
-    goal = SurveyGoal(half_width, budget, confidence)
+    wanted = SurveyGoal(**goal)
     if top < 0:
         raise InputError("--top: 0 or more")
     with display.progress_bar() as progress:
@@ -192,11 +195,13 @@ def survey(
         pages = pages_in_file(web, fetched)
         weights = graph_options.trust_named(web, trust, progress)
         report = graph_survey(
-            web, pages, weights, goal, damping, rng=rng, source=str(fetched), n_gaps=top, progress=progress
+            web, pages, weights, wanted, damping, rng=rng, source=str(fetched), n_gaps=top, progress=progress
         )
     end_with_report(report, top, json)
 
 
+@command(RESEARCH, "graph estimate")
+@with_fields("how", EstimateSettings)
 def estimate(
     graph: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
     pages: str = typer.Option(
@@ -205,15 +210,8 @@ def estimate(
     budget: str = typer.Option(
         "2n", help="Pages outside whose links may be read: a number, or a multiple of the domain's pages, such as 1n."
     ),
-    rounds: int = typer.Option(50, help="Number of rounds; each one chooses pages."),
-    settle: float = typer.Option(
-        0.005, help="Stop when the estimate changes by less than this (L1) over n/5 pages; 0: never."
-    ),
-    select: str = typer.Option(
-        "stochastic-complement",
-        help="How to choose pages: stochastic-complement, pagerank-flow, outlink-count or random.",
-    ),
-    method: str = typer.Option("frontier-return", help="Estimator: frontier-return or paper (as published)."),
+    *,
+    how: dict[str, Any],
     output: Path | None = typer.Option(
         None,
         "--output",
@@ -229,28 +227,24 @@ def estimate(
 
     Example: [bold]orienteer graph estimate web --pages host:0 --budget 1n[/bold]
     """
-    from orienteer.graph.estimate import estimate_global_rank
+    from orienteer.graph.estimation.estimation import estimate_global_rank
     from orienteer.graph.estimation.neighborhood_view import NeighborhoodView
-    from orienteer.side_crawls.estimate_rounds import EstimateSettings
 
     graph_options.check_place(output)
     if top < 0:
         raise InputError("--top: 0 or more")
-    EstimateSettings(None, rounds, select, method, settle)  # checks them
+    settings = EstimateSettings(**how)
     with display.progress_bar() as progress:
         web = loaded_web(graph, None, progress)
         local = domain_named(web, pages)
         found = estimate_global_rank(
-            web, local, pages_of_budget(budget, int(local.sum())), rounds, select, method, settle=settle, truth=True,
-            progress=progress,
+            web, local, pages_of_budget(budget, int(local.sum())), settings.rounds, settings.select, settings.method,
+            settle=settings.settle, truth=True, progress=progress,
         )  # fmt: skip
         view = NeighborhoodView.of(found.estimation, top)
     if output is not None:
         write_ranks(output, view, lambda page: url_of(web, page))
-    if json:
-        display.print_json(_facts(web, found, view, top))
-    else:
-        _print(web, found, view, top)
+    display.print_result(_facts(web, found, view, top), json, lambda: _print(web, found, view, top))
 
 
 def domain_named(web: LinkGraph, text: str) -> NDArray[np.bool_]:

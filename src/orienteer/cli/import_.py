@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display
-from orienteer.cli.options import HOOK, PROCESSES, describe_failures
-from orienteer.cli.settings_options import GivenSettings, with_settings
+from orienteer.cli.command import HOOKS, command
+from orienteer.cli.display import add_fact, facts_grid
+from orienteer.cli.options import HOOK, PROCESSES, GivenSettings, describe_failures, with_settings
+from orienteer.wording import counted, duration, plain
 
 if TYPE_CHECKING:
     from orienteer.imports.import_crawl import ImportReport
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 _SEEDS_LISTED = 3
 
 
+@command("", plugins={"--hook": HOOKS})
 @with_settings("--scope")
 def import_(
     sources: list[Path] = typer.Argument(metavar="SOURCE...", help="Files or folders; several become one crawl."),
@@ -56,16 +59,11 @@ def import_(
             sources, output, seeds=seed, kind=kind, hooks=hook or None, settings=given.tables,
             processes=processes, progress=progress,
         )  # fmt: skip
-    if json:
-        display.print_json(report.as_dict())
-    else:
-        print_report(report)
+    display.print_result(report.as_dict(), json, lambda: print_report(report))
 
 
 def print_report(report: ImportReport) -> None:
     """Print what was imported, and the next commands."""
-    from orienteer.cli.display import add_fact, facts_grid
-
     out = display.console()
     if report.made == "graph":
         made = f"{report.folder}: a graph of {report.n_known:,} pages, {report.n_links:,} links."
@@ -82,7 +80,6 @@ def print_report(report: ImportReport) -> None:
 
 def _facts(report: ImportReport) -> list[tuple[str, Any]]:
     from orienteer.inspect.status_text import describe_certificate
-    from orienteer.wording import counted, duration, plain
 
     more = len(report.seeds) - _SEEDS_LISTED
     seeds = ", ".join(plain(seed, 200) for seed in report.seeds[:_SEEDS_LISTED]) + (
@@ -121,8 +118,6 @@ def _facts(report: ImportReport) -> list[tuple[str, Any]]:
 
 
 def _damage(report: ImportReport) -> str:
-    from orienteer.wording import counted, plain
-
     too_large = f"{counted(report.n_too_large, 'record')} too large" if report.n_too_large else ""
     if not report.n_damaged:
         return too_large

@@ -20,8 +20,11 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import INSPECT, command
+from orienteer.cli.display import add_fact, facts_grid
 from orienteer.cli.options import PROCESSES
 from orienteer.progress import silent
+from orienteer.wording import counted, duration, size
 
 if TYPE_CHECKING:
     from orienteer.search.indexing import IndexReport
@@ -32,6 +35,7 @@ _TIMES_AS_LONG = 10.0
 _NICENESS = 10
 
 
+@command(INSPECT)
 def index(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     rebuild: bool = typer.Option(False, "--rebuild", help="Build the index from scratch."),
@@ -49,17 +53,11 @@ def index(
 
     with display.progress_bar() as progress:
         report = update_index(folder, rebuild=rebuild, on_topic=on_topic, processes=processes, progress=progress)
-    if json:
-        display.print_json(report.as_dict())
-    else:
-        print_report(report)
+    display.print_result(report.as_dict(), json, lambda: print_report(report))
 
 
 def print_report(report: IndexReport) -> None:
     """Print what was indexed, in a few lines."""
-    from orienteer.cli.display import add_fact, facts_grid
-    from orienteer.wording import counted, duration, size
-
     out = display.console()
     changed = report.n_added or report.n_replaced or report.n_removed
     out.print(f"{counted(report.n_pages, 'page')} can be searched." + ("" if changed else " Nothing has changed."))
@@ -129,8 +127,6 @@ def indexed_at_the_end(folder: Path, quiet: bool, processes: int | None = None) 
 
 def print_indexed(folder: Path, report: IndexReport | None) -> None:
     """Print how many pages can be searched; without a report, the command that indexes them."""
-    from orienteer.wording import counted, duration
-
     if report is None:
         line = f"Interrupted, so the index is not up to date: orienteer index {folder}"
     else:

@@ -1,4 +1,4 @@
-"""The command `orienteer`. Each command is a module of this package; this one assembles them.
+"""The command `orienteer`, assembled from the functions that are marked `@command`.
 
 Exit codes: 0 success, 2 bad usage or bad input (one line on stderr), 3 the command ended without reaching its goal,
 130 Ctrl-C, 143 SIGTERM. Heavy imports happen inside the commands, so that `--help` is fast.
@@ -6,7 +6,6 @@ Exit codes: 0 success, 2 bad usage or bad input (one line on stderr), 3 the comm
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import sys
 import warnings
@@ -14,7 +13,7 @@ import warnings
 import typer
 
 from orienteer.cli import display, interruption
-from orienteer.cli.plugin_names import Command, CommandGroup
+from orienteer.cli.command import Command, CommandGroup, declared_commands
 from orienteer.errors import OrienteerError
 
 _ABOUT = "A web crawler that proves how much of what matters it has fetched, and a local search engine."
@@ -27,52 +26,11 @@ The only environment variable is _ORIENTEER_COMPLETE, which shells set for compl
 --install-completion).
 """
 
-# Command as typed: its module in this package, and its heading in the help. The function has the name of the command.
-_INSPECT, _QUALITY, _RESEARCH, _SERVER = "Inspect", "Quality", "Research", "Server"
-_COMMANDS = {
-    "crawl": ("crawl", ""),
-    "refresh": ("refresh", ""),
-    "status": ("status", ""),
-    "search": ("search", ""),
-    "serve": ("serve", ""),
-    "export": ("export", ""),
-    "import": ("import_", ""),
-    "explain": ("explain", _INSPECT),
-    "changes": ("changes", _INSPECT),
-    "index": ("index", _INSPECT),
-    "report": ("report", _INSPECT),
-    "repair": ("repair", _INSPECT),
-    "certificate": ("certificate", _QUALITY),
-    "verify": ("certificate", _QUALITY),
-    "survey": ("survey", _QUALITY),
-    "estimate": ("estimate", _QUALITY),
-    "demo": ("demo", _RESEARCH),
-    "seeds": ("seeds", _RESEARCH),
-    "simulate": ("simulate", _RESEARCH),
-    "replay": ("replay", _RESEARCH),
-    "compare": ("compare", _RESEARCH),
-    "compare-seeds": ("seeds", _RESEARCH),
-    "plugins": ("plugins", _RESEARCH),
-    "graph info": ("graph", _RESEARCH),
-    "graph convert": ("graph", _RESEARCH),
-    "graph generate": ("graph", _RESEARCH),
-    "graph survey": ("graph", _RESEARCH),
-    "graph estimate": ("graph", _RESEARCH),
-    "topic train": ("topic", _RESEARCH),
-    "topic test": ("topic", _RESEARCH),
-    "topic train-policy": ("topic", _RESEARCH),
-    "topic compare": ("topic_compare", _RESEARCH),
-    "stop": ("jobs", _SERVER),
-    "jobs": ("jobs", _SERVER),
-    "schedule": ("schedule", _SERVER),
-    "upload": ("upload", _SERVER),
-    "mcp": ("mcp", _SERVER),
-}
 _GROUPS = {
     "graph": "Inspect, convert, generate and measure link graphs.",
     "topic": "Describe a topic, train it on examples, test how well it classifies pages, and compare policies on it.",
 }
-_FUNCTIONS = {"import": "import_", "test": "examine"}  # with another name than their command
+_FIRST = ("crawl", "refresh", "status", "search", "serve", "export", "import")  # in the help
 
 
 def paragraphs(text: str | None) -> str:
@@ -82,7 +40,7 @@ def paragraphs(text: str | None) -> str:
 
 
 def command_line(only: str | None = None) -> typer.Typer:
-    """Build the application; with `only`, import the module of that command or group alone."""
+    """Build the application; with `only`, that of the command or group of this name."""
     app = typer.Typer(
         name="orienteer",
         no_args_is_help=True,
@@ -92,20 +50,16 @@ def command_line(only: str | None = None) -> typer.Typer:
     )
     app.callback(help=_ABOUT, epilog=paragraphs(_MORE))(_main)
     groups = {"": app}
-    for typed, (module, heading) in _COMMANDS.items():
-        first, _, second = typed.partition(" ")
-        if only not in (None, first):
-            continue
+    declared = declared_commands(only)
+    for words in sorted(declared, key=lambda words: _FIRST.index(words) if words in _FIRST else len(_FIRST)):
+        command, heading, _ = declared[words]
+        first, _, second = words.partition(" ")
         if second and first not in groups:
             groups[first] = typer.Typer(help=_GROUPS[first], no_args_is_help=True, cls=CommandGroup)
             app.add_typer(groups[first], name=first, rich_help_panel=heading)
-        name = second or first
-        command = getattr(
-            importlib.import_module(f"orienteer.cli.{module}"), _FUNCTIONS.get(name, name.replace("-", "_"))
-        )
         panel = None if second or not heading else heading
         group = groups[first if second else ""]
-        group.command(name, cls=Command, help=paragraphs(command.__doc__), rich_help_panel=panel)(command)
+        group.command(second or first, cls=Command, help=paragraphs(command.__doc__), rich_help_panel=panel)(command)
     return app
 
 
@@ -137,7 +91,7 @@ def _run(command: typer.Typer | None, name: str) -> None:
     try:
         if command is None:  # imports modules, which takes a while
             first = sys.argv[1] if len(sys.argv) > 1 else ""
-            command = command_line(first if any(first == typed.split()[0] for typed in _COMMANDS) else None)
+            command = command_line(first if first.replace("-", "_").isidentifier() and first[0] != "-" else None)
         code = command(prog_name=name, standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except OrienteerError as error:

@@ -74,12 +74,13 @@ def serving(port: int | None) -> Iterator[Published]:
 
 
 def metrics(figures: CrawlFigures) -> Iterator[Metric]:
-    """Yield the figures as metrics of prometheus_client."""
+    """Yield the figures as metrics of prometheus_client. Bounds of walks hold with the confidence once the evidence is
+    1."""
     from prometheus_client.core import CounterMetricFamily as Counter
     from prometheus_client.core import GaugeMetricFamily as Gauge
 
-    proved = figures.certificate
-    n_other_hosts = figures.n_hosts - figures.n_hosts_backing_off - figures.n_hosts_abandoned
+    proved, measured = figures.certificate, figures.measured
+    hosts: dict[str, int] = {"backing_off": figures.n_hosts_backing_off, "abandoned": figures.n_hosts_abandoned}
     by_state = {
         "fetched": figures.n_fetched,
         "redirect": figures.n_redirects,
@@ -87,27 +88,48 @@ def metrics(figures: CrawlFigures) -> Iterator[Metric]:
         "failed": figures.n_failed,
         "blocked": figures.n_blocked,
     }
-    hosts = {"backing_off": figures.n_hosts_backing_off, "abandoned": figures.n_hosts_abandoned, "other": n_other_hosts}
     yield _family(Counter, "pages_total", "Pages done, by state.", "state", by_state)
-    yield _single(Gauge, "frontier_pages", "Known pages waiting to be fetched.", figures.n_frontier)
-    yield _single(Gauge, "known_urls", "URLs known inside the scope.", figures.n_known)
-    yield _single(Gauge, "fetches_in_flight", "Requests in flight.", figures.n_in_flight)
+    hosts["other"] = figures.n_hosts - sum(hosts.values())
     yield _family(Gauge, "hosts", "Hosts of known URLs, by state.", "state", hosts)
-    yield _single(Counter, "received_bytes_total", "Bytes received in this run.", figures.n_bytes)
-    yield _single(Gauge, "coverage_lower", "Proved share of all rank on fetched pages.", proved.lower)
-    yield _single(Gauge, "coverage_upper", "Upper bound of the share of all rank on fetched pages.", proved.upper)
-    yield _single(Gauge, "blocked_mass", "Mass on pages that cannot be fetched.", proved.blocked)
-    yield _single(Gauge, "unknown_mass", "Mass behind unknown links.", proved.unknown)
-    about = "Proved share of the reachable rank on fetched pages."
-    yield _single(Gauge, "coverage_of_reachable", about, proved.of_reachable)
-    yield from _survey(figures)
-    about = "1 if the requested coverage can never be proved, else 0."
-    yield _single(Gauge, "goal_is_impossible", about, float(figures.goal_is_impossible))
     yield _family(Counter, "outcomes_total", "Responses in this run, by outcome.", "outcome", figures.outcomes)
-    yield _single(Gauge, "epoch", "Number of the epoch; 0 is the first crawl.", figures.epoch)
     yield _family(Counter, "visits_total", "Pages in a refresh, by result.", "kind", figures.visits)
+    counters: dict[str, tuple[str, float]] = {
+        "received_bytes_total": ("Bytes received in this run.", figures.n_bytes),
+        "workers_crashed_total": ("Workers that crashed.", figures.n_workers_crashed),
+    }
+    gauges: dict[str, tuple[str, float]] = {
+        "frontier_pages": ("Known pages waiting to be fetched.", figures.n_frontier),
+        "known_urls": ("URLs known inside the scope.", figures.n_known),
+        "fetches_in_flight": ("Requests in flight.", figures.n_in_flight),
+        "coverage_lower": ("Proved share of all rank on fetched pages.", proved.lower),
+        "coverage_upper": ("Upper bound of the share of all rank on fetched pages.", proved.upper),
+        "blocked_mass": ("Mass on pages that cannot be fetched.", proved.blocked),
+        "unknown_mass": ("Mass behind unknown links.", proved.unknown),
+        "coverage_of_reachable": ("Proved share of the reachable rank on fetched pages.", proved.of_reachable),
+        "goal_is_impossible": (
+            "1 if the requested coverage can never be proved, else 0.", float(figures.goal_is_impossible),
+        ),
+        "epoch": ("Number of the epoch; 0 is the first crawl.", figures.epoch),
+        "elapsed_seconds": ("Time since this run began.", figures.elapsed_s),
+        "workers": ("Processes that fetch and read pages.", len(figures.workers)),
+    }  # fmt: skip
+    if figures.evidence is not None:
+        about = "Progress of the random walks towards the goal; at 1 it is reached."
+        gauges["measured_evidence"] = (about, figures.evidence)
+    if figures.evidence is not None and measured is not None:
+        about = "The goal once the walks have reached it; the proved bound until then."
+        gauges["measured_coverage"] = ("Coverage estimated by random walks.", measured.estimate)
+        gauges["measured_coverage_lower"] = (about, measured.lower)
+        gauges["measured_coverage_upper"] = ("Upper bound of the coverage.", measured.upper)
+        about = "Confidence with which the goal is reached once the evidence is 1."
+        gauges["measured_confidence"] = (about, measured.confidence)
+        counters["walks_total"] = ("Finished random walks.", measured.n_walks)
+        counters["probes_total"] = ("Pages fetched for random walks.", measured.n_probes)
+    for name, (about, value) in counters.items():
+        yield Counter(f"orienteer_{name}", about, value)
+    for name, (about, value) in gauges.items():
+        yield Gauge(f"orienteer_{name}", about, value)
     yield from _workers(figures)
-    yield _single(Gauge, "elapsed_seconds", "Time since this run began.", figures.elapsed_s)
 
 
 def _workers(figures: CrawlFigures) -> Iterator[Metric]:
@@ -119,38 +141,9 @@ def _workers(figures: CrawlFigures) -> Iterator[Metric]:
     responses = {name: worker.n_responses for name, worker in by_name.items()}
     in_flight = {name: worker.n_in_flight for name, worker in by_name.items()}
     busy = {name: worker.busy for name, worker in by_name.items() if worker.busy is not None}
-    yield _single(Gauge, "workers", "Processes that fetch and read pages.", len(by_name))
-    yield _single(Counter, "workers_crashed_total", "Workers that crashed.", figures.n_workers_crashed)
     yield _family(Counter, "worker_responses_total", "Responses of each worker.", "worker", responses)
     yield _family(Gauge, "worker_requests", "Requests in flight of each worker.", "worker", in_flight)
     yield _family(Gauge, "worker_busy", "Share of a CPU core that each worker uses.", "worker", busy)
-
-
-def _survey(figures: CrawlFigures) -> Iterator[Metric]:
-    """Yield the results of the random walks; their bounds hold with the confidence once the evidence is 1."""
-    from prometheus_client.core import CounterMetricFamily as Counter
-    from prometheus_client.core import GaugeMetricFamily as Gauge
-
-    measured = figures.measured
-    if figures.evidence is None:
-        return
-    about = "Progress of the random walks towards the goal; at 1 it is reached."
-    yield _single(Gauge, "measured_evidence", about, figures.evidence)
-    if measured is None:
-        return
-    yield _single(Gauge, "measured_coverage", "Coverage estimated by random walks.", measured.estimate)
-    about = "The goal once the walks have reached it; the proved bound until then."
-    yield _single(Gauge, "measured_coverage_lower", about, measured.lower)
-    about = "Upper bound of the coverage."
-    yield _single(Gauge, "measured_coverage_upper", about, measured.upper)
-    about = "Confidence with which the goal is reached once the evidence is 1."
-    yield _single(Gauge, "measured_confidence", about, measured.confidence)
-    yield _single(Counter, "walks_total", "Finished random walks.", measured.n_walks)
-    yield _single(Counter, "probes_total", "Pages fetched for random walks.", measured.n_probes)
-
-
-def _single(kind: Kind, name: str, about: str, value: float) -> Metric:
-    return kind(f"orienteer_{name}", about, value)
 
 
 def _family(kind: Kind, name: str, about: str, label: str, values: Mapping[str, float]) -> Metric:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display
-from orienteer.cli.plugin_names import REGISTRIES, registry_of
+from orienteer.cli.command import REGISTRIES, RESEARCH, command, registry_of
 
 if TYPE_CHECKING:
     from orienteer.registry import Registry
 
 
+@command(RESEARCH)
 def plugins(
     all_names: bool = typer.Option(False, "--all", help="Also list the built-in ones."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),

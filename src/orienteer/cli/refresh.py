@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display, interruption
-from orienteer.cli.options import chosen_library
+from orienteer.cli.command import command
+from orienteer.cli.options import GivenSettings, chosen_library, with_fields, with_settings
 from orienteer.cli.running import run_crawl, say
-from orienteer.cli.schedule import AT, EVERY_HELP, FEED, ON, PRIVATE, SECRET, THRESHOLD, WEBHOOK, schedule_of
-from orienteer.cli.settings_options import GivenSettings, with_settings
 from orienteer.errors import CrawlFolderError, InputError, OrienteerError
+from orienteer.library.schedule import Schedule
 from orienteer.pages.stop_reason import StopReason
+from orienteer.settings import stated
 from orienteer.wording import counted
 
 if TYPE_CHECKING:
     from orienteer.inspect.run_report import Report
-    from orienteer.library.schedule import Schedule
     from orienteer.library.schedules import Schedules
     from orienteer.live.webhook_deliveries import Receiver
 
@@ -36,6 +36,8 @@ _WHEN = "When"
 REFRESHED, NOT_DUE, BUSY, UNFINISHED = "refreshed", "not due", "busy", "unfinished"
 
 
+@command("")
+@with_fields("how", Schedule)
 @with_settings("--until", "--budget", "--stop-when", runs=True)
 def refresh(
     places: list[str] = typer.Argument(
@@ -50,19 +52,25 @@ def refresh(
     due: bool = typer.Option(
         False, "--due", help="Refresh only crawls that are due by their schedule.", rich_help_panel=_WHEN
     ),
-    every: str | None = typer.Option(None, "--every", metavar="day|week|pays", help=EVERY_HELP, rich_help_panel=_WHEN),
-    at: str | None = AT,
-    on: str | None = ON,
-    threshold: float | None = THRESHOLD,
+    every: str | None = typer.Option(
+        None,
+        "--every",
+        metavar="day|week|pays",
+        help="Refresh only if due: once a day, once a week, or when enough pages have probably changed (pays).",
+        rich_help_panel=_WHEN,
+    ),
+    *,
+    how: dict[str, Any],
+    webhook_secret: Path | None = typer.Option(
+        None,
+        metavar="FILE",
+        help="File with the key that signs messages (HMAC-SHA256); it must be readable by you only.",
+        rich_help_panel="Webhook",
+    ),
     index: bool | None = typer.Option(
         None, "--index/--no-index", help="Update the search index afterwards; default: if there is one."
     ),
-    *,
     given: GivenSettings,
-    webhook: str | None = WEBHOOK,
-    webhook_secret: Path | None = SECRET,
-    webhook_private: bool = PRIVATE,
-    feed: str | None = FEED,
     json: bool = typer.Option(False, "--json", help="Print JSON."),
     quiet: bool = typer.Option(
         False, "--quiet", "-q", help="Print no progress, and no line for crawls that are not due."
@@ -87,8 +95,8 @@ def refresh(
     """
     if due and every is None and library is None:
         raise InputError("--due needs a schedule: give --every, or a --library whose crawls have schedules")
-    own = schedule_of(every, at, on, threshold, webhook, feed, webhook_private)
-    targets = _targets(places or [], library, own if every or webhook else None, webhook_secret)
+    own = Schedule(**how | stated(every=every))
+    targets = _targets(places or [], library, own if every or own.webhook else None, webhook_secret)
     options = Options(due or every is not None, given, index, quiet or json)
     results: list[Result] = []
     n_failed = 0
@@ -292,7 +300,7 @@ def _refreshed(path: Path, options: Options, now: float) -> Report:
 def _indexed(path: Path, options: Options) -> list[str]:
     """Update the index, if there is one or one is requested."""
     from orienteer.cli.index import indexed_at_the_end
-    from orienteer.search.index_files import TEXTS, index_folder
+    from orienteer.store.page_texts import TEXTS, index_folder
 
     has_index = (index_folder(path) / TEXTS).is_file()
     if not (has_index if options.index is None else options.index):

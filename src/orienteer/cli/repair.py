@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import INSPECT, command
+from orienteer.cli.display import add_fact, facts_grid
+from orienteer.wording import counted, plain
 
 if TYPE_CHECKING:
     from orienteer.repair.repair import RepairReport
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
 _MAX_LISTED = 10
 
 
+@command(INSPECT)
 def repair(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
@@ -31,17 +35,12 @@ def repair(
 
     with display.progress_bar() as progress:
         report = repaired(folder, progress)
-    if json:
-        display.print_json(report.as_dict())
-    else:
-        print_report(report)
+    display.print_result(report.as_dict(), json, lambda: print_report(report))
 
 
 def print_report(report: RepairReport) -> None:
     """Print the damage and the repairs, in a few lines."""
-    from orienteer.cli.display import add_fact, facts_grid
     from orienteer.repair.repair import REPORT
-    from orienteer.wording import counted, plain
 
     out = display.console()
     if report.n_digests:

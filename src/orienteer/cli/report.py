@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import INSPECT, command
 from orienteer.cli.options import PROCESSES
+from orienteer.errors import InputError
+from orienteer.wording import plain, share_text
 
 if TYPE_CHECKING:
     from orienteer.report.finding import SiteReport
@@ -21,6 +24,7 @@ KINDS = (
 _LISTED = 3  # findings of a kind
 
 
+@command(INSPECT)
 def report(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     format: str | None = typer.Option(
@@ -50,7 +54,6 @@ def report(
 
     Example: [bold]orienteer report example.org-crawl -o report.html --fail-on broken,chains[/bold]
     """
-    from orienteer.errors import InputError
     from orienteer.report.finding import checked_faults
     from orienteer.report.site_report import site_report
     from orienteer.report.writing import expect_free, format_of, save_report, write_report
@@ -68,10 +71,7 @@ def report(
         )  # fmt: skip
     if out is not None and chosen is not None:
         save_report(found, chosen, out, folder, force)
-        if json:
-            display.print_json(found.head() | {"file": str(out)})
-        else:
-            print_summary(found, out)
+        display.print_result(found.head() | {"file": str(out)}, json, lambda: print_summary(found, out))
     elif chosen is not None:
         with display.ignore_broken_pipe():
             write_report(found, chosen, sys.stdout)
@@ -95,7 +95,6 @@ def print_summary(found: SiteReport, out: Path | None) -> None:
 
     from orienteer.report.finding import CLICKS, KINDS
     from orienteer.report.writing import headline
-    from orienteer.wording import plain, share_text
 
     console = display.console()
     console.print(Text(headline(found), "bold"), soft_wrap=True)

@@ -15,7 +15,7 @@ from orienteer.cli import interruption
 from orienteer.progress import silent
 
 if TYPE_CHECKING:
-    from orienteer.cli.settings_options import GivenSettings
+    from orienteer.cli.options import GivenSettings
     from orienteer.inspect.figures import CrawlFigures
     from orienteer.inspect.run_report import Report
     from orienteer.ledger.plan import CrawlPlan

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import command
 from orienteer.errors import InputError
+from orienteer.wording import counted, plain
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -20,6 +22,7 @@ _SYNTAX = 'words, "a phrase", +must -not, site: host: title: url: lang: type:pdf
 _ORDERS = {"text": "by words", "local": "by links in this crawl", "global": "by links of the whole web"}
 
 
+@command("")
 def search(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder with a search index."),
     words: str = typer.Argument(help=f"Query: {_SYNTAX}"),
@@ -63,8 +66,6 @@ def print_results(results: SearchResults, folder: Path) -> None:
     """Print a page of results."""
     from rich.text import Text
 
-    from orienteer.wording import plain
-
     out = display.console()
     if results.total or not results.hints:
         out.print(Text(_summary(results, folder), "dim"))
@@ -89,8 +90,6 @@ def print_results(results: SearchResults, folder: Path) -> None:
 
 
 def _summary(results: SearchResults, folder: Path) -> str:
-    from orienteer.wording import counted
-
     if not results.total:
         from orienteer.inspect.crawl_status import stored_certificate
         from orienteer.inspect.status_text import nothing_found
@@ -106,15 +105,11 @@ def _summary(results: SearchResults, folder: Path) -> str:
 def _title(hit: Hit) -> Text:
     from rich.text import Text
 
-    from orienteer.wording import plain
-
     return Text(f"{hit.position:>2}. ") + Text(plain(hit.title, _MAX_TITLE) or "(no title)", "bold")
 
 
 def _marked(hit: Hit) -> Text:
     from rich.text import Text
-
-    from orienteer.wording import plain
 
     text = Text()
     for number, part in enumerate(hit.segments):
@@ -131,8 +126,6 @@ def _indented(text: Text) -> object:
 
 def _facts(hit: Hit, results: SearchResults) -> str:
     """Describe a hit: its type and dates, and its positions in the other rankings. Ranks as numbers are in --json."""
-    from orienteer.wording import counted
-
     places = [
         f"no. {place:,} {_ORDERS[name]}"
         for name, place in hit.positions.items()
@@ -158,6 +151,4 @@ def _type_and_dates(hit: Hit) -> list[str]:
 
 
 def _names(results: SearchResults) -> list[str]:
-    from orienteer.wording import plain
-
     return [plain(page.title or page.url, 60) for page in results.related]

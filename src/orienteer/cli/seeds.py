@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display, graph_options
+from orienteer.cli.command import GRAPHS, METHODS, RESEARCH, command
 from orienteer.cli.graph_options import hosted, loaded_web, url_of
-from orienteer.errors import InputError
+from orienteer.errors import InputError, unknown_name
 from orienteer.wording import counted, plain
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ _CLICKED: Any = typer.Option(None, help="With --value paper: FILE of clicked pag
 _FORMAT: Any = typer.Option(None, help="Format of GRAPH, if not clear from its name.")
 
 
+@command(RESEARCH, plugins={"--method": METHODS, "--format": GRAPHS})
 def seeds(
     graph: Path = _GRAPH,
     k: int = typer.Option(10, "--n-seeds", "-k", help="Number of seeds to choose."),
@@ -93,6 +95,7 @@ def seeds(
         _print(web, found, worth, cost)
 
 
+@command(RESEARCH)
 def compare_seeds(
     graph: Path = _GRAPH,
     k: int = typer.Option(10, "--n-seeds", "-k", help="Compare for 1 to this many seeds."),
@@ -134,10 +137,8 @@ def compare_seeds(
 
 def _check(k: int, hops: int, depth: int, per: str | None) -> None:
     """Check the options that do not need the graph."""
-    from orienteer.errors import unknown_name
-    from orienteer.seeds.page_groups import PER
     from orienteer.seeds.seed_method import checked_depth
-    from orienteer.seeds.select import check_numbers
+    from orienteer.seeds.select import PER, check_numbers
 
     check_numbers(k, hops)
     checked_depth(depth)

@@ -1,4 +1,4 @@
-"""`orienteer simulate`: simulate a crawl of a known graph."""
+"""`orienteer simulate` and `replay`: a crawl of a known graph, or of an archive, with any policy."""
 
 from __future__ import annotations
 
@@ -8,20 +8,24 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display, graph_options
+from orienteer.cli.command import GRAPHS, POLICIES, RESEARCH, command
 from orienteer.cli.graph_options import loaded_web, url_of
-from orienteer.cli.options import STOP_WHEN
+from orienteer.cli.options import GRAPH_GOAL, with_fields
 from orienteer.errors import InputError
 from orienteer.graph.defaults import DAMPING, POLICY
 from orienteer.graph.page_names import page_named
+from orienteer.ledger.settings import CrawlSettings
+from orienteer.pages.stop_reason import StopReason
+from orienteer.wording import goal_share
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from orienteer.crawl.goal import Goal
-    from orienteer.crawl.trace import Explanation, Trace
+    from orienteer.crawl.politeness import Politeness
+    from orienteer.crawl.simulate import Explanation, Trace
     from orienteer.evaluate.metrics import Cost
-    from orienteer.frontier.politeness import Politeness
     from orienteer.graph.link_graph import LinkGraph
     from orienteer.graph.survey.measured import Measured
     from orienteer.policies.policy import Policy
@@ -30,14 +34,15 @@ if TYPE_CHECKING:
 _SOURCES_LISTED = 10
 
 
+@command(RESEARCH, plugins={"--policy": POLICIES, "--format": GRAPHS})
+@with_fields("goal", CrawlSettings, "until", "budget", "stop_when", defaults=GRAPH_GOAL)
 def simulate(
     graph: Path = typer.Argument(help="Graph folder or file, or crawl folder."),
     policy: str = typer.Option(POLICY, "--policy", "-p", help="Crawl policy, such as windowed-rankmass:window=0.05."),
     settings: list[str] = typer.Option([], "--set", help="Setting of the policy, as name=value; may be repeated."),
-    until: float | None = typer.Option(None, help="Stop at this coverage, such as 0.98."),
-    stop_when: str = STOP_WHEN,
+    *,
+    goal: dict[str, Any],
     rng: int = typer.Option(0, min=0, help="Random seed of the walks that measure."),
-    budget: int | None = typer.Option(None, help="Stop after this many pages."),
     trust: str = typer.Option(graph_options.DEFAULT_TRUST, help=graph_options.TRUST_HELP),
     damping: float = typer.Option(DAMPING, help="Probability that a surfer follows a link."),
     workers: int = typer.Option(1, help="Concurrent requests."),
@@ -55,15 +60,15 @@ def simulate(
     Example: [bold]orienteer simulate web.npz --policy certified --until 0.98[/bold]
     """
     from orienteer.crawl.goal import Goal
+    from orienteer.crawl.politeness import Politeness
     from orienteer.evaluate.compare import warm_up
-    from orienteer.frontier.politeness import Politeness
     from orienteer.policies.focused import FocusedPolicy
     from orienteer.policies.policy_spec import PolicySpec
 
     # Check everything that does not need the graph before reading it.
     name, _, in_name = policy.partition(":")
     spec = PolicySpec.of_texts(name, [*(part for part in in_name.split(",") if part.strip()), *settings])
-    goal = Goal.parse(until, budget, stop_when)
+    wanted = Goal.parse(**goal)
     politeness = None if delay is None else Politeness(delay_s=delay)
     _check_time(workers, latency)
     graph_options.check_place(order_out)
@@ -71,11 +76,11 @@ def simulate(
         web = loaded_web(graph, format, progress)
         page = None if explain is None else page_named(web, explain)
         weights = graph_options.trust_named(web, trust, progress)
-        takes_time = workers > 1 or politeness is not None or latency > 0 or goal.confidence is not None
+        takes_time = workers > 1 or politeness is not None or latency > 0 or wanted.confidence is not None
         warm_up(spec, damping, with_hosts=web.hosts is not None, step_by_step=takes_time)
         chosen = spec.make(damping)
-        trace, cost = _run(web, chosen, weights, goal, (workers, politeness, latency), rng, progress)
-        facts = {"policy": str(spec)} | _facts(trace, goal, chosen.proves, weights, progress)
+        trace, cost = _run(web, chosen, weights, wanted, (workers, politeness, latency), rng, progress)
+        facts = {"policy": str(spec)} | _facts(trace, wanted, chosen.proves, weights, progress)
         facts["cpu_s"] = round(cost.cpu_s, 4)
         if order_out is not None:
             graph_options.write_order(order_out, trace.order, trace.graph.urls)
@@ -169,8 +174,6 @@ def _print_facts(facts: dict[str, Any], measured: Measured | None) -> None:
 
     from orienteer.graph.proved import percent
     from orienteer.inspect.survey_progress import describe_measured
-    from orienteer.pages.stop_reason import StopReason
-    from orienteer.wording import goal_share
 
     own, claimed = facts["own_guarantee"], ""
     if facts["stopped_because"] == StopReason.MEASURED:
@@ -237,3 +240,65 @@ def _plain(url: str | None) -> str:
     from rich.markup import escape
 
     return escape(url or "")
+
+
+@command(RESEARCH, plugins={"--policy": POLICIES})
+@with_fields("goal", CrawlSettings, "until", "budget", "stop_when", defaults=GRAPH_GOAL)
+def replay(
+    source: Path = typer.Argument(help="A crawl folder, a WARC or WACZ file, or a folder of them."),
+    policy: str | None = typer.Option(None, "--policy", "-p", help="Crawl policy; default: as in the crawl."),
+    *,
+    goal: dict[str, Any],
+    rng: int = typer.Option(0, min=0, help="Random seed of the walks that measure."),
+    seed: list[str] = typer.Option([], help="Start URL, for archives without a crawl folder; may be repeated."),
+    order_out: Path | None = typer.Option(None, help=graph_options.ORDER_HELP),
+    json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """Replay a crawl from its archive, without network access, to see what another policy would have fetched.
+
+    Pages that are missing in the archive are skipped, and count as not fetched.
+
+    Exit code 0: the goal is reached; 3: the replay ended before the coverage was reached.
+
+    Example: [bold]orienteer replay example-crawl --policy fractional --until 0.95[/bold]
+    """
+    from orienteer.crawl.goal import Goal
+    from orienteer.inspect.replay import replay as replayed
+    from orienteer.inspect.survey_progress import describe_measured
+
+    graph_options.check_place(order_out)
+    wanted = Goal.parse(**goal)
+    with display.progress_bar() as progress:
+        result = replayed(
+            source, policy, wanted.until, wanted.budget, by_certificate=wanted.by_certificate,
+            of_reachable=wanted.of_reachable, confidence=wanted.confidence, rng=rng, seeds=seed, progress=progress,
+        )  # fmt: skip
+        if order_out is not None:
+            graph_options.write_order(order_out, result.order, result.urls)
+    facts = {
+        "policy": result.policy,
+        "n_fetched": len(result.order),
+        "n_missing": result.n_missing,
+        "n_blocked": result.n_blocked,
+        "stopped_because": result.stopped_because,
+        "ending": result.ending,
+        "goal_reached": result.ending.goal_reached,
+        "certificate": result.certificate.as_dict(),
+        "measured": None if result.measured is None else result.measured.as_dict(),
+    }
+    if json:
+        display.print_json(facts)
+    else:
+        table = display.facts_table()
+        table.add_row("policy", result.policy)
+        table.add_row("pages done", f"{len(result.order):,}")
+        table.add_row("never fetched", f"{result.n_missing - result.n_blocked:,}")
+        table.add_row("blocked in the crawl", f"{result.n_blocked:,}")
+        before = "" if result.ending.is_success else ", before its goal"
+        table.add_row("stopped because", result.stopped_because + before)
+        table.add_row("certificate", str(result.certificate))
+        if wanted.until is not None and result.measured is not None and result.stopped_because == StopReason.MEASURED:
+            table.add_row("measured", describe_measured(result.measured, goal_share(wanted.until)))
+        display.console().print(table)
+    if not result.ending.is_success:
+        raise typer.Exit(3)

@@ -1,4 +1,4 @@
-"""`orienteer status`: the state of a crawl."""
+"""`orienteer status`, `explain` and `changes`: the state of a crawl, of one page, and what was new in each refresh."""
 
 from __future__ import annotations
 
@@ -8,16 +8,24 @@ from typing import TYPE_CHECKING
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import INSPECT, command
+from orienteer.cli.display import add_fact, facts_grid
+from orienteer.errors import unknown_name
+from orienteer.pages.states import PageState
+from orienteer.wording import counted, moment, plain, size, tally
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from orienteer.inspect.changes import Change, EpochChanges, MissingPage
     from orienteer.inspect.crawl_status import CrawlStatus
+    from orienteer.inspect.explain import PageFacts
 
 _SEEDS_LISTED = 3
 _OUTCOMES_LISTED = 8
 
 
+@command("")
 def status(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
@@ -33,18 +41,12 @@ def status(
 
     with display.progress_bar() as progress, plain_at_first():
         found = crawl_status(folder, progress=progress)
-    if json:
-        display.print_json(found.as_dict())
-    else:
-        print_status(found)
+    display.print_result(found.as_dict(), json, lambda: print_status(found))
 
 
 def print_status(found: CrawlStatus) -> None:
     """Print the status as text."""
     from rich.text import Text
-
-    from orienteer.cli.display import add_fact, facts_grid
-    from orienteer.wording import plain
 
     out = display.console()
     out.print(Text.assemble((plain(str(found.folder)), "bold"), ": " + _running(found)), soft_wrap=True)
@@ -66,7 +68,6 @@ def print_status(found: CrawlStatus) -> None:
 def describe_settings(found: CrawlStatus) -> list[tuple[str, str]]:
     """Return the settings of the crawl, as (name, text)."""
     from orienteer.inspect.status_text import describe_goal
-    from orienteer.wording import counted, plain
 
     crawl, scope = found.plan.crawl, found.plan.scope
     seeds = ", ".join(plain(seed, 200) for seed in crawl.seeds[:_SEEDS_LISTED])
@@ -102,8 +103,6 @@ def describe_progress(found: CrawlStatus) -> list[tuple[str, str]]:
         describe_unarchived,
         supposed,
     )
-    from orienteer.pages.states import PageState
-    from orienteer.wording import counted, moment
 
     first, last = found.first_time, found.last_time
     proved = found.proved
@@ -160,15 +159,11 @@ def _describe_running(found: CrawlStatus) -> list[tuple[str, str]]:
 
 
 def _size(found: CrawlStatus) -> str:
-    from orienteer.wording import size
-
     parts = f"archive {size(found.archive_bytes)}, database {size(found.database_bytes)}"
     return f"{size(found.folder_bytes)} ({parts})"
 
 
 def _known(found: CrawlStatus) -> str:
-    from orienteer.wording import counted
-
     outside = f"; {counted(found.n_urls_outside, 'URL')} outside" if found.n_urls_outside else ""
     return f"{counted(found.n_urls, 'URL')} in scope{outside}"
 
@@ -180,17 +175,12 @@ def _running(found: CrawlStatus) -> str:
 
 
 def _pages(found: CrawlStatus, state: int, n_pages: int) -> str:
-    from orienteer.pages.states import PageState
-    from orienteer.wording import counted, tally
-
     outcomes = found.outcomes(PageState(state))
     pages = counted(n_pages, "page")
     return f"{pages}: {tally(outcomes, _OUTCOMES_LISTED)}" if outcomes else pages
 
 
 def _other_hosts(found: CrawlStatus) -> str:
-    from orienteer.wording import counted
-
     n_more, n_known = found.n_hosts - len(found.hosts), found.n_hosts_known - found.n_hosts
     more = f"and {counted(n_more, 'more host')} with pages" if n_more else ""
     known = f"{counted(n_known, 'host is', 'hosts are')} known by links only" if n_known else ""
@@ -200,11 +190,123 @@ def _other_hosts(found: CrawlStatus) -> str:
 def _hosts_table(found: CrawlStatus) -> Table:
     from rich.text import Text
 
-    from orienteer.wording import plain
-
     figures = ("fetched", "skipped", "failed", "blocked", "URLs known")
     table = display.columns_table(None, ("host", False), *((name, True) for name in figures))
     for host in found.hosts:
         counts = (host.n_fetched, host.n_skipped, host.n_failed, host.n_blocked, host.n_known)
         table.add_row(Text(plain(host.host, 60)), *(f"{n:,}" for n in counts))
     return table
+
+
+@command(INSPECT)
+def explain(
+    folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
+    url: str = typer.Argument(metavar="URL", help="URL of the page."),
+    json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """Explain the state of a page: whether it was fetched and why not, its place in the frontier, and its in-links.
+
+    The crawl may be running.
+
+    Example: [bold]orienteer explain example.org-crawl https://example.org/about[/bold]
+    """
+    from rich.console import Console
+
+    from orienteer.inspect.explain import page_facts
+
+    with Console(stderr=True).status("reading the crawl"):
+        facts = page_facts(folder, url)
+    display.print_result(facts.as_dict(), json, lambda: print_page(facts))
+
+
+def print_page(facts: PageFacts) -> None:
+    """Print the facts about a page, and its in-links."""
+    from rich.text import Text
+
+    from orienteer.inspect.explain import describe_page
+
+    out = display.console()
+    out.print(Text(plain(facts.url, 3000), "bold"), soft_wrap=True)
+    rows = facts_grid()
+    for name, fact in describe_page(facts):
+        add_fact(rows, name, fact)
+    out.print(rows)
+    if facts.page is None:
+        return
+    out.print()
+    if not facts.sources:
+        out.print("No page fetched so far links here.")
+        return
+    out.print(f"{counted(facts.n_sources, 'fetched page links', 'fetched pages link')} here:")
+    for source in facts.sources:
+        note = Text("  (another name of this page)" if source.is_alias else "", "dim")
+        out.print(Text("  " + plain(source.url, 3000)) + note, soft_wrap=True)
+    if facts.n_sources > len(facts.sources):
+        out.print(f"  and {facts.n_sources - len(facts.sources):,} more")
+
+
+_MAX_CHARS = 200
+
+
+@command(INSPECT)
+def changes(
+    folder: Path = typer.Argument(metavar="DIR", help="Crawl folder."),
+    epoch: int | None = typer.Option(
+        None, "--epoch", min=0, metavar="N", help="List only this epoch; 0 is the first crawl. Default: all."
+    ),
+    kind: list[str] = typer.Option(
+        [], "--kind", metavar="new|changed|missing|gone", help="List only changes of this kind; may be repeated."
+    ),
+    limit: int = typer.Option(1000, "--limit", min=1, metavar="N", help="List the newest N."),
+    json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """List the pages that were new, changed, missing or gone, newest first.
+
+    A page that returns 404 or 410 is missing at once; its last copy stays until it has been missing for long enough,
+    then it is gone. Pages that are missing now come first, with the time when they were first missing. The crawl may be
+    running. As a feed: orienteer export DIR --format atom.
+
+    Example: [bold]orienteer changes example.org-crawl --epoch 3[/bold]
+    """
+    from orienteer.inspect import changes as recorded
+    from orienteer.store.folder_view import FolderView
+
+    for name in kind:
+        if name not in recorded.KINDS:
+            raise unknown_name("kind of change", name, recorded.KINDS)
+    with FolderView.open(folder) as crawl:
+        found = list(recorded.changes(crawl.database, epoch, kind or tuple(recorded.KINDS), limit))
+        epochs = [one for one in recorded.epoch_changes(crawl.database) if epoch in (None, one.epoch)]
+        missing = recorded.missing_pages(crawl.database)
+    if json:
+        display.print_json(
+            {
+                "epochs": [one.as_dict() for one in epochs],
+                "missing": [page.as_dict() for page in missing],
+                "changes": [one.as_dict() for one in found],
+            }
+        )
+    else:
+        with display.ignore_broken_pipe():
+            _print_changes(epochs, found, missing if epoch is None and (not kind or "missing" in kind) else [])
+
+
+def _print_changes(epochs: list[EpochChanges], found: list[Change], missing: list[MissingPage]) -> None:
+    """Print the pages missing now, then a line for each epoch, followed by a line for each change."""
+    if missing:
+        print(f"{counted(len(missing), 'page is', 'pages are')} missing now; last copies are stored:")
+    for page in missing:
+        print(f"  {page.describe()}")
+    for epoch in epochs:
+        name = f"epoch {epoch.epoch}" if epoch.epoch else "first crawl"
+        began = "" if epoch.began is None else f", {moment(epoch.began)}"
+        print(f"{name}{began}: {_describe_counts(epoch)}")
+        listed = [change for change in found if change.epoch == epoch.epoch]
+        for change in listed:
+            title = f"  {plain(change.title, 80)}" if change.title else ""
+            why = f"  ({plain(change.outcome, 80)})" if change.kind == "missing" else ""
+            print(f"  {change.kind:<8} {plain(change.url, _MAX_CHARS)}{title}{why}")
+
+
+def _describe_counts(epoch: EpochChanges) -> str:
+    return f"{epoch.new:,} new, {epoch.changed:,} changed, {epoch.missing:,} missing, {epoch.gone:,} gone"

@@ -10,25 +10,29 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display, interruption
+from orienteer.cli.command import QUALITY, command
 from orienteer.cli.display import add_fact, facts_grid
+from orienteer.cli.options import GivenSettings, with_fields, with_settings
 from orienteer.cli.running import say, stoppable, waiting
-from orienteer.cli.settings_options import GivenSettings, with_settings
 from orienteer.errors import InputError
+from orienteer.graph.defaults import SurveyGoal
+from orienteer.pages.outcome import NO_ERRORS
 from orienteer.pages.stop_reason import StopReason
 from orienteer.wording import SAME_RESPONSES, counted, duration, plain, tally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
-    from orienteer.graph.survey.gaps import Gap
+    from orienteer.graph.survey.fixed_walks import FixedWalks, Gap
     from orienteer.side_crawls.survey_report import SurveyReport
 
-_GOAL, _OUTPUT = "Goal", "Output"
+_OUTPUT = "Output"
 _SAY_EVERY_S = 5.0
 _URL_CHARS = 200
 
 
+@command(QUALITY)
+@with_fields("goal", SurveyGoal)
 @with_settings(
     "--delay",
     "--connections",
@@ -40,20 +44,14 @@ _URL_CHARS = 200
 )
 def survey(
     folder: Path = typer.Argument(metavar="DIR", help="Crawl folder, which may be imported."),
-    half_width: float = typer.Option(
-        0.005, help="Stop when the coverage is known to within this, on each side.", rich_help_panel=_GOAL
-    ),
-    budget: int | None = typer.Option(
-        None, help="Stop after fetching this many pages outside the crawl.", rich_help_panel=_GOAL
-    ),
-    confidence: float = typer.Option(0.999, help="Confidence of the result.", rich_help_panel=_GOAL),
+    *,
+    goal: dict[str, Any],
     on_topic: bool = typer.Option(
         False, "--on-topic", help="Start the walks from the pages on the crawl's topic, not from its seeds."
     ),
     restart: bool = typer.Option(False, "--restart", help="Start a new survey: discard the pages fetched before."),
     output: Path | None = typer.Option(None, "--output", "-o", help="The folder of the survey; default: DIR/survey."),
     top: int = typer.Option(5, help="Number of hosts and folders with missing pages to list."),
-    *,
     given: GivenSettings,
     json: bool = typer.Option(False, "--json", help="Print the report as JSON.", rich_help_panel=_OUTPUT),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="Print no progress.", rich_help_panel=_OUTPUT),
@@ -73,12 +71,10 @@ def survey(
 
     Example: [bold]orienteer survey example-crawl --half-width 0.01[/bold]
     """
-    from orienteer.graph.survey.fixed_walks import SurveyGoal
-
-    goal = SurveyGoal(half_width, budget, confidence)
+    wanted = SurveyGoal(**goal)
     if top < 0:
         raise InputError("--top: 0 or more")
-    report = _run(folder, goal, output, restart, on_topic, given.tables, top, quiet or json)
+    report = _run(folder, wanted, output, restart, on_topic, given.tables, top, quiet or json)
     end_with_report(report, top, json)
 
 
@@ -99,11 +95,7 @@ def _run(
 
 def end_with_report(report: SurveyReport, top: int, json: bool) -> None:
     """Print the report, and exit with the code of its ending."""
-    with display.ignore_broken_pipe():
-        if json:
-            display.print_json(report.as_dict(top))
-        else:
-            _print_report(report, top)
+    display.print_result(report.as_dict(top), json, lambda: _print_report(report, top))
     if not report.goal_reached:
         raise typer.Exit(interruption.exit_code() if report.stopped_because is StopReason.INTERRUPTED else 3)
 
@@ -128,8 +120,6 @@ class _Progress:
 
 def _print_report(report: SurveyReport, n: int) -> None:
     """Print the coverage, and where the missing pages are."""
-    from orienteer.pages.outcome import NO_ERRORS
-
     measured, out = report.measured, display.console()
     rows = facts_grid()
     add_fact(rows, "archive", f"{counted(report.n_pages, 'page')} of {plain(report.source)}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from orienteer.cli import display
+from orienteer.cli.command import RESEARCH, command
 from orienteer.cli.display import add_fact, facts_grid
 from orienteer.errors import InputError
 from orienteer.wording import counted, plain, size
@@ -22,6 +23,7 @@ _THRESHOLDS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 _NONE = "–"
 
 
+@command(RESEARCH, "topic train")
 def train(
     topic: Path = typer.Argument(help="Topic file (TOML): kind of the topic, its settings and examples."),
     output: Path | None = typer.Option(
@@ -73,6 +75,7 @@ def train(
     display.console().print(table)
 
 
+@command(RESEARCH, "topic train-policy")
 def train_policy(
     policy: str = typer.Argument(help="context-graph or apprentice, with settings such as apprentice:discount=0.4."),
     sites: list[Path] = typer.Argument(
@@ -129,6 +132,7 @@ def train_policy(
     display.console().print(table)
 
 
+@command(RESEARCH, "topic test")
 def examine(
     topic: Path = typer.Argument(help="Topic file (TOML): kind of the topic, its settings and examples."),
     folds: int = typer.Option(5, help="Number of folds; each is scored by a topic trained on the others."),
@@ -150,10 +154,7 @@ def examine(
     with display.progress_bar() as progress:
         examples = file.examples(progress)
         found = cross_validated(file.topic, examples.pages, examples.is_on_topic, folds, by_site, rng, progress)
-    if json:
-        display.print_json(_facts(file, found, n_folds, by_site))
-    else:
-        _print(file, found, n_folds, by_site)
+    display.print_result(_facts(file, found, n_folds, by_site), json, lambda: _print(file, found, n_folds, by_site))
 
 
 def _facts(file: TopicFile, found: TopicTest, n_folds: int, by_site: bool) -> dict[str, Any]:

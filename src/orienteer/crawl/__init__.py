@@ -1,1 +1,1 @@
-"""The crawl: one state machine, and what drives it."""
+"""The crawl: one state machine, its frontier, the hosts it may request, and what drives it."""

@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from orienteer.arrays import grown
+from orienteer.crawl.frontier import LAST, Frontier
 from orienteer.crawl.goal import Goal
-from orienteer.frontier.frontier import LAST, Frontier
-from orienteer.frontier.politeness import ANY_TIME, Politeness
+from orienteer.crawl.politeness import ANY_TIME, Politeness
 from orienteer.graph.coverage import Coverage
 from orienteer.graph.coverage_push import NEVER, ProofTarget
 from orienteer.graph.growing_graph import GrowingGraph, PageHosts
@@ -361,7 +361,7 @@ class Crawl:
         n_requested: int,
         waiting: tuple[NDArray[np.uint32], NDArray[np.float64]],
     ) -> None:
-        """Restore the state of another Crawl of the same pages (see ledger/checkpoint.py)."""
+        """Restore the state of another Crawl of the same pages (see ledger/event_replay.py)."""
         self.order, self.blocked_pages, self.own_proof_holds = order, blocked, own_proof_holds
         self.n_requested = n_requested
         self._state = np.where(states == _IN_FLIGHT, np.uint8(_KNOWN), states)

@@ -4,11 +4,11 @@ A host is asked for by its name. Hosts of the crawl also have a number, and thei
 Crawl changes them. The others, such as those that only serve images, have slots here: assets must not add hosts to the
 crawl. The slot of a host that becomes known moves to the frontier.
 
-    delay, connections   `take`, `free_at` and `Crawl.next` obey them (`frontier/politeness`)
+    delay, connections   `take`, `free_at` and `Crawl.next` obey them (`politeness`)
     robots.txt           `rules` has what is allowed, the crawl delay, and the sitemaps (`host_rules`)
-    health               after failures the crawl backs off, or abandons the host (`frontier/host_health`); a failed
+    health               after failures the crawl backs off, or abandons the host (`politeness`); a failed
                          asset says nothing about the pages of its host, which are never abandoned because of it
-    probation            unproven hosts of a site share a slot (`frontier/probation`); the hosts of seeds are trusted,
+    probation            unproven hosts of a site share a slot (`probation`); the hosts of seeds are trusted,
                          those that a seed redirects to, and those with many pages before this run
     quick hosts          some workers are reserved for hosts that respond quickly (`QuickHosts`)
 """
@@ -23,12 +23,12 @@ from heapq import nsmallest
 import numpy as np
 
 from orienteer.crawl.crawl import Crawl
+from orienteer.crawl.frontier import Frontier
 from orienteer.crawl.host_rules import HostRules
+from orienteer.crawl.politeness import HostHealth, RetrySettings
+from orienteer.crawl.probation import Probation
 from orienteer.crawl.retries import Retries
-from orienteer.frontier.frontier import Frontier
-from orienteer.frontier.host_health import HostHealth, RetrySettings
-from orienteer.frontier.probation import Probation
-from orienteer.frontier.seen import SeenUrls
+from orienteer.crawl.seen import SeenUrls
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.responses.response import Request

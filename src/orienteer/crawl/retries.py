@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Callable
 
 from orienteer.crawl.crawl import Crawl
-from orienteer.frontier.frontier import LAST
-from orienteer.frontier.host_health import HOST_FAILURES, HostHealth
+from orienteer.crawl.frontier import LAST
+from orienteer.crawl.politeness import HOST_FAILURES, HostHealth
 from orienteer.pages.outcome import Outcome
 
 _RECHECK_S = 0.25  # until the next check whether other pages of the host are waiting

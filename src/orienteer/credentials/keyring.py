@@ -262,16 +262,19 @@ class Keyring:
 
     def secrets_for(self, url: str) -> Secrets | None:
         """Return the credentials for a request; None if its origin has none."""
-        grant = self._grants.get(origin_of(url))
+        grant = self._grants.get(origin_of(url)) if self._grants else None  # most crawls have none
         return None if grant is None else self._secrets(grant, url, self._sessions.get(grant.origin))
 
     def grants(self, url: str) -> bool:
         """Whether there are credentials for the origin of a URL."""
         return origin_of(url) in self._grants
 
+    def _session_of(self, url: str) -> LoginSession | None:
+        return self._sessions.get(origin_of(url)) if self._sessions else None
+
     def refusal(self, url: str) -> Outcome | None:
         """Return the outcome of a page that must not be requested; None if it may be."""
-        session = self._sessions.get(origin_of(url))
+        session = self._session_of(url)
         if session is None:
             return None
         if says_logout(url):
@@ -283,7 +286,7 @@ class Keyring:
 
     def next_step(self, url: str) -> Step | None:
         """Return the login step that must precede the request of a page, or None."""
-        session = self._sessions.get(origin_of(url))
+        session = self._session_of(url)
         return None if session is None else session.next_step()
 
     def request_of(self, step: Step, page_url: str) -> HostRequest:
@@ -316,7 +319,7 @@ class Keyring:
 
     def record_response(self, request: Request, is_page: bool, cookies: tuple[str, ...]) -> None:
         """Record a response to a request with secrets that does not look logged out."""
-        session = self._sessions.get(origin_of(request.url))
+        session = self._session_of(request.url)
         if session is None or request.secrets is None or request.secrets.session != session.number:
             return
         session.jar.take(request.url, cookies, time.time())
@@ -324,7 +327,7 @@ class Keyring:
             session.mark_alive(request.url, request.secrets.session)
 
     def record_logged_out(self, request: Request) -> None:
-        session = self._sessions.get(origin_of(request.url))
+        session = self._session_of(request.url)
         if session is not None and request.secrets is not None:
             session.record_logged_out(request.url, request.secrets.session)
 

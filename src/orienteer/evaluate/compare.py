@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.crawl.goal import Goal
-from orienteer.crawl.simulate import simulate
-from orienteer.crawl.trace import Trace
+from orienteer.crawl.simulate import Trace, simulate
 from orienteer.errors import InputError
 from orienteer.evaluate.metrics import Cost, Curve, cumulative_rank, first_reaching, measured, sample_positions
 from orienteer.graph import shapes

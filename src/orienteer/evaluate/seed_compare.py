@@ -22,10 +22,8 @@ from orienteer.evaluate.report import COLOURS, MARKERS, checked_target, write_fi
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.progress import Progress, silent
 from orienteer.seeds import all_methods, make_method, settings_of
-from orienteer.seeds.cover import Cover, choose_seeds
-from orienteer.seeds.page_groups import Division, groups_of
-from orienteer.seeds.seed_method import SeedMethod
-from orienteer.seeds.select import check_numbers
+from orienteer.seeds.seed_method import Cover, SeedMethod, choose_seeds
+from orienteer.seeds.select import Division, check_numbers, groups_of
 from orienteer.seeds.value import Value, page_values
 
 if TYPE_CHECKING:

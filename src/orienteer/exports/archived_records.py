@@ -22,8 +22,7 @@ from typing import IO, NamedTuple, Self
 
 from orienteer.errors import InputError
 from orienteer.exports.exported_crawl import ExportedCrawl, Mask
-from orienteer.exports.exporter import Exporter, Written, exporter, packed
-from orienteer.exports.staging import Staging
+from orienteer.exports.exporter import Exporter, Staging, Written, exporter, packed
 from orienteer.files.compressed import byte_writer
 from orienteer.progress import Progress
 from orienteer.store.archive import Position

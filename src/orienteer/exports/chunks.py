@@ -22,12 +22,11 @@ from urllib.parse import quote
 
 from orienteer.errors import InputError
 from orienteer.exports.exported_crawl import ExportedCrawl
-from orienteer.exports.exporter import Exporter, Written, exporter, packed
-from orienteer.exports.jsonl import as_line, as_object
+from orienteer.exports.exporter import Exporter, Staging, Written, exporter, packed
 from orienteer.exports.markdown_blocks import rendered
 from orienteer.exports.markdown_units import TABLE, TableRow, Unit, units_of
 from orienteer.exports.page_texts import TextPage, pages_with_bodies
-from orienteer.exports.staging import Staging
+from orienteer.exports.tables import as_line, as_object
 from orienteer.extract.blocks import CODE, HEADING, TERM, Block, Item, Quote
 from orienteer.extract.page import Page
 from orienteer.files.compressed import byte_writer

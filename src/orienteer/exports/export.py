@@ -11,8 +11,7 @@ from typing import Any
 from orienteer.errors import ExportError
 from orienteer.exports import make_exporter
 from orienteer.exports.exported_crawl import ExportedCrawl, PageFilter, checked_hosts
-from orienteer.exports.exporter import Exporter
-from orienteer.exports.staging import Staging, expect_free, staged
+from orienteer.exports.exporter import Exporter, Staging, expect_free, staged
 from orienteer.progress import Progress, silent
 from orienteer.store.folder_view import FolderView
 
@@ -61,12 +60,11 @@ def export(
     chosen = make_exporter(format, **settings)
     crawl_path = Path(folder)
     with FolderView.open(crawl_path) as crawl:
-        database = crawl.database
         target = _target(crawl_path, chosen, None if out is None else Path(out))
         side_files = chosen.side_files(target.name)
         expect_free(target, chosen.is_folder, force, side_files)
         selected = PageFilter(on_topic, checked_hosts(hosts), checked_hosts(sites), all_pages)
-        exported = ExportedCrawl(crawl, database, selected, progress, processes)
+        exported = ExportedCrawl(crawl, selected, progress, processes)
         with staged(target, chosen.is_folder, force, side_files) as staging:
             written = chosen.write(exported, staging, progress)
             names, size_bytes = _measured(staging, chosen.is_folder)

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError
+from orienteer.graph.components import connected_by
 from orienteer.graph.hosts import host_ids
 from orienteer.graph.url_table import UrlTable
 from orienteer.inspect.archived_page import ArchivedPosition
@@ -28,7 +29,6 @@ from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.pages.outcome import Outcome
 from orienteer.progress import Progress
 from orienteer.search.page_columns import CrawlRanks, crawl_ranks
-from orienteer.store.database import DatabaseView
 from orienteer.store.folder_view import FolderView
 from orienteer.store.page_row import PageRow
 from orienteer.url import canonical_url, host_of, site_of
@@ -53,19 +53,18 @@ class ExportedCrawl:
     """The pages of a crawl as arrays, indexed by the ids of its URLs."""
 
     def __init__(
-        self, crawl: FolderView, database: DatabaseView, selected: PageFilter, progress: Progress,
-        n_processes: int | None = None,
-    ) -> None:  # fmt: skip
+        self, crawl: FolderView, selected: PageFilter, progress: Progress, n_processes: int | None = None
+    ) -> None:
         self.path = crawl.path
         self.archive = crawl.archive
-        self.database = database
+        self.database = crawl.database
         self.n_processes = n_processes  # that parse pages; None: a suitable number
         self.left_out: dict[str, int] = {}
         self._crawl = crawl
         self._filter = selected
         self._progress = progress
-        self._n_urls = database.urls.count()
-        self._documents = database.rendered.documents()
+        self._n_urls = self.database.urls.count()
+        self._documents = self.database.rendered.documents()
         self._read_rows()
         self.pages = self._filtered()
 
@@ -155,13 +154,7 @@ class ExportedCrawl:
     @cached_property
     def groups(self) -> NDArray[np.int64]:
         """The number of the group of duplicates of each URL: the connected components of `repeats`."""
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        none_for_nan = np.flatnonzero(self._repeats < self._n_urls)
-        pairs = (none_for_nan, self._repeats[none_for_nan])
-        links = coo_array((np.ones(len(none_for_nan), np.int8), pairs), shape=(self._n_urls, self._n_urls))
-        return np.asarray(connected_components(links, directed=False)[1], np.int64)
+        return connected_by(np.where(self._repeats < self._n_urls, self._repeats, np.arange(self._n_urls)))
 
     @cached_property
     def _n_canonical(self) -> NDArray[np.int64]:

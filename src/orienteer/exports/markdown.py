@@ -23,11 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from orienteer.exports.exported_crawl import ExportedCrawl
-from orienteer.exports.exporter import Exporter, Written, exporter
-from orienteer.exports.jsonl import as_object
+from orienteer.exports.exporter import MARKER, Exporter, Staging, Written, exporter
 from orienteer.exports.markdown_blocks import escaped, markdown_of
 from orienteer.exports.page_texts import TextPage, pages_with_bodies
-from orienteer.exports.staging import MARKER, Staging
+from orienteer.exports.tables import as_object
 from orienteer.extract.blocks import HEADING
 from orienteer.extract.page import Page
 from orienteer.progress import Progress

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from orienteer.errors import InputError
 from orienteer.exports.exported_crawl import ExportedCrawl, none_for_nan
-from orienteer.exports.exporter import Exporter, Written, exporter, packed
-from orienteer.exports.staging import Staging
+from orienteer.exports.exporter import Exporter, Staging, Written, exporter, packed
 from orienteer.files.compressed import byte_writer
 from orienteer.graph.formats import graphml as graph_graphml
 from orienteer.graph.formats.edges import lines_of_urls

@@ -7,6 +7,7 @@ file, so that memory stays bounded.
 
 from __future__ import annotations
 
+import pickle
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -15,8 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import repeat
 from pathlib import Path
-from struct import Struct
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 from orienteer.exports.exported_crawl import ExportedCrawl, Mask
 from orienteer.extract.blocks import HEADING, Block
@@ -31,8 +31,6 @@ from orienteer.store.page_row import PageRow
 from orienteer.url import host_of
 
 IsMain = bytes  # 1 for each line of main text, 0 for others; empty if unknown: then all lines are used
-
-_SIZES = Struct("<III")
 
 
 class ScoredText(NamedTuple):
@@ -54,7 +52,7 @@ def score_reader(folder: Path) -> Iterator[Callable[[ArchivedPosition], ScoredTe
 
 def main_lines(crawl: ExportedCrawl, selected: Mask) -> Iterator[IsMain]:
     """Yield which lines are main text for each of these pages, in the order they were fetched."""
-    boilerplate = HostBoilerplate()
+    boilerplate, n_pages = HostBoilerplate(), 0
     rows = ((host_of(url), crawl.archived_position(row, url)) for row, url in crawl.rows(selected, "finding main text"))
     with tempfile.TemporaryFile() as file:
         with in_order(score_reader, (crawl.archive.folder,), rows, crawl.n_processes) as read:
@@ -62,21 +60,13 @@ def main_lines(crawl: ExportedCrawl, selected: Mask) -> Iterator[IsMain]:
                 text, scores = ("", b"") if isinstance(scored, Failed) else scored
                 if scores:
                     boilerplate.learn(host, text.split("\n"))
-                _write(file, host, text if scores else "", scores)
+                n_pages += 1
+                pickle.dump((host, zlib.compress(encodable(text).encode(), 1) if scores else b"", scores), file)
         file.seek(0)
-        for host, text, scores in _records(file):
-            yield boilerplate.main_lines(host, text.split("\n"), scores).tobytes() if scores else b""
-
-
-def _write(file: BinaryIO, host: str, text: str, scores: bytes) -> None:
-    name, packed = host.encode(errors="replace"), zlib.compress(text.encode(errors="replace"), 1)
-    file.write(_SIZES.pack(len(name), len(packed), len(scores)) + name + packed + scores)
-
-
-def _records(file: BinaryIO) -> Iterator[tuple[str, str, bytes]]:
-    while sizes := file.read(_SIZES.size):
-        name, packed, scores = (file.read(size) for size in _SIZES.unpack(sizes))
-        yield name.decode(), zlib.decompress(packed).decode(), scores
+        for _ in range(n_pages):
+            host, packed, scores = pickle.load(file)
+            lines = zlib.decompress(packed).decode().split("\n") if scores else []
+            yield boilerplate.main_lines(host, lines, scores).tobytes() if scores else b""
 
 
 def main_text(text: str, headings: list[str], is_main: IsMain) -> str:

@@ -72,7 +72,7 @@ def saved_pages(folder: Path) -> Iterator[SavedPage]:
     with FolderView.open(folder) as view:
         if next(iter(view.database.pages.fetched()), None) is None:
             return
-        crawl = ExportedCrawl(view, view.database, PageFilter(all_pages=True), silent)
+        crawl = ExportedCrawl(view, PageFilter(all_pages=True), silent)
         for row, url in crawl.rows(crawl.pages, "reading pages"):
             yield _saved_page(crawl, row, url)
 

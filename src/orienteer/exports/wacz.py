@@ -29,10 +29,9 @@ from numpy.typing import NDArray
 from orienteer import __version__
 from orienteer.exports.archived_records import SortedLines, archived_mask, archived_records, cdxj_line
 from orienteer.exports.exported_crawl import ExportedCrawl
-from orienteer.exports.exporter import Exporter, Written, exporter
-from orienteer.exports.jsonl import as_line
+from orienteer.exports.exporter import Exporter, Staging, Written, exporter
 from orienteer.exports.page_texts import full_texts, iso_time
-from orienteer.exports.staging import Staging
+from orienteer.exports.tables import as_line
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.progress import Progress
 from orienteer.store.folder_view import settings_of_folder

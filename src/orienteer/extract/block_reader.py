@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from orienteer.extract.block_elements import INLINE, attributes_of, new_element
 from orienteer.extract.blocks import HEADING, IMAGE, IMAGE_SPAN, Block, Element, Mark, Span, page_element
-from orienteer.extract.page_text import BLOCK_NODES, BLOCKS, PERMALINKS
+from orienteer.extract.page_text import BLOCK_NODES, BLOCKS
 from orienteer.extract.parser import Text, TreeElement
 
 MAX_IMAGES = 10_000  # of a page
@@ -19,7 +19,6 @@ _MAX_ALT_CHARS = 1_000
 _MAX_ANCHOR_CHARS = 500
 _SPACES = re.compile("[ \t-\r\x1e\xa0]+")
 _NODES = BLOCK_NODES.union(INLINE)
-_NO_DEPTH = 1 << 30
 
 
 class Image(NamedTuple):
@@ -31,10 +30,9 @@ _Piece = tuple[str | Image, Element]
 
 
 def read_blocks(body: TreeElement) -> list[Block]:
-    """Return the blocks of a page, whose hidden elements have been removed."""
+    """Return the blocks of a page, whose hidden elements and permalinks have been removed."""
     lines = LineBuilder()
     nodes, elements = [body], [page_element()]  # the open ones of the tree, and what their texts belong to
-    permalink_depth = _NO_DEPTH  # from this number of open nodes on, text is dropped
     n_elements, n_images = 1, 0
     for node in body.descendants:
         parent = node.parent
@@ -42,11 +40,8 @@ def read_blocks(body: TreeElement) -> list[Block]:
             element = elements.pop()
             if nodes.pop().tag in BLOCKS:
                 lines.end(element)
-            if len(nodes) < permalink_depth:
-                permalink_depth = _NO_DEPTH
         if isinstance(node, Text):
-            if permalink_depth is _NO_DEPTH:
-                lines.add(node.data, elements[-1])
+            lines.add(node.data, elements[-1])
         elif isinstance(node, TreeElement):
             tag, element = node.tag, elements[-1]
             if tag in BLOCKS:
@@ -57,19 +52,13 @@ def read_blocks(body: TreeElement) -> list[Block]:
                 element = new_element(tag, attributes_of(node, tag), element, n_elements)
                 lines.begin(element)
                 n_elements += 1
-                if tag == "a" and permalink_depth is _NO_DEPTH and _is_permalink(node):
-                    permalink_depth = len(nodes) + 1
-            elif tag == "img" and permalink_depth is _NO_DEPTH and n_images < MAX_IMAGES and (image := _image(node)):
+            elif tag == "img" and n_images < MAX_IMAGES and (image := _image(node)):
                 lines.add_image(image, element)
                 n_images += 1
             nodes.append(node)
             elements.append(element)
     lines.end(elements[0])
     return stripped(lines.blocks)
-
-
-def _is_permalink(node: TreeElement) -> bool:
-    return (node.attr("href") or "")[:1] == "#" and node.text.strip(" \n") in PERMALINKS
 
 
 def _image(node: TreeElement) -> Image | None:

@@ -34,6 +34,7 @@ _MAX_ATTRIBUTES = 20_000  # of one tag of a large page
 _COPIES_A_PAIR = 16  # most copies that one misnested pair makes
 _MAX_SAME = 3  # formatting elements with the same attributes that are opened again
 _LARGE = 500_000  # bytes; in larger pages bytes that take a node each may be too many
+_SMALL = 2_000  # bytes; whatever smaller pages have, their trees take 8 MB and 4 ms at most
 
 _VOID, _FORMATTING, _RAW, _CLOSING, _OPTIONAL_END = (1 << bit for bit in range(5))
 _FOREIGN, _HTML_POINT, _LOOKING, _HTML, _BODY = (1 << bit for bit in range(5, 10))
@@ -58,7 +59,7 @@ _MAX_NAME = 8  # bytes of a name that is compared as a number
 
 _OTHERS, _END_TAGS, _FORMATTING_TAGS, _FOREIGN_TAGS, _HTML_TAGS, _BODY_TAGS, _N_COUNTS = range(7)
 _LEFT_OPEN, _MISNESTED, _LOST_ENDS, _DEPTH, _FOREIGN_OPEN, _HTML_ATTRIBUTES, _BODY_ATTRIBUTES = range(7)
-_FOREIGN_ENDS, _LOOKING_STARTS, _A_OPEN, _MOST_OPEN, _N_OPEN, _N_FORMATTING, _N_FOUND = range(7, 14)
+_FOREIGN_ENDS, _LOOKING_STARTS, _A_OPEN, _MOST_OPEN, _N_OPEN, _N_FORMATTING, _OPENED_AGAIN, _N_FOUND = range(7, 15)
 _NONE = 256  # no byte
 _KEY, _KIND, _START, _END = range(4)  # columns of open tags
 _MAX_OPEN, _N_DISTINCT, _N_PLACES = 1024, 256, 512
@@ -116,27 +117,31 @@ def refusal(html: bytes) -> str | None:
     >>> refusal(b"".join(b"<p><b id=%d>" % k for k in range(2000)))
     'formatting elements left open'
     """
+    if len(html) < _SMALL:
+        return None
     page = np.frombuffer(html, np.uint8)
-    counts = np.zeros(_N_COUNTS, np.int64)
-    n_different = _count_tags(page, _COUNTED, np.zeros((_N_DISTINCT, 3), np.int64), counts)
-    n_formatting, n_roots = int(counts[_FORMATTING_TAGS]), max(counts[_HTML_TAGS], counts[_BODY_TAGS])
-    n_tags, n_elements = int(counts.sum()), int(counts.sum() - counts[_END_TAGS])
+    found_counts = np.zeros(_N_COUNTS, np.int64)
+    n_different = _count_tags(page, _COUNTED, np.zeros((_N_DISTINCT, 3), np.int64), found_counts)
+    counts = found_counts.tolist()
+    n_formatting, n_roots = counts[_FORMATTING_TAGS], max(counts[_HTML_TAGS], counts[_BODY_TAGS])
+    n_tags, n_ends = sum(counts), counts[_END_TAGS]
+    n_elements = n_tags - n_ends
     max_copies, max_walk_ns = _max_copies(page, n_tags, n_elements), _MAX_WALK_NS + _WALK_NS_A_BYTE * len(page)
     if max_copies < 0:
         return "too much markup"
     if len(page) > _LARGE and _most_attributes(page, _LARGE // 10) > _MAX_ATTRIBUTES:
         return "too many attributes"
-    n_copies = _n_copies(n_tags, n_elements, min(n_different, n_tags // 2), True, n_formatting)
-    walk_ns = _walk_ns(n_elements, counts[_END_TAGS], counts[_END_TAGS] if counts[_FOREIGN_TAGS] else 0, n_elements)
+    n_copies = _n_copies(n_tags * min(n_different, n_tags // 2), n_elements, True, n_formatting)
+    walk_ns = _walk_ns(n_elements, n_ends, n_ends if counts[_FOREIGN_TAGS] else 0, n_elements)
     if n_roots <= 1 and n_copies <= max_copies and walk_ns <= max_walk_ns:
         return None
     found = np.zeros(_N_FOUND, np.int64)
     _measure(page, _KINDS, np.empty((_MAX_OPEN, 4), np.int64), np.zeros((_N_DISTINCT, 3), np.int64), found)
     if n_roots > 1 and max(found[_HTML_ATTRIBUTES], found[_BODY_ATTRIBUTES]) > _MAX_ROOT_ATTRIBUTES:
         return "html or body elements repeated"
-    if _n_copies(n_tags, n_elements, found[_LEFT_OPEN], found[_A_OPEN], found[_MISNESTED]) > max_copies:
+    if _n_copies(found[_OPENED_AGAIN], n_elements, found[_A_OPEN], found[_MISNESTED]) > max_copies:
         return "formatting elements left open"
-    n_foreign_ends = counts[_END_TAGS] if found[_FOREIGN_OPEN] else found[_FOREIGN_ENDS]
+    n_foreign_ends = n_ends if found[_FOREIGN_OPEN] else found[_FOREIGN_ENDS]
     depth = found[_DEPTH] + found[_MOST_OPEN]
     if _walk_ns(found[_LOOKING_STARTS], found[_LOST_ENDS], n_foreign_ends, depth) > max_walk_ns:
         return "end tags without start tags"
@@ -152,12 +157,12 @@ def _max_copies(page: Any, n_tags: int, n_elements: int) -> int:
     return n_bytes // _ELEMENT_BYTES
 
 
-def _n_copies(n_tags: int, n_elements: int, n_left_open: Any, has_a: Any, n_misnested: Any) -> int:
-    """Return an upper bound of the elements that are opened again: all those left open at every tag.
+def _n_copies(n_opened_again: Any, n_elements: int, has_a: Any, n_misnested: Any) -> int:
+    """Return an upper bound of the elements that are opened again: at every tag, all that are left open until then.
 
     An `a` that is left open is one at most, and copied by the next `a` into each block since then.
     """
-    return n_tags * int(n_left_open) + 2 * n_elements * int(has_a) + _COPIES_A_PAIR * int(n_misnested)
+    return int(n_opened_again) + 2 * n_elements * int(has_a) + _COPIES_A_PAIR * int(n_misnested)
 
 
 def _walk_ns(n_starts: Any, n_lost_ends: Any, n_foreign_ends: Any, depth: Any) -> int:
@@ -171,7 +176,8 @@ def _walk_ns(n_starts: Any, n_lost_ends: Any, n_foreign_ends: Any, depth: Any) -
 def _count_tags(page: Any, counted: Any, distinct: Any, counts: Any) -> Any:
     """Count <, and tags by the two bytes that follow: perhaps too many of a kind, but never too few.
 
-    Return the number of formatting elements without those that are like `_MAX_SAME` others.
+    Formatting elements that contain only text are closed by the tag that follows, so they count as others. Return the
+    number of the remaining ones without those that are like `_MAX_SAME` others.
     """
     n_different = 0
     for i in range(len(page) - 2):
@@ -179,28 +185,55 @@ def _count_tags(page: Any, counted: Any, distinct: Any, counts: Any) -> Any:
             kind = counted[page[i + 1] | np.int64(page[i + 2]) << 8]
             if kind == _FOREIGN_TAGS and i + 3 < len(page) and page[i + 3] | 32 == _I:
                 kind = _OTHERS  # main
-            counts[kind] += 1
             if kind == _FORMATTING_TAGS:
                 end = _usual_tag_end(page, i)
-                n_different += end < 0 or not _is_known(page, i, end, distinct)
+                if end > 0 and _contains_text(page, i, end):
+                    kind = _OTHERS
+                else:
+                    n_different += end < 0 or not _is_known(page, i, end, distinct)
+            counts[kind] += 1
     return n_different
 
 
 @inner
 def _usual_tag_end(page: Any, start: Any) -> Any:
-    """Return the end of a tag, or -1 if it has quotes at unusual places, or a < within."""
-    is_quoted = False
+    """Return the end of a tag, or -1 if it has quotes at unusual places, or a < within.
+
+    A quote begins a value only behind the first = of an attribute: behind another one it belongs to the value.
+    """
+    is_quoted, n_equals = False, 0  # since the last space
     for i in range(start + 2, len(page)):
         byte = page[i]
-        if byte == _GREATER and not is_quoted:
-            return i + 1
+        if byte == _LESS:
+            return -1
         if byte == _QUOTE:
-            if not is_quoted and (page[i - 1] != _EQUALS or not _is_letter(page[i - 2])):
+            if not is_quoted and (n_equals != 1 or page[i - 1] != _EQUALS or not _is_letter(page[i - 2])):
                 return -1
             is_quoted = not is_quoted
-        elif byte == _LESS or (byte == _APOSTROPHE and not is_quoted):
+        elif is_quoted:
+            continue
+        elif byte == _GREATER:
+            return i + 1
+        elif byte == _EQUALS:
+            n_equals += 1
+        elif _is_space(byte):
+            if page[i - 1] == _EQUALS:
+                return -1
+            n_equals = 0
+        elif byte == _APOSTROPHE:
             return -1
     return -1
+
+
+@inner
+def _contains_text(page: Any, start: Any, end: Any) -> Any:
+    """Whether nothing but text is between a start tag and its end tag."""
+    while end < len(page) and page[end] != _LESS:
+        end += 1
+    name_end = start + 1
+    while _is_letter(page[name_end]):
+        name_end += 1
+    return _is_end_tag_of(page, end, start + 1, name_end)
 
 
 @kernel
@@ -254,6 +287,7 @@ def _measure(page: Any, kinds: Any, open_tags: Any, distinct: Any, found: Any) -
             _leave_open(open_tags, found)
         if is_tag and is_plain and not is_end:
             _open(key, kind, i, following, is_empty, open_tags, found)
+        found[_OPENED_AGAIN] += found[_LEFT_OPEN]
     _leave_formatting_open(page, open_tags, distinct, found)
     _leave_open(open_tags, found)
 

@@ -56,19 +56,23 @@ class Resolved(NamedTuple):
 def resolved(references: Iterable[str], base: str, charset: str) -> Resolved:
     """Resolve references against `base`, on a page of this encoding."""
     references = list(references)
+    if not references:
+        return Resolved({}, (), is_cut=False)
     links: dict[str, str] = {}
     distinct = set()
+    is_utf8, may_be_cut = charset.startswith("utf-"), len(references) > MAX_LINKS
     too_long: dict[str, None] = {}
     folder = _folder(base)
     for n_read, reference in enumerate(references, 1):
-        sent = _as_sent(reference, charset)
+        sent = reference if is_utf8 else _as_sent(reference, charset)
         is_in_folder = folder and sent[:1] in _FIRST_OF_PATHS and len(sent) <= _MAX_CACHED_CHARS
         link = _link_in(folder, sent) if is_in_folder else canonical_url(sent, base)
         if link is not None:
             links[reference] = link
-            distinct.add(link)
-            if len(distinct) == MAX_LINKS and n_read < len(references):
-                return Resolved(links, tuple(too_long), is_cut=True)
+            if may_be_cut:
+                distinct.add(link)
+                if len(distinct) == MAX_LINKS and n_read < len(references):
+                    return Resolved(links, tuple(too_long), is_cut=True)
         elif (substitute := too_long_url(reference, base)) is not None:
             too_long[substitute] = None
     return Resolved(links, tuple(too_long), is_cut=False)
@@ -102,7 +106,7 @@ def base_url(stated: str | None, url: str) -> str:
 
 def _as_sent(reference: str, charset: str) -> str:
     """Encode the query of a reference in the encoding of the page, as browsers do; all else is UTF-8."""
-    if reference.isascii() or "?" not in reference or charset.startswith("utf-"):
+    if reference.isascii() or "?" not in reference:
         return reference
     path, mark, query = reference.partition("?")
     return path + mark + _NOT_ASCII.sub(lambda found: _escaped(found[0], charset), query)

@@ -43,15 +43,8 @@ for _flag, _names in ((_BREAKS, BLOCKS), (_IS_EMPTY, EMPTY_BLOCKS), (_IS_NODE, L
     for _name in _names:
         _FLAGS[NUMBERS[_name]] |= _flag
 
-PERMALINKS = frozenset("¶#§🔗")  # texts of links within the page that are dropped, which headings have
-_SIGNS, _SIGN_BYTES = np.zeros((len(PERMALINKS), 4), np.uint8), np.zeros(len(PERMALINKS), np.int64)
-for _row, _sign in enumerate(sorted(PERMALINKS)):
-    _SIGN_BYTES[_row] = len(_sign.encode())
-    _SIGNS[_row, : _SIGN_BYTES[_row]] = np.frombuffer(_sign.encode(), np.uint8)
-
 _SPACE, _LINE_END, _LESS, _GREATER, _SLASH, _AMPERSAND = b" \n<>/&"
 _EXCLAMATION, _DASH, _SEMICOLON, _LETTER_A, _LETTER_L, _LETTER_N, _RECORD_END = b"!-;aln\x1e"
-_HREF = np.frombuffer(b' href="#', np.uint8).copy()
 _MIN_ELEMENT_BYTES = len("<a></a>")
 _MAX_OPEN = 1024  # the library nests no deeper than 512
 _TABLE_BITS = 8
@@ -117,12 +110,8 @@ class PageText:
         return self._texts_of(self._headings, max_chars)
 
     def _texts_of(self, ranges: NDArray[np.int32], max_chars: int) -> list[str]:
-        lines = self._lines
-        ends = np.minimum(ranges[:, 1], ranges[:, 0] + max_chars + 2)  # white space, and one more character
-        texts = [
-            " ".join(lines[start:end].split()) for start, end in zip(ranges[:, 0].tolist(), ends.tolist(), strict=True)
-        ]
-        return [text if len(text) <= max_chars else text[:max_chars].rstrip() for text in texts]
+        lines, n_read = self._lines, max_chars + 2  # white space, and one more character
+        return [collapsed(lines[start : min(end, start + n_read)], max_chars) for start, end in ranges.tolist()]
 
 
 def collapsed(text: str, max_chars: int) -> str:
@@ -158,8 +147,6 @@ def _read_text(
             _close(name, state, opened, links, headings)
             continue
         _open(name, start, i - 1, state, opened, links, headings, nodes)
-        if _FLAGS[name] & _IS_LINK and _is_within(page, start, i):
-            i = _permalink_end(page, i)
     return 0
 
 
@@ -279,60 +266,6 @@ def _number_of_name(page: Any, i: Any) -> Any:
             return 0, i
         place = (place + 1) & (len(_HASHES) - 1)
     return _HASHED_NUMBERS[place], i
-
-
-@inner
-def _is_within(page: Any, i: Any, end: Any) -> Any:
-    """Whether the `href` among the attributes from i to end begins with a #. (No value has a quote in it.)"""
-    while i + len(_HREF) < end:
-        if page[i] == _SPACE and _begins_with(page, i, _HREF):
-            return True
-        i += 1
-    return False
-
-
-@inner
-def _begins_with(page: Any, i: Any, word: Any) -> Any:
-    if i + len(word) > len(page):
-        return False
-    for k in range(len(word)):
-        if page[i + k] != word[k]:
-            return False
-    return True
-
-
-@inner
-def _permalink_end(page: Any, i: Any) -> Any:
-    """Return where the link whose content begins at i ends, if that is one of PERMALINKS; or else i."""
-    start, is_found = i, False
-    while i + 1 < len(page):
-        byte = page[i]
-        if byte == _SPACE or byte == _LINE_END:
-            i += 1
-        elif byte != _LESS:
-            size = 0 if is_found else _permalink_bytes(page, i)
-            if size == 0:
-                return start
-            i, is_found = i + size, True
-        elif page[i + 1] == _EXCLAMATION:
-            i = _comment_end(page, i + 4)
-        else:
-            is_end = page[i + 1] == _SLASH
-            name, end = _number_of_name(page, i + 1 + is_end)
-            if _FLAGS[name] & _IS_LINK:
-                return i if is_end and is_found else start
-            i = _after(page, end, _GREATER)
-    return start
-
-
-@inner
-def _permalink_bytes(page: Any, i: Any) -> Any:
-    """Return the size of the sign at i if it is one of PERMALINKS; otherwise 0."""
-    for row in range(len(_SIGNS)):
-        size = _SIGN_BYTES[row]
-        if i + size <= len(page) and _begins_with(page, i, _SIGNS[row, :size]):
-            return size
-    return 0
 
 
 @inner

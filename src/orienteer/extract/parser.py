@@ -19,7 +19,6 @@ __all__ = [
     "parsed", "tokens",
 ]  # fmt: skip
 
-_PIECE_BYTES = 1 << 20
 _BYTE_ORDER_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -32,7 +31,7 @@ class Tag(Protocol):
 
 def parsed(html: bytes) -> Document:
     """Return the tree of a page in UTF-8, as in a browser without scripts. Shadow trees stay in their templates."""
-    return parse(str(html, "utf-8"), positions=False, allow_declarative_shadow_roots=False)
+    return parse(html, encoding="utf-8", positions=False, allow_declarative_shadow_roots=False)
 
 
 def tokens(html: str) -> Iterator[Token]:
@@ -61,20 +60,12 @@ def as_utf8(html: bytes, charset: str) -> bytes:
     """Convert a page from the encoding of `charset_of` to valid UTF-8 without a byte order mark."""
     if charset == "utf-8":
         html = html.removeprefix(codecs.BOM_UTF8)
-        return html if _is_utf8(html) else html.decode(errors="replace").encode()
+        try:
+            html.isascii() or html.decode()
+        except UnicodeDecodeError:
+            html = html.decode(errors="replace").encode()
+        return html
     return html.decode(f"whatwg-{charset}").removeprefix("\ufeff").encode(errors="replace")
-
-
-def _is_utf8(html: bytes) -> bool:
-    """Whether a page is valid UTF-8; decoded in pieces, since the text of a page takes up to four times its bytes."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        for start in range(0, len(html), _PIECE_BYTES):
-            decoder.decode(html[start : start + _PIECE_BYTES])
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 @lru_cache(maxsize=64)

@@ -35,7 +35,8 @@ _FEED_TYPES = frozenset(("application/rss+xml", "application/atom+xml"))
 
 _HIDDEN = ("noembed", "noframes", "style", "template")  # elements whose text is not on the page
 _HIDDEN_DRAWN = ("desc", "metadata", "script", "style", "title")  # the same of SVG
-_INLINE = "span,b,code,em,i,strong,abbr,cite,dfn,font,kbd,label,samp,small,sub,sup,tt,u,var"  # half of a page's tags
+_INLINE = "span,b,code,em"  # most inline elements of most pages
+_PERMALINKS = frozenset("¶#§🔗")  # texts of links within the page that are dropped, which headings have
 _AS_WRITTEN = ("plaintext", "xmp")  # elements whose text the library does not escape
 _IN_NOSCRIPT = ("a", "area", "noscript")
 _NOT_IN_SHADOW = ("base", "link", "meta", "title")
@@ -115,6 +116,7 @@ class PageReader:
         self._in_noscript: set[TreeElement] = set()
         self._is_mixed = False  # whether there are drawings or formulas
         self._links: list[_Link] = []
+        self._within: list[TreeElement] = []  # links within the page
         self._nofollow: set[Tag] = set()
         self._n_links = [0, 0]  # `a` elements on the page, and in `noscript`
 
@@ -123,7 +125,7 @@ class PageReader:
     def read_tree(self, tree: Document) -> None:
         """Read the links and the head from a tree."""
         names = _NAMES if self.fields is None else _NAMES_WITH_TIME
-        skipped, links, n_links = self._skipped, self._links, self._n_links
+        skipped, links, within, n_links = self._skipped, self._links, self._within, self._n_links
         for element in tree.iter_elements(names):
             if skipped and element in skipped:
                 continue
@@ -133,6 +135,8 @@ class PageReader:
                 if self._is_mixed and element.namespace is not Namespace.HTML:
                     reference = _drawn_reference(element)
                 if reference is not None:
+                    if reference[:1] == "#":
+                        within.append(element)
                     links.append((element, reference.partition("#")[0], n_links[0], element.attr("rel")))
                 n_links[0] += 1
             elif self._is_mixed and element.namespace is not Namespace.HTML:
@@ -152,6 +156,8 @@ class PageReader:
         is_hidden = element in self._in_noscript
         reference = element.attr("href") if element.namespace is Namespace.HTML else _drawn_reference(element)
         if reference is not None:
+            if reference[:1] == "#":
+                self._within.append(element)
             number = self._n_links[is_hidden]
             self._links.append((element, reference.partition("#")[0], number, element.attr("rel")))
         self._n_links[is_hidden] += 1
@@ -228,7 +234,9 @@ class PageReader:
             if relations is not None and "nofollow" in relations.lower().split():
                 self._nofollow.add(tag)
                 self._add_reference(reference, self.nofollow_references)
-            elif reference not in references:
+            elif len(references) < MAX_REFERENCES:
+                references[reference] = None
+            else:
                 self._add_reference(reference, references)
 
     @property
@@ -311,9 +319,12 @@ class PageReader:
 
     @cached_property
     def visible(self) -> tuple[TreeElement | None, list[TreeElement]]:
-        """The body without what is hidden, and its `noscript` elements."""
+        """The body without what is hidden and without permalinks, and its `noscript` elements."""
         for element in self._hidden:
             element.decompose()
+        for element in self._within:
+            if element.text.strip(" \n") in _PERMALINKS:
+                element.clear()
         for template in self._shadows.values():
             template.insert_before(*(node for content in template.children for node in content.children))
             template.decompose()

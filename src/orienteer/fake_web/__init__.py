@@ -1,1 +1,1 @@
-"""Fake webs on loopback, for the demo, tests and benchmarks: one port, any number of hosts."""
+"""Quillhaven: the fictional web of a small town, and external sites that write about it."""

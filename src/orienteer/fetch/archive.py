@@ -168,7 +168,7 @@ def _response_from_row(request: Request, row: PageRow) -> Response:
 
 def archived_response(request: Request, archived: ArchivedPage, settings: FetchSettings) -> Response:
     """Return an archived response as if it had just been received with these settings."""
-    headers = Headers(archived.headers)
+    headers = archived.headers
     outcome, kind = outcome_of(archived.status, headers, request.url), media_type(headers)
     takes_all = isinstance(request, AssetRequest | HostRequest)
     if outcome is Outcome.OK and not takes_all and not settings.accepts_content(kind, archived.body[:64]):

@@ -28,6 +28,7 @@ descriptor is readable. Ours are `libcurl` and `archive:path=FOLDER`; plug-ins a
 
 from __future__ import annotations
 
+import time
 from typing import Any, Protocol, runtime_checkable
 
 from orienteer.errors import InputError, unknown_name
@@ -35,6 +36,7 @@ from orienteer.fetch.settings import FetchSettings
 from orienteer.registry import Registry, settings_of
 from orienteer.responses.response import Request, Response
 
+_MAX_STEP_S = 1.0  # between two calls, beyond the intended wait; the rest is skipped
 _REQUIRED = ("start", "poll", "cancel", "close", "n_in_flight", "uses_network")
 
 
@@ -104,3 +106,26 @@ def _fetcher_settings(spec: str, rest: str) -> dict[str, str]:
             raise InputError(f"fetcher {spec!r}: {part!r} is not a setting; write name=value")
         own[key.strip()] = value.strip()
     return own
+
+
+class LoopClock:
+    """Seconds while the loop was running: `now` as of the last call of `advance`; `skipped_s` were not counted.
+
+    A loop that is blocked (by a long computation, a stopped process, a suspended machine) does not read from its
+    sockets. That time says nothing about the other side, so it must not count towards a timeout.
+    """
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.skipped_s = 0.0
+        self._last_time = time.monotonic()
+
+    def advance(self, waited_s: float = 0.0) -> float:
+        """Advance the clock and return its time; since the last call the loop intended to wait for `waited_s`."""
+        now = time.monotonic()
+        elapsed_s = now - self._last_time
+        step_s = min(elapsed_s, max(waited_s, 0.0) + _MAX_STEP_S)
+        self.now += step_s
+        self.skipped_s += elapsed_s - step_s
+        self._last_time = now
+        return self.now

@@ -7,7 +7,7 @@ Each address is checked when libcurl is about to connect to it, after DNS, so DN
 Addresses configured by the user (`connect_to`, `proxy`) are not checked. A proxy resolves names itself, so with a proxy
 only URLs with a literal address can be refused.
 
-Timeouts count only the time in which `poll` is called (`loop_clock`): a caller that was blocked for a minute still
+Timeouts count only the time in which `poll` is called (`LoopClock`): a caller that was blocked for a minute still
 reads the data received meanwhile. The timeout of a whole fetch is checked here, that of connecting by libcurl; if
 libcurl's expired while the caller was blocked, the fetch is restarted.
 
@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-import selectors
+import select
 import time
 from collections import deque
 from pathlib import Path
@@ -32,7 +32,7 @@ from typing import NamedTuple
 import pycurl
 
 from orienteer.errors import InputError
-from orienteer.fetch.loop_clock import LoopClock
+from orienteer.fetch.fetcher import LoopClock
 from orienteer.fetch.settings import FetchSettings
 from orienteer.fetch.transfer import Transfer
 from orienteer.pages.outcome import Outcome
@@ -44,14 +44,10 @@ MAX_RETURNED_BYTES = 32 << 20
 
 _MAX_LOST_SHARE = 0.1  # of the connect timeout: if more was skipped by the clock, the fetch is restarted
 
-_READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
+_READ, _WRITE = select.POLLIN, select.POLLOUT  # of epoll, too
 _EVENTS = {pycurl.POLL_IN: _READ, pycurl.POLL_OUT: _WRITE, pycurl.POLL_INOUT: _READ | _WRITE}
-# An error on a socket is reported as both: libcurl finds out the cause.
-_TO_CURL = {
-    _READ: pycurl.CSELECT_IN,
-    _WRITE: pycurl.CSELECT_OUT,
-    _READ | _WRITE: pycurl.CSELECT_IN | pycurl.CSELECT_OUT,
-}
+_TO_CURL = {_READ: pycurl.CSELECT_IN, _WRITE: pycurl.CSELECT_OUT}
+_ANY = pycurl.CSELECT_IN | pycurl.CSELECT_OUT  # also for an error: libcurl finds out the cause
 MAX_IDLE_CONNECTIONS = 256
 MIN_FILES = 64
 
@@ -122,7 +118,7 @@ class LibcurlFetcher:
         self._in_flight: dict[pycurl.Curl, Transfer] = {}  # in the order in which they were started
         self._finished: deque[tuple[Transfer, int, str]] = deque()  # with libcurl's code and message
         self._done: list[Response] = []
-        self._selector = selectors.DefaultSelector()
+        self._poller = _Poller()
         self._watched: dict[int, int] = {}  # events by socket, 0: none
         self._wake_descriptors: list[int] = []
         self._is_woken = False
@@ -180,7 +176,7 @@ class LibcurlFetcher:
     def wake_on(self, descriptor: int) -> None:
         """Make `poll` return early when this descriptor is readable."""
         self._wake_descriptors.append(descriptor)
-        self._selector.register(descriptor, _READ)
+        self._poller.register(descriptor, _READ)
 
     def _decode(self, max_bytes: int) -> None:
         """Decode finished transfers into responses, up to this size."""
@@ -218,7 +214,7 @@ class LibcurlFetcher:
         self._idle.clear()
         if self._cookies is not None:
             self._cookies.close()
-        self._selector.close()
+        self._poller.close()
 
     def __enter__(self) -> LibcurlFetcher:
         return self
@@ -237,24 +233,24 @@ class LibcurlFetcher:
         """Replace the multi handle: after an exception in a callback it may be unusable."""
         self.cancel()
         self._multi.close()
-        self._selector.close()
+        self._poller.close()
         self._watched.clear()
-        self._selector, self._multi = selectors.DefaultSelector(), self._new_multi()
+        self._poller, self._multi = _Poller(), self._new_multi()
         for descriptor in self._wake_descriptors:
-            self._selector.register(descriptor, _READ)
+            self._poller.register(descriptor, _READ)
 
     def _drive(self, wait_s: float) -> None:
         """Wait for sockets and timers, let libcurl process them, and collect finished transfers."""
         wait_s = max(0.0, min(wait_s, self._due - time.monotonic(), self._next_timeout_s()))
-        ready = self._selector.select(wait_s)
+        ready = self._poller.ready(wait_s)
         self._clock.advance(wait_s)
         n_running = len(self._in_flight)
         try:
-            for key, events in ready:
-                if key.fd in self._wake_descriptors:
+            for descriptor, events in ready:
+                if descriptor in self._wake_descriptors:
                     self._is_woken = True
                     continue
-                n_running = self._multi.socket_action(key.fd, _TO_CURL[events])[1]
+                n_running = self._multi.socket_action(descriptor, _TO_CURL.get(events, _ANY))[1]
             if self._due <= time.monotonic():
                 self._due = math.inf
                 n_running = self._multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)[1]
@@ -318,9 +314,31 @@ class LibcurlFetcher:
         """Register, modify or unregister a socket for libcurl."""
         before, events = self._watched.get(fd, 0), _EVENTS.get(what, 0)
         if before and not events:
-            self._selector.unregister(fd)
+            self._poller.unregister(fd)
         elif not before and events:
-            self._selector.register(fd, events)
+            self._poller.register(fd, events)
         elif before != events:
-            self._selector.modify(fd, events)
+            self._poller.modify(fd, events)
         self._watched[fd] = events
+
+
+class _Poller:
+    """epoll where the system has it, else poll. The classes of `selectors` take several times as long to register."""
+
+    def __init__(self) -> None:
+        epoll = getattr(select, "epoll", None)
+        self._of_system = select.poll() if epoll is None else epoll()
+        self.register, self.modify = self._of_system.register, self._of_system.modify
+        self.unregister = self._of_system.unregister
+        self._per_second = 1000 if epoll is None else 1  # units of its timeout
+
+    def ready(self, wait_s: float) -> list[tuple[int, int]]:
+        """Return the descriptors that are ready, with their events; waits up to this time."""
+        if self._per_second > 1:
+            return self._of_system.poll(math.ceil(wait_s * self._per_second))
+        return self._of_system.poll(wait_s)
+
+    def close(self) -> None:
+        close = getattr(self._of_system, "close", None)
+        if close is not None:
+            close()

@@ -10,7 +10,7 @@ import re
 import socket
 import ssl
 import time
-from functools import cache
+from functools import cache, lru_cache
 
 import pycurl
 
@@ -81,6 +81,7 @@ class Transfer:
 
     def __init__(self, settings: FetchSettings, cookies: pycurl.CurlShare | None) -> None:
         self._settings = settings
+        self._accepts = lru_cache(maxsize=64)(settings.accepts)
         self._headers_to_send = [*_REQUEST_HEADERS, f"Accept-Language: {settings.accept_language}"]
         self._sends_more_headers = False
         self._method = "GET"
@@ -289,7 +290,7 @@ class Transfer:
         if not 200 <= self._status < 300:
             return None
         kind = media_type(headers)
-        if not isinstance(self._request, AssetRequest | HostRequest) and not self._settings.accepts(kind):
+        if not isinstance(self._request, AssetRequest | HostRequest) and not self._accepts(kind):
             if not self._settings.may_accept(kind) or headers.get("content-encoding"):
                 return self._refuse(Outcome.UNWANTED_TYPE, kind)
             self._undecided = kind

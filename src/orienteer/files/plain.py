@@ -3,6 +3,8 @@
 Inside an untrusted folder only plain files are opened for writing. A link would redirect the write, to a start file of
 the shell, say. So no link is followed inside such a folder, neither symbolic nor hard ones (files with another name);
 pipes and devices are not written to, either. The path of the folder itself may contain links, as the user has typed it.
+
+The folders of the user's own files, outside of crawls, follow the XDG specification.
 """
 
 from __future__ import annotations
@@ -104,6 +106,18 @@ def expect_plain_tree(folder: Path, alone: bool) -> None:
             expect_plain_tree(path, alone)
 
 
+def append_whole(descriptor: int, data: bytes, n_bytes_before: int) -> None:
+    """Append to a file of this size; if that fails, nothing of the data is appended."""
+    rest = memoryview(data)
+    try:
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+    except OSError:
+        with suppress(OSError):
+            os.ftruncate(descriptor, n_bytes_before)
+        raise
+
+
 def make_plain_folder(path: Path) -> None:
     """Make a folder inside another, if it is not there; a link to one is refused."""
     expect_plain(path, alone=False)
@@ -111,14 +125,14 @@ def make_plain_folder(path: Path) -> None:
 
 
 @contextmanager
-def replaced_inside(path: Path) -> Iterator[Path]:
+def replaced_inside(path: Path, mode: int = 0o666) -> Iterator[Path]:
     """Yield a path to write to, which replaces `path` on success, and is deleted on an error.
 
-    As `atomic.replaced`, for a file inside an untrusted folder: the old file at `path` is never written to.
+    As `replaced`, for a file inside an untrusted folder: the old file at `path` is never written to.
     """
     new = path.with_name(f".new-{os.getpid()}-{path.name}")
     new.unlink(missing_ok=True)
-    os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666))
+    os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode))
     try:
         yield new
         os.replace(new, path)
@@ -157,14 +171,23 @@ def read_private(path: Path) -> bytes:
 
 def write_private(path: Path, data: bytes) -> None:
     """Write a file that only this user can read, replacing the old one."""
-    new = path.with_name(f".new-{os.getpid()}-{path.name}")
-    new.unlink(missing_ok=True)
-    try:
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(new, path)
-    finally:
-        new.unlink(missing_ok=True)
+    with replaced_inside(path, 0o600) as new, new.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def state_folder() -> Path:
+    """Return the folder of state between runs, such as a key: in $XDG_STATE_HOME, or ~/.local/state."""
+    return _named("XDG_STATE_HOME", "~/.local/state")
+
+
+def data_folder() -> Path:
+    """Return the folder of the user's data: in $XDG_DATA_HOME, or ~/.local/share."""
+    return _named("XDG_DATA_HOME", "~/.local/share")
+
+
+def _named(variable: str, otherwise: str) -> Path:
+    named = os.environ.get(variable, "")
+    # The XDG specification says to ignore a relative path.
+    return (Path(named) if named.startswith("/") else Path(otherwise).expanduser()) / "orienteer"

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from orienteer.files.user_folders import state_folder
+from orienteer.files.plain import state_folder
 
 SIGNATURE_BYTES = 32
 _KEY_BYTES = 32

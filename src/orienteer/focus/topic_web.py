@@ -40,7 +40,7 @@ from orienteer.responses.verdict import verdict_of
 from orienteer.store.database import DatabaseView
 from orienteer.store.folder_view import FolderView
 from orienteer.store.history import DonePages
-from orienteer.topics.labels import Labels
+from orienteer.topics.rules import Labels
 from orienteer.topics.topic import PageContent, Topic
 from orienteer.warc.archived_responses import html_pages
 from orienteer.warc.files import ArchiveFile, is_warc, warc_files

@@ -9,9 +9,9 @@ from orienteer.public_names import PublicPackage
 
 if TYPE_CHECKING:  # the public names: see orienteer.public_names
     from orienteer.graph.coverage import certificate as certificate
-    from orienteer.graph.estimate import Estimate as Estimate
-    from orienteer.graph.estimate import estimate_global_rank as estimate_global_rank
+    from orienteer.graph.estimation.estimation import Estimate as Estimate
     from orienteer.graph.estimation.estimation import Estimation as Estimation
+    from orienteer.graph.estimation.estimation import estimate_global_rank as estimate_global_rank
     from orienteer.graph.growing_graph import GrowingGraph as GrowingGraph
     from orienteer.graph.link_graph import LinkGraph as LinkGraph
     from orienteer.graph.navigational import navigational_rank as navigational_rank

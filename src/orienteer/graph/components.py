@@ -34,6 +34,21 @@ def condensation(graph: LinkGraph) -> tuple[LinkGraph, NDArray[np.uint32]]:
     return LinkGraph.from_links(n_components, labels[graph.sources()], labels[graph.targets]), labels
 
 
+def connected_by(pointers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a number for each item, the same for items that pointers connect, in either direction.
+
+    Following its pointer again and again, each item comes to a circle, or to an item that points to itself. The
+    lowest item of the circle is the number of its component.
+
+    >>> connected_by(np.array([2, 1, 2, 0])).tolist()
+    [2, 1, 2, 2]
+    """
+    lowest, target = np.arange(len(pointers)), pointers
+    for _ in range(len(pointers).bit_length()):  # twice as many steps each time
+        lowest, target = np.minimum(lowest, lowest[target]), target[target]
+    return lowest[target]
+
+
 @allocating_kernel
 def _label(offsets: Any, targets: Any, order: Any) -> Any:
     """Turn `order` (all zero) into component numbers and return the number of components.

@@ -93,15 +93,8 @@ def certificate(
     """
     expect_graph(graph)
     coverage = Coverage(trust_vector(graph.n_pages, trust), damping, known_trust)
-    coverage.set_aliases(page_ids("aliases", aliases, graph.n_pages))
-    if n_unknown is not None:
-        coverage.set_all_unknown(np.broadcast_to(np.asarray(n_unknown), graph.n_pages))
-    links = LinkRows.of(graph)
-    pages = np.asarray(fetched)
-    pages = np.flatnonzero(pages) if pages.dtype == np.bool_ else pages
-    coverage.fetch(page_ids("fetched", pages, graph.n_pages), links)
-    coverage.block(page_ids("blocked", blocked, graph.n_pages))
-    coverage.settle(links, tolerance)
+    coverage.set_given(graph, fetched, blocked, aliases, n_unknown)
+    coverage.settle(LinkRows.of(graph), tolerance)
     return coverage.certificate()
 
 
@@ -172,6 +165,20 @@ class Coverage:
         """Set the number of unknown links of every page."""
         pages = np.flatnonzero(numbers)
         self.set_unknown(pages, numbers[pages])
+
+    def set_given(
+        self, graph: LinkGraph, fetched: ArrayLike, blocked: ArrayLike, aliases: ArrayLike, n_unknown: ArrayLike | None
+    ) -> None:
+        """Set all pages of a graph at once; the arguments are those of `certificate`."""
+        self.set_aliases(page_ids("aliases", aliases, graph.n_pages))
+        numbers = np.asarray(0 if n_unknown is None else n_unknown)
+        if numbers.shape not in ((), (graph.n_pages,)):
+            raise InputError(f"n_unknown: expected one number for each of {graph.n_pages} pages, got {numbers.size}")
+        self.set_all_unknown(np.broadcast_to(numbers, graph.n_pages))
+        pages = np.asarray(fetched)
+        pages = np.flatnonzero(pages) if pages.dtype == np.bool_ else pages
+        self.fetch(page_ids("fetched", pages, graph.n_pages), LinkRows.of(graph))
+        self.block(page_ids("blocked", blocked, graph.n_pages))
 
     def copy_page_state(self, page: int, other: Coverage) -> None:
         """Copy from another Coverage whether a page is an alias and how many of its links are unknown."""

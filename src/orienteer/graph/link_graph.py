@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from orienteer.errors import GraphFileError, InputError
+from orienteer.errors import GraphFileError, InputError, MissingExtraError
 from orienteer.graph import csr
 from orienteer.graph.url_table import UrlTable
 from orienteer.notebook import data_frame, facts_html
@@ -155,8 +155,11 @@ class LinkGraph:
         return self._reverse
 
     def to_scipy(self) -> scipy.sparse.csr_array:
-        """Return the adjacency matrix: row = source, column = target, value 1.0."""
-        import scipy.sparse
+        """Return the adjacency matrix: row = source, column = target, value 1.0. It needs SciPy."""
+        try:
+            import scipy.sparse
+        except ImportError:
+            raise MissingExtraError("a sparse matrix", "SciPy", "topics") from None
 
         index = np.int32 if max(self.n_pages, self.n_links) < 2**31 else np.int64
         arrays = (np.ones(self.n_links), self.targets.astype(index), self.offsets.astype(index))

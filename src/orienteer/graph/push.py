@@ -79,8 +79,9 @@ class LinkRows(NamedTuple):
 
     @classmethod
     def of(cls, web: LinkGraph | GrowingGraph) -> LinkRows:
-        rows = web.rows if isinstance(web, GrowingGraph) else _ONE_FOR_EACH_PAGE
-        return cls(rows, web.offsets, web.targets)
+        if isinstance(web, GrowingGraph):
+            return cls(*web.csr)
+        return cls(_ONE_FOR_EACH_PAGE, web.offsets, web.targets)
 
     @property
     def n_pages(self) -> int:

@@ -57,13 +57,10 @@ class EstimatedWeights:
 
     def bound(self, p: float) -> float:
         """Return an upper bound of all weights that holds with probability 1 - p."""
-        from scipy.special import gammainccinv
-
         n_pages = len(self.estimates)
         if n_pages == 0:
             return 0.0
-        quantile = float(gammainccinv(N_RANKS, p / n_pages))
-        factor = quantile / (N_RANKS - 1) * _MEAN_IN_LEVEL
+        factor = gamma_quantile(p / n_pages) / (N_RANKS - 1) * _MEAN_IN_LEVEL
         # 1 % covers draws in cells, ranks beyond the last level and single precision: at most 0.2 % each.
         return min(1.01 * factor * float(self.estimates.max()), self.total)
 
@@ -76,6 +73,23 @@ class EstimatedWeights:
         """Return the n pages of the highest scores that reach a similar set as this page, itself included."""
         alike = np.flatnonzero(_similar_to(self.sketches, page))
         return alike[_best_first(scores[alike], n)]
+
+
+def gamma_quantile(p: float) -> float:
+    """Return the x that a gamma variable of shape N_RANKS exceeds with probability p, rounded up.
+
+    The probability is that of fewer than N_RANKS arrivals at rate 1 until the time x: sum over k of x^k e^-x / k!.
+    """
+    low, high = 0.0, 1.0 + N_RANKS
+    while _exceeds(high) > p:
+        low, high = high, 2 * high
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if _exceeds(middle) > p else (low, middle)
+    return high
+
+
+def _exceeds(x: float) -> float:
+    return math.fsum(math.exp(k * math.log(x) - x - math.lgamma(k + 1)) for k in range(N_RANKS))
 
 
 def estimated_weights(

@@ -3,7 +3,7 @@
     response      pages, redirects, errors and assets (images, styles, scripts) are copied into the archive; of any
                   other file only the URL and its type are recorded
     resource      a file that was archived without a response; a page if it is HTML. Or a document, text or screenshot
-                  made by a browser (`rendered_captures`)
+                  made by a browser (`BrowserCaptures`)
     revisit       the page is unchanged since an earlier record: of the same URL, or of one with the same payload
     metadata      in WAT files: the metadata of Common Crawl about a page
 
@@ -24,8 +24,7 @@ from orienteer.errors import CrawlFolderError
 from orienteer.extract.documents.kinds import is_document
 from orienteer.extract.robot_rules import ALL_ROBOTS, robot_name
 from orienteer.fetch.settings import FetchSettings
-from orienteer.imports.collection import CollectedResponse, Collection, Spool
-from orienteer.imports.rendered_captures import BrowserCaptures
+from orienteer.imports.collection import BrowserCaptures, CollectedResponse, Collection, Spool
 from orienteer.imports.wat import wat_page
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.headers import Headers
@@ -36,14 +35,14 @@ from orienteer.store.record import ArchivedResponse, response_record
 from orienteer.url import canonical_url
 from orienteer.warc.archived_responses import Message, resource_of, response_of, truly_coded
 from orienteer.warc.files import ArchiveFile
-from orienteer.warc.packed import blocks
-from orienteer.warc.records import Record, RecordCounts, bare_uri, records
-from orienteer.workers.response_reader import ASSET_HEADERS
+from orienteer.warc.records import Record, RecordCounts, bare_uri, blocks, record_time, records
+from orienteer.workers.fetch_result import ASSET_HEADERS
 
 _WARC_KINDS, _WAT_KINDS = ("response", "resource", "revisit", "metadata", "conversion"), ("metadata",)
 _RESPONSE_KINDS = ("response", "resource", "revisit")
 _ARCHIVED_OUTCOMES = frozenset((Outcome.OK, Outcome.REDIRECT, Outcome.CLIENT_ERROR))
 _TRUNCATED = frozenset(("length", "time", "disconnect", "unspecified"))
+_DIGITS_OF_DATE = re.compile(r"(\d{4})" + r"(\d\d)" * 5)
 _HEX_SHA1 = re.compile("[0-9a-fA-F]{40}")
 _LAST_TIME = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 _NOT_MODIFIED = "server-not-modified"
@@ -187,7 +186,7 @@ class Collector:
         except CrawlFolderError:
             self.n_unresolved += not revisit.is_asset
             return
-        message = Message(page.status, Headers(page.headers), page.raw_headers, page.body)
+        message = Message(page.status, page.headers, page.raw_headers, page.body)
         self._add_response(revisit.url, revisit.time, message, revisit.digest, revisit.is_asset)
 
     def _is_same(self, index: int, revisit: _Revisit) -> bool:
@@ -219,12 +218,9 @@ def time_of(date: str) -> float:
     >>> time_of("2020-01-01T00:00:00Z"), time_of("20200101000000"), time_of("yesterday")
     (1577836800.0, 1577836800.0, 0.0)
     """
-    try:
-        found = datetime.fromisoformat(date) if "-" in date else datetime.strptime(date, "%Y%m%d%H%M%S")
-        time = (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
-        return time if 0.0 < time <= _LAST_TIME else 0.0  # a time zone can shift it to the year 10,000
-    except (ValueError, OverflowError):
-        return 0.0
+    digits = _DIGITS_OF_DATE.fullmatch(date)
+    time = record_time("{}-{}-{}T{}:{}:{}".format(*digits.groups()) if digits else date)
+    return time if time is not None and 0.0 < time <= _LAST_TIME else 0.0  # a time zone can shift it to the year 10,000
 
 
 def sha1_of(text: str) -> bytes | None:

@@ -25,7 +25,7 @@ from typing import Any
 from orienteer.errors import InputError
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.proved import Certificate
-from orienteer.hooks.page_hooks import (
+from orienteer.hooks import (
     Hook,
     HookFailures,
     HookSource,

@@ -22,8 +22,7 @@ from orienteer.extract import near_duplicates
 from orienteer.extract.page import MAX_TEXT_CHARS
 from orienteer.fetch.archive import archived_response
 from orienteer.fetch.settings import FetchSettings
-from orienteer.imports.collection import Collection, Spool
-from orienteer.imports.rendered_captures import IMPORTED, BrowserCaptures
+from orienteer.imports.collection import IMPORTED, BrowserCaptures, Collection, Spool
 from orienteer.imports.wat import page_of
 from orienteer.inspect.archived_page import archive_to_read, warn_skipped
 from orienteer.ledger.intake import Intake
@@ -37,8 +36,7 @@ from orienteer.responses.response import PageRequest, Response
 from orienteer.responses.verdict import VerdictKind
 from orienteer.store.archive import Archive, Position
 from orienteer.store.rendering_tables import AssetRow, RenderedRow
-from orienteer.workers.fetch_result import FetchResult, ReadSettings
-from orienteer.workers.response_reader import read_response
+from orienteer.workers.fetch_result import FetchResult, ReadSettings, read_response
 
 _URLS_AT_ONCE = 10_000
 _PAGES_PER_COMMIT = 1_000

@@ -16,7 +16,7 @@ from orienteer.errors import CrawlFolderError
 from orienteer.extract.documents.kinds import HTML_TYPES
 from orienteer.graph.proved import Certificate, percent
 from orienteer.inspect.archived_pages import SAME_TIME_S, Records, RowCheck
-from orienteer.inspect.library_certificate import library_certificate
+from orienteer.inspect.snapshot import library_certificate
 from orienteer.inspect.status_text import interval
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.revisiting import TEMPORARY_REDIRECTS
@@ -46,12 +46,17 @@ _ROW_UNCHANGED = (VisitKind.MISSING, VisitKind.UNREACHABLE, VisitKind.LEFT)
 
 
 class UnclaimedRecords:
-    """Checks the records that no row refers to; `redirects` are (URL, target) of older responses of seeds."""
+    """Checks the records that no row of a page done before the position `until` refers to.
 
-    def __init__(self, folder: FolderView, rows: RowCheck, records: Records, has_depth_limit: bool) -> None:
+    Later rows are not compared with the archive, so a record that one of them claims may be that of an earlier page.
+    `redirects` are (URL, target) of older responses of seeds.
+    """
+
+    def __init__(self, folder: FolderView, rows: RowCheck, records: Records, until: int) -> None:
         self._folder, self._database = folder, folder.database
         self._rows, self._records = rows, records
-        self._has_depth_limit = has_depth_limit
+        self._until = until
+        self._has_depth_limit = CrawlPlan.of_folder(folder).scope.max_depth is not None
         self.redirects: list[tuple[str, str]] = []
         visits = folder.database.visits.between(0, 2**63 - 1)
         self._visits = {visit.archived: visit for visit in visits if visit.archived is not None}
@@ -189,7 +194,7 @@ class UnclaimedRecords:
 
     def _members(self) -> Iterator[tuple[int, Member]]:
         """Yield the records between and behind those of rows, with the numbers of their files."""
-        archive, claimed = self._folder.archive, self._database.pages.claimed_records()
+        archive, claimed = self._folder.archive, self._database.pages.claimed_records(self._until)
         for file in archive.numbers():
             if not self._records.can_be_read(file) or not (archive.path(file).exists() or file in archive.stored.files):
                 continue
@@ -234,13 +239,14 @@ class ArchiveCheck:
     """`n_read` records were compared with their rows; `n_remote` are in object storage, and were not read.
 
     `problems` are lines about the first contradictions. `unchecked` are the pages that count as fetched without a
-    record that confirms it, by the reason.
+    record that confirms it, by the reason. `anchors` are the route fields that records assume to be anchors.
     """
 
     n_read: int
     n_remote: int
     problems: tuple[str, ...]
     unchecked: dict[str, tuple[int, ...]]
+    anchors: frozenset[str] = frozenset()
 
     @property
     def note(self) -> str:
@@ -264,7 +270,7 @@ def check_archive(
     if n := database.pages.n_with_impossible_links():
         problems.add(f"{counted(n, 'page')} that were not fetched have links in the database")
     problems.add(_end_problem(folder))
-    unclaimed = UnclaimedRecords(folder, rows, records, plan.scope.max_depth is not None)
+    unclaimed = UnclaimedRecords(folder, rows, records, end)
     for line in unclaimed.problems():
         problems.add(line)
     rows.widen_past_scope(unclaimed.redirects)
@@ -291,7 +297,7 @@ def check_archive(
         unchecked[NOT_READ] = tuple(sorted(not_read))
     for why, pages in rows.unchecked.items():
         unchecked[why] = tuple(sorted(set(pages)))
-    return ArchiveCheck(n_read, n_remote, problems.lines(), unchecked)
+    return ArchiveCheck(n_read, n_remote, problems.lines(), unchecked, frozenset(rows.anchors))
 
 
 def pages_without_record(database: DatabaseView, end: int) -> dict[str, tuple[int, ...]]:

@@ -12,7 +12,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,8 +23,6 @@ from orienteer.extract.page import MAX_TEXT_CHARS, Page
 from orienteer.inspect.captures import ArchivedContent, ArchivedTime, Captures
 from orienteer.pages.outcome import Outcome
 from orienteer.processes.pool import Failed
-from orienteer.responses.body import BodyError, unpacked
-from orienteer.responses.headers import Headers
 from orienteer.responses.reading import read_page
 from orienteer.responses.rendered import page_as_rendered, rendered_document_of
 from orienteer.responses.response import charset_in, location_of
@@ -92,22 +90,17 @@ def archived_page(
 
 def _read_response(archive: Archive, page: ArchivedPosition, with_blocks: bool, with_scores: bool) -> Page:
     archived = archive.read(page.location)
-    headers = Headers(archived.headers)
-    try:
-        content = unpacked(archived.body, headers.get_all("content-encoding"), MAX_BYTES)
-    except BodyError:
-        content = b""
+    headers = archived.headers
     return read_page(
-        content, page.url, page.content_type, charset_in(headers), with_fields=True,
+        archived.content(MAX_BYTES), page.url, page.content_type, charset_in(headers), with_fields=True,
         last_modified=headers.get("last-modified") or "", with_blocks=with_blocks, with_scores=with_scores,
     )  # fmt: skip
 
 
-class ArchivedAsset(NamedTuple):
-    """An asset with the time and the HTTP status of its archived response; None and 0 if there is none.
-
-    `reason` is why the asset is not archived, "" if it is.
-    """
+@dataclass(frozen=True)
+class ArchivedAsset:
+    """`time` and `status` are those of the archived response, null and 0 if there is none. `reason` says why the
+    archive lacks the asset (`http 404`, `timed out`, `robots.txt`, `too large`, `not fetched`); empty if it has it."""
 
     url: str
     time: float | None

@@ -45,8 +45,7 @@ from orienteer.store.folder_view import FolderView
 from orienteer.store.page_row import PageRow
 from orienteer.url import host_of, session_of
 from orienteer.wording import plain
-from orienteer.workers.fetch_result import FetchResult, ReadSettings
-from orienteer.workers.response_reader import read_response
+from orienteer.workers.fetch_result import FetchResult, ReadSettings, read_response
 
 SAME_TIME_S = 0.01  # the time of a row and that of its record, which WARC rounds to microseconds
 _STATES = {
@@ -152,12 +151,14 @@ class Merged:
     target: int
     digest: bytes | None
     links: frozenset[int]
+    n_unknown: int
 
 
 class RowCheck:
     """Compares rows with their records, one after the other in the order they were done.
 
-    `unchecked` collects the pages whose record is not sufficient, by the reason.
+    `unchecked` collects the pages whose record is not sufficient, by the reason; `anchors` the route fields ("host:
+    field") that records assume to be anchors.
     """
 
     def __init__(self, folder: FolderView, plan: CrawlPlan, records: Records) -> None:
@@ -166,8 +167,9 @@ class RowCheck:
         self.n_urls = len(self.seen)
         self.sessions = ArchivedSessions(folder.database)
         self.unchecked: dict[str, list[int]] = {}
+        self.anchors: set[str] = set()
         self._merged: list[Merged] = []
-        self._anchors = set(folder.database.meta.anchors())
+        self._stored_anchors = set(folder.database.meta.anchors())
         self._seed_pages = set(range(len(plan.crawl.seeds)))
         self._scope = Scope(plan.scope, plan.crawl.seeds)  # as it was at the time of the row that is compared
         self.final_scope = Scope(plan.scope, plan.crawl.seeds)
@@ -207,7 +209,8 @@ class RowCheck:
             return str(error)
         self.sessions.add(url, archived.sessionless_digest)
         for field in archived.anchors:
-            if f"{host_of(url)}: {field}" not in self._anchors:
+            self.anchors.add(f"{host_of(url)}: {field}")
+            if f"{host_of(url)}: {field}" not in self._stored_anchors:
                 return f"its record assumes that routes with other values of {field} are one page, not so the database"
         if row.id >= len(self._plan.crawl.seeds) and not self.past_scope.contains([url])[0]:
             return "it was fetched, although it is outside the scope of the settings"
@@ -224,9 +227,7 @@ class RowCheck:
             self.mark_unchecked(SESSIONS, page)
         for merged in self._merged:
             row = self._database.pages.row(merged.target)
-            names = {merged.page, merged.target}
-            is_same = row is not None and row.redirect_to is None and row.digest == merged.digest
-            if is_same and row is not None and set(row.links.tolist()) - names == merged.links - names:
+            if row is not None and self._repeats(merged, row):
                 if self._plan.crawl.duplicates != "merge":
                     self.mark_unchecked(MERGED, merged.page)
             elif self._database.epochs.last() is not None:
@@ -235,6 +236,17 @@ class RowCheck:
                 target = plain(self._database.urls.of(merged.target), 150)
                 problems.append((merged.page, f"it is not another name of {target}: their archived contents differ"))
         return problems
+
+    def _repeats(self, merged: Merged, row: PageRow) -> bool:
+        """Whether a page has the content of this row, and its links, the number of unknown ones included."""
+        names = {merged.page, merged.target}
+        if row.redirect_to is not None or row.digest != merged.digest:
+            return False
+        if self._database.details.unknown(row.id).n != merged.n_unknown:
+            if "unknown" not in self._database.connection.missing_tables:
+                return False
+            self.mark_unchecked(OLD_FORMAT, merged.page)
+        return set(row.links.tolist()) - names == merged.links - names
 
     # -- state and content --------------------------------------------------------------------------------------
 
@@ -300,8 +312,9 @@ class RowCheck:
             self.sessions.use(url, target, row.id)
         else:
             ids, _ = self.seen.number(archived.verdict.links)
-            inside = self._inside.contains(archived.verdict.links, ids.astype(np.uint32))
-            self._merged.append(Merged(row.id, target, archived.digest, frozenset(ids[inside].tolist())))
+            inside, _ = self._inside.divided(archived.verdict.links, ids)
+            links, n_unknown = frozenset(inside.tolist()), self._n_unknown(url, archived)
+            self._merged.append(Merged(row.id, target, archived.digest, links, n_unknown))
         return self._other_name_problem(row)
 
     def _other_name_problem(self, row: PageRow) -> str:
@@ -324,15 +337,15 @@ class RowCheck:
             return ""  # a copy of another page is not followed
         archived_links = archived.verdict.links
         ids, _ = self.seen.number(archived_links)
-        inside = self._inside.contains(archived_links, ids.astype(np.uint32))
+        inside, outside = self._inside.divided(archived_links, ids)
         n_moved, problem = 0, ""
-        if not (np.array_equal(ids[inside], row.links) and np.array_equal(ids[~inside], row.outside)):
+        if not (np.array_equal(inside, row.links) and np.array_equal(outside, row.outside)):
             n_moved, problem = self._compared_links(row, archived_links, ids)
         if problem:
             return problem
         return self._unknown_problem(row, url, archived, n_unknown, n_moved)
 
-    def _compared_links(self, row: PageRow, archived_links: Sequence[str], ids: NDArray[np.int64]) -> tuple[int, str]:
+    def _compared_links(self, row: PageRow, archived_links: Sequence[str], ids: NDArray[np.uint32]) -> tuple[int, str]:
         """Count the links that are inside the scope by now but outside in the database; and the first problem, or "".
 
         The lists are compared link by link, since links may count for another page with the same content.
@@ -362,13 +375,10 @@ class RowCheck:
 
     def _unknown_problem(self, row: PageRow, url: str, archived: FetchResult, n_unknown: int, n_moved: int) -> str:
         """Return whether more links are unknown than the database has: those that the page omits, or moved ones."""
-        page = archived.verdict.page
-        assert page is not None
-        left_out = list(set(page.left_out).difference(archived.verdict.links, [url]))
-        n_left_out = int(self._scope.may_contain(left_out).sum()) if left_out else 0
         if n_unknown == UNKNOWN_COUNT:
             return ""
-        if not archived.verdict.unknown and n_unknown >= n_left_out + n_moved:
+        n_left_out = self._n_unknown(url, archived)
+        if n_left_out != UNKNOWN_COUNT and n_unknown >= n_left_out + n_moved:
             return ""
         if "unknown" in self._database.connection.missing_tables:
             self.mark_unchecked(OLD_FORMAT, row.id)
@@ -377,6 +387,15 @@ class RowCheck:
             return "some of its links are inside the scope, but outside in the database"
         why = archived.verdict.unknown or "some are left out"
         return f"not all of its links are known ({why}), which the database omits"
+
+    def _n_unknown(self, url: str, archived: FetchResult) -> int:
+        """Return how many links the archived page leaves out."""
+        page = archived.verdict.page
+        assert page is not None
+        if archived.verdict.unknown:
+            return UNKNOWN_COUNT
+        left_out = list(set(page.left_out).difference(archived.verdict.links, [url]))
+        return int(self._scope.may_contain(left_out).sum()) if left_out else 0
 
     def mark_unchecked(self, why: str, page: int) -> None:
         """Mark a page as unchecked, since its record is not sufficient."""

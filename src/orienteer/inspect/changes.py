@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from orienteer.errors import InputError
-from orienteer.inspect.epoch_status import first_crawl
+from orienteer.inspect.tallies import first_crawl
 from orienteer.pages.states import PageState
 from orienteer.store.database import Database, DatabaseView
 from orienteer.store.visit_tables import SeenChange

@@ -16,13 +16,11 @@ from orienteer.crawl.goal import Ending
 from orienteer.extract.links import SCRIPTED
 from orienteer.graph.proved import Certificate
 from orienteer.inspect import status_text
-from orienteer.inspect.done_tally import DONE, DoneTally, HostPages
-from orienteer.inspect.epoch_status import EpochStatus, epochs_of
 from orienteer.inspect.figures import CrawlFigures, figures_of, with_present_keys
-from orienteer.inspect.library_certificate import library_certificate
 from orienteer.inspect.run_report import Report, read_report
-from orienteer.inspect.stored_archive import StoredArchive
+from orienteer.inspect.snapshot import library_certificate
 from orienteer.inspect.survey_progress import SurveyProgress
+from orienteer.inspect.tallies import DONE, DoneTally, EpochStatus, HostPages, StoredArchive, epochs_of
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.pages.outcome import NO_ERRORS, Outcome

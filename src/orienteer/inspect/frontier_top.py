@@ -15,14 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from orienteer.errors import InputError
 from orienteer.graph.growing_graph import sources_of
 from orienteer.graph.pagerank import pagerank
+from orienteer.inspect.figures import record_of
 from orienteer.inspect.survey_progress import walk_of
 from orienteer.ledger.event_replay import EventReplay
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.settings import from_table
 from orienteer.store.folder_view import FolderView
 
 N_PAGES = 25
@@ -66,16 +65,6 @@ class FrontierTop:
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
-
-    @classmethod
-    def of_dict(cls, values: Any) -> FrontierTop | None:
-        """Parse a stored top; None if it is invalid, or of another version."""
-        try:
-            pages = tuple(from_table(WaitingPage, page, "frontier") for page in values["pages"])
-            numbers = [int(values[name]) for name in ("epoch", "position", "n_frontier")]
-            return cls(numbers[0], numbers[1], str(values["policy"]), numbers[2], pages)
-        except (InputError, KeyError, TypeError, ValueError, AttributeError):
-            return None
 
 
 def top_of(replayed: EventReplay, n_pages: int = N_PAGES) -> FrontierTop:
@@ -131,7 +120,7 @@ class TopWriter:
 def written_top(path: Path) -> FrontierTop | None:
     """Read the top of the frontier of the crawl in this folder; None where none was written."""
     with FolderView.open(path) as folder:
-        return FrontierTop.of_dict(folder.read_frontier())
+        return record_of(FrontierTop, folder.read_frontier())
 
 
 def replayed_top(path: Path) -> FrontierTop:

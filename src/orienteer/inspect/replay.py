@@ -42,7 +42,6 @@ from orienteer.policies.policy import TrustedPages
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.progress import Progress, silent
 from orienteer.store.database import DatabaseView
-from orienteer.store.failures import damaged
 from orienteer.store.folder_view import settings_of_folder
 from orienteer.store.history import DonePages
 from orienteer.warc.files import warc_files
@@ -192,8 +191,6 @@ def _stored_web(
     done: list[DonePages] = []
     discovered_pages = [_NO_PAGES]
     for events in database.history.pages_after():
-        if int(events.pages.max(initial=0)) >= len(urls):
-            raise damaged(database.path, f"page {events.pages.max()} has no URL")
         if isinstance(events, DonePages):
             states[events.pages] = _archived_states(events)
             n_unknown[events.pages] = events.n_unknown

@@ -11,10 +11,9 @@ from typing import Any
 from orienteer.crawl.goal import Ending, Goal
 from orienteer.graph.proved import Certificate, percent
 from orienteer.graph.survey.measured import confidence_text
-from orienteer.hooks.page_hooks import HookFailures
+from orienteer.hooks import HookFailures
 from orienteer.inspect.changes import MissingPage
-from orienteer.inspect.figures import CrawlFigures, figures_of, with_present_keys
-from orienteer.inspect.stored_record import record_of
+from orienteer.inspect.figures import CrawlFigures, figures_of, record_of, with_present_keys
 from orienteer.inspect.survey_progress import SurveyProgress
 from orienteer.ledger.settings import RefreshSettings
 from orienteer.notebook import facts_html

@@ -42,12 +42,12 @@ def exclusions(allow: Sequence[str], deny: Sequence[str]) -> list[str]:
 
 def narrowed(
     kind: str, allow: Sequence[str], deny: Sequence[str], damping: float, trust: Mapping[str, float],
-    anchors: Sequence[str] = (),
+    anchors: Sequence[str] = (), n_seeds: int = 0,
 ) -> list[str]:  # fmt: skip
     """Return what makes a coverage higher than it would be for the same pages otherwise, each as a clause.
 
-    These are settings other than the defaults, and route fields that are assumed to be `anchors`. `trust` is the share
-    of each seed.
+    These are settings other than the defaults, seeds other than one home page, and route fields that are assumed to be
+    `anchors`. `trust` is the share of each seed, of the first ones of `n_seeds`.
     """
     limits = ["only URLs in the folders of the seeds"] if kind == "prefix" else []
     limits += exclusions(allow, deny)
@@ -57,9 +57,17 @@ def narrowed(
     if len(set(trust.values())) > 1:
         seed = max(trust, key=trust.__getitem__)
         clauses.append(f"the surfer starts at {plain(seed, 100)} with a chance of {100 * trust[seed]:.4g} %")
+    elif n_seeds > 1 or not all(map(_is_home_page, trust)):
+        named = ", ".join(plain(seed, 100) for seed in list(trust)[:_SEEDS_NAMED])
+        n_more = n_seeds - min(len(trust), _SEEDS_NAMED)
+        clauses.append(f"the surfer starts at {named}" + (f" and {counted(n_more, 'more page')}" if n_more > 0 else ""))
     if anchors:
         clauses.append(_assumed(anchors))
     return clauses
+
+
+def _is_home_page(url: str) -> bool:
+    return url.count("/") == 3 and url.endswith("/")
 
 
 def _assumed(anchors: Sequence[str]) -> str:
@@ -224,8 +232,7 @@ def describe_lost(lost: Mapping[str, str]) -> str:
 
 def _lost_seed(url: str, why: str) -> str:
     """Describe one seed; a bare host is omitted where the reason names it."""
-    is_host = url.count("/") == 3 and url.endswith("/")
-    return why if is_host and host_of(url) in why else f"{plain(url, 200)}: {why}"
+    return why if _is_home_page(url) and host_of(url) in why else f"{plain(url, 200)}: {why}"
 
 
 def nothing_found(proved: Certificate | None) -> str:

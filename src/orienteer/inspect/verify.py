@@ -24,18 +24,20 @@ from orienteer.crawl.crawl import Crawl
 from orienteer.graph.growing_graph import PageHosts
 from orienteer.graph.proved import Certificate
 from orienteer.graph.push import LinkRows
-from orienteer.graph.survey.crawl_survey import CrawlSurvey, SurveyRound, SurveyStart
-from orienteer.graph.survey.entries import Edge, draw_entries, random_level
+from orienteer.graph.survey.crawl_survey import CrawlSurvey, SurveyRound, SurveyStart, error_left
 from orienteer.graph.survey.measured import Measured
+from orienteer.graph.survey.walking import Edge, draw_entries, random_level
 from orienteer.inspect.archive_check import CheckedBounds, check_archive, checked_bounds, pages_without_record
 from orienteer.inspect.crawl_status import CrawlStatus, crawl_status
-from orienteer.inspect.library_certificate import library_certificate
+from orienteer.inspect.run_report import Report
+from orienteer.inspect.snapshot import library_certificate
 from orienteer.inspect.status_text import interval, narrowed
 from orienteer.inspect.survey_progress import SurveyProgress, how_measured
 from orienteer.ledger.event_replay import EventReplay
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.setup import CrawlSetup
 from orienteer.notebook import facts_html
+from orienteer.pages.stop_reason import StopReason
 from orienteer.progress import Progress, silent
 from orienteer.store.database import Database, DatabaseView
 from orienteer.store.failures import damaged
@@ -105,9 +107,9 @@ class Verification:
     def __str__(self) -> str:
         """Return what was verified, in one line."""
         plan, proved = self.status.plan, self.checked.describe(self.certificate)
-        scope, anchors = plan.scope, self.status.rendered.anchors
-        trust = dict(zip(plan.crawl.seeds, plan.crawl.seed_trust().tolist(), strict=True))
-        for clause in narrowed(scope.kind, scope.allow, scope.deny, plan.crawl.damping, trust, anchors):
+        scope, crawl, anchors = plan.scope, plan.crawl, self.status.rendered.anchors
+        trust = dict(zip(crawl.seeds, crawl.seed_trust().tolist(), strict=True))
+        for clause in narrowed(scope.kind, scope.allow, scope.deny, crawl.damping, trust, anchors, len(crawl.seeds)):
             proved += f"; {clause}"
         if self.survey is not None and self.survey.measured is not None:
             how = how_measured(self.checked.n_unchecked, self.survey.of_reachable, self.status.epoch_number)
@@ -122,12 +124,17 @@ class Verification:
 
 @dataclass(frozen=True)
 class Recomputed:
-    """The bounds computed from the pages of a folder up to a moment; `problems` are walks that contradict the seed."""
+    """The bounds computed from the pages of a folder up to a moment; `problems` are walks that contradict the seed.
+
+    `guarantee` is what the policy itself proves, or the lower bound; `n_waiting` pages are in the frontier.
+    """
 
     certificate: Certificate
     survey: SurveyProgress | None
     n_rounds: int
     problems: tuple[str, ...]
+    guarantee: float
+    n_waiting: int
 
 
 def verify(
@@ -144,6 +151,8 @@ def verify(
         is_claimed = claimed.figures_are_current and claimed.certificate is not None
         if is_claimed:
             problems += _compared(claimed, computed.certificate, computed.survey, is_last=claimed.report_is_current)
+        if claimed.report is not None and claimed.report_is_current:
+            problems += ending_problems(claimed.report, claimed.plan, computed)
         proved, database = computed.certificate, folder.database
         if claimed.epochs:
             proved = library_certificate(database, claimed.plan)
@@ -178,10 +187,11 @@ def recomputed(folder: FolderView, until: Moment | None = None) -> Recomputed:
     except (TypeError, ValueError, OverflowError) as error:  # its tables were edited
         raise damaged(folder.database.path, f"its survey cannot be read: {error}") from None
     survey, proved = setup.checked, replayed.crawl.certificate()
+    proofs = replayed.crawl.guarantee, len(replayed.crawl.frontier)
     if survey is None:
-        return Recomputed(proved, None, 0, ())
+        return Recomputed(proved, None, 0, (), *proofs)
     problems = tuple(survey.problems(replayed))
-    return Recomputed(proved, _survey_progress(survey, proved), len(survey.rounds), problems)
+    return Recomputed(proved, _survey_progress(survey, proved), len(survey.rounds), problems, *proofs)
 
 
 class CheckedSurvey(CrawlSurvey):
@@ -194,8 +204,11 @@ class CheckedSurvey(CrawlSurvey):
         damping: float,
         known_trust: float,
         rounds: tuple[SurveyRound, ...],
+        n_before: int,
     ) -> None:
+        """Create it from the stored parameters; `n_before` surveys of the same epoch began earlier."""
         super().__init__(start, trust, damping, known_trust, rounds)
+        self._max_error = error_left(start.confidence, n_before)
         self._n_stored = len(rounds)
         self._moved: list[tuple[int, int, int]] = []  # (walk, page where it entered, expected page)
         self._wrong_thresholds: list[int] = []  # rounds
@@ -222,10 +235,10 @@ class CheckedSurvey(CrawlSurvey):
     def problems(self, replayed: EventReplay) -> list[str]:
         """Return one line for each walk or round of the folder that contradicts its seed or its pages."""
         lines = []
-        confidence, most = self.start.confidence, SurveyStart(self.start.until, self.start.confidence, "").error
-        if not 0.0 < self.start.error <= most * (1.0 + _ROUNDING):
+        if not 0.0 < self.start.error <= self._max_error * (1.0 + _ROUNDING):
             lines.append(
-                f"the survey allows an error of {self.start.error:.3g}, too much for a confidence of {confidence:.10g}"
+                f"the survey allows an error of {self.start.error:.3g}, too much for a confidence of "
+                f"{self.start.confidence:.10g}"
             )
         lines += [
             f"walk {walk:,} of the survey began at {plain(replayed.url(page), 200)}; by its seed it begins at "
@@ -265,7 +278,8 @@ class _CheckedSetup(CrawlSetup):
         if survey is not None and survey.start is not None:
             trust, known = crawl.trusted.vector(crawl.web.n_pages), 1.0 - crawl.coverage.hidden
             rounds = survey.rounds if self._until is None else survey.rounds[: self._until.n_rounds]
-            self.checked = CheckedSurvey(survey.start, trust, crawl.policy.damping, known, rounds)
+            n_before = self._database.surveys.count(0 if self.epoch is None else self.epoch.id) - 1
+            self.checked = CheckedSurvey(survey.start, trust, crawl.policy.damping, known, rounds, n_before)
             crawl.survey = self.checked
         return crawl
 
@@ -314,6 +328,22 @@ def _compared(claimed: CrawlStatus, proved: Certificate, survey: SurveyProgress 
         n_claimed, n_found = claimed_survey.measured.n_walks, survey.measured.n_walks
         problems.append(f"the folder says that {counted(n_claimed, 'walk')} have ended; by its pages {n_found:,} have")
     return problems
+
+
+def ending_problems(report: Report, plan: CrawlPlan, computed: Recomputed) -> list[str]:
+    """Compare the result of the last run, which certificates repeat, with what follows from the pages."""
+    goal, why, proved, survey = report.figures.goal, report.stopped_because, computed.certificate, computed.survey
+    reached = 0.0 if survey is None else survey.claimed or 0.0
+    shares = {
+        StopReason.COVERAGE: proved.of_reachable if goal.of_reachable else max(proved.lower, computed.guarantee),
+        StopReason.MEASURED: reached,
+        StopReason.REACHABLE: max(proved.of_reachable, reached),
+    }
+    is_too_high = goal.until is not None and shares.get(why, 1.0) < goal.until - _ROUNDING
+    is_first = computed.n_waiting and report.figures.epoch == 0 and plan.scope.max_depth is None
+    if not is_too_high and not (why is StopReason.FRONTIER_EMPTY and is_first):
+        return []
+    return [f"the report says '{report.headline}', which does not follow from the pages"]
 
 
 def _is_as_sure(survey: SurveyProgress, claimed_survey: SurveyProgress) -> bool:

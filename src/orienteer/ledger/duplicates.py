@@ -35,10 +35,18 @@ class Duplicates:
         self._exact = exact
         self._near = near
         self._indexes: list[BandIndex] = []  # all but the last are full
+        self._digests: set[int] | None = None  # hashes of all stored digests, and of some former ones
 
     def exact(self, page: int, digest: bytes) -> int | None:
         """Return the first other page with exactly the same content."""
-        return self._database.pages.with_digest(digest, page) if self._exact else None
+        if not self._exact:
+            return None
+        if self._digests is None:  # on first use, as with the signatures
+            self._digests = set(map(hash, self._database.pages.digests()))
+        if (key := hash(digest)) not in self._digests:  # no need to search
+            self._digests.add(key)
+            return None
+        return self._database.pages.with_digest(digest, page)
 
     def still_repeats(self, row: PageRow) -> bool:
         """Whether the original of this copy still has the same content; True if the page was no copy."""
@@ -104,6 +112,8 @@ class Sessions:
 
     def canonical(self, urls: Sequence[str]) -> Sequence[str]:
         """Replace URLs whose session does not matter by the first one that was found."""
+        if "=" not in "".join(urls):
+            return urls
         changed = {k: first for k, url in enumerate(urls) if "=" in url and (first := self._first(url)) is not None}
         return [changed.get(k, url) for k, url in enumerate(urls)] if changed else urls
 

@@ -2,28 +2,34 @@
 
 Every event has a *position*, counted from 0: a page was fetched, redirected, failed or blocked, or pages were
 discovered without a link. Replayed in that order, they bring a new Crawl to the state of the old one, whatever the
-policy. A checkpoint replaces the first events; an inconsistent one is ignored.
+policy.
+
+A *checkpoint* replaces the first events: it has the state of the policy and the coverage, the page states and the
+frontier, as they were after some event, but not the links. A new policy needs no code for it:
+`policies/policy_state.py` pickles and signs its attributes. An inconsistent checkpoint is ignored.
 
 URLs are numbered in order of discovery, inside and outside the scope alike. The Crawl only sees the links inside.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.arrays import grown
+from orienteer.arrays import grown, zeros
+from orienteer.crawl.crawl import Crawl
 from orienteer.errors import OrienteerError
 from orienteer.kernel import allocating_kernel, kernel
-from orienteer.ledger.checkpoint import Arrays, restore
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.scope import Scope
 from orienteer.ledger.setup import CrawlSetup
 from orienteer.ledger.topic_reading import Reader
 from orienteer.pages.states import PageState
+from orienteer.policies.policy_state import ObjectState, set_state, state_of
 from orienteer.store.database import Database
 from orienteer.store.failures import damaged
 from orienteer.store.folder_view import FolderFiles
@@ -52,7 +58,7 @@ class Depths:
 
     def reach(self, pages: Any, depth: int) -> None:
         """Record a path of `depth` links to these pages."""
-        ids = np.asarray(pages, np.uint32)
+        ids = pages if isinstance(pages, np.ndarray) and pages.dtype == np.uint32 else np.asarray(pages, np.uint32)
         reached = min(depth, _DEEPEST) + 1
         n_done = _reach(ids, reached, self._one_more)
         if n_done >= 0:
@@ -134,7 +140,7 @@ class EventReplay:
         return self.database.urls.of(page)
 
     def host(self, page: int) -> int:
-        return int(self.seen.hosts[page])
+        return int(self.seen.page_hosts.array[page])
 
     def host_named(self, name: str) -> int | None:
         """Return the number of a host; None if no URL of it is known."""
@@ -282,3 +288,89 @@ def _positions(events: DonePages | KnownPages) -> tuple[int, int]:
     if isinstance(events, KnownPages):
         return events.position, events.position
     return int(events.positions[0]), int(events.positions[-1])
+
+
+Arrays = dict[str, NDArray[Any]]
+
+_BLOCK_BYTES = 1 << 20
+
+
+def checkpoint(crawl: Crawl) -> Arrays:
+    """Return what `restore` needs, except for the links; an InputError if the state of the policy cannot be saved."""
+    state = state_of(_owners(crawl), crawl.web)
+    pages, priorities = crawl.waiting()
+    return {f"state.{k}": _used(array) for k, array in enumerate(state.arrays)} | {
+        "state": np.frombuffer(state.signed, np.uint8),
+        "state.sizes": np.array([len(array) for array in state.arrays], np.int64),
+        "crawl.n_pages": np.array(crawl.web.n_pages),
+        "crawl.order": np.array(crawl.order, np.uint32),
+        "crawl.blocked": np.array(crawl.blocked_pages, np.uint32),
+        "crawl.state": crawl.states(),
+        "crawl.own_proof_holds": np.array(crawl.own_proof_holds),
+        "crawl.n_asked": np.array(crawl.n_requested),
+        "frontier.pages": pages,
+        "frontier.priorities": priorities,
+    }
+
+
+def restore(crawl: Crawl, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Restore the state of a new Crawl, whose web has the links already.
+
+    An unusable checkpoint raises a KeyError, ValueError, TypeError or AttributeError: so does one of version 0.1 or
+    0.2, whose state is not signed, or whose arrays have no sizes.
+
+    The frontier's clock starts again: no host is snoozed, nothing is in flight.
+    """
+    n_pages = crawl.web.n_pages
+    if int(arrays["crawl.n_pages"]) != n_pages or arrays["crawl.state"].shape != (n_pages,):
+        raise ValueError("the checkpoint has other pages than the database")
+    if arrays["frontier.priorities"].shape != arrays["frontier.pages"].shape:
+        raise ValueError("the checkpoint has pages without a priority")
+    order, blocked, waiting = (
+        _pages(arrays[key], n_pages) for key in ("crawl.order", "crawl.blocked", "frontier.pages")
+    )
+    surveyed = None if crawl.survey is None else (crawl.survey.start, crawl.survey.pending_rounds)
+    sizes = arrays["state.sizes"].tolist()
+    state = ObjectState(arrays["state"].tobytes(), [_whole(arrays[f"state.{k}"], size) for k, size in enumerate(sizes)])
+    set_state(_owners(crawl), crawl.web, state)
+    if crawl.survey is not None:
+        crawl.survey.restore(*surveyed)  # type: ignore[misc]
+    crawl.restore_state(
+        order=array("I", order.tobytes()),
+        blocked=array("I", blocked.tobytes()),
+        states=arrays["crawl.state"],
+        own_proof_holds=bool(arrays["crawl.own_proof_holds"]),
+        n_requested=int(arrays["crawl.n_asked"]),
+        waiting=(waiting, arrays["frontier.priorities"]),
+    )
+
+
+def _owners(crawl: Crawl) -> dict[str, object]:
+    owners: dict[str, object] = {"policy": crawl.policy, "coverage": crawl.coverage}
+    return owners if crawl.survey is None else owners | {"survey": crawl.survey}
+
+
+def _used(array: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return the array without the zeros at its end: arrays that grow have room for more than they hold."""
+    end = len(array)
+    while end > 0:
+        start = max(0, end - _BLOCK_BYTES)
+        if array[start:end].any():
+            return array[: start + int(np.flatnonzero(array[start:end])[-1]) + 1]
+        end = start
+    return array[:0]
+
+
+def _whole(used: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
+    """Return the array of this size; its unused part takes no memory."""
+    if used.dtype != np.uint8 or used.ndim != 1 or len(used) > size:
+        raise ValueError("the checkpoint has arrays of another size")
+    whole = zeros(size, np.uint8)
+    whole[: len(used)] = used
+    return whole
+
+
+def _pages(saved: NDArray[Any], n_pages: int) -> NDArray[np.uint32]:
+    if saved.dtype != np.uint32 or saved.max(initial=0) >= n_pages:
+        raise ValueError("the checkpoint has pages that do not exist")
+    return saved

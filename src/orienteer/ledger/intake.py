@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from orienteer.extract.robot_rules import ALL_ROBOTS, robot_name
-from orienteer.hooks.page_hooks import Hook, HookPage, PageHooks
+from orienteer.hooks import Hook, HookPage, PageHooks
 from orienteer.ledger.ledger import Ledger
 from orienteer.responses.response import Response
 from orienteer.store.log import Log
-from orienteer.workers.fetch_result import FetchResult, ReadSettings
-from orienteer.workers.response_reader import read_response
+from orienteer.workers.fetch_result import FetchResult, ReadSettings, read_response
 
 HOOK_FAILED = "hook failed"  # in the log, and among the events of the database
 

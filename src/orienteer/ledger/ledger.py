@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from orienteer.errors import InputError
 from orienteer.extract.page import Page
-from orienteer.ledger.checkpoint import checkpoint
 from orienteer.ledger.duplicates import COPIES_FOLLOWED, Duplicates, Sessions
-from orienteer.ledger.event_replay import FROM_SITEMAP, EventReplay
+from orienteer.ledger.event_replay import FROM_SITEMAP, EventReplay, checkpoint
 from orienteer.ledger.page_store import PageStore
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.scope import HostsInScope, n_by_host
@@ -32,8 +31,8 @@ from orienteer.pages.unknown import ALL_KNOWN, UNKNOWN_COUNT, UnknownLinks
 from orienteer.policies.focused import FocusedPolicy
 from orienteer.responses.verdict import LOST_REDIRECTS, Verdict, VerdictKind
 from orienteer.store.folder import CrawlFolder
-from orienteer.store.meta_tables import ANCHORS
 from orienteer.store.page_row import NO_LINKS, PageRow
+from orienteer.store.url_tables import ANCHORS
 from orienteer.workers.fetch_result import FetchResult
 
 _STATES = {int(state): state for state in PageState}
@@ -125,7 +124,7 @@ class Ledger(EventReplay):
         """
         ids = NO_LINKS
         if content.canonical is not None and content.canonical in content.links:
-            ids, _ = self._number([content.canonical], self.depth(page) + 1)
+            ids, _ = self._number([content.canonical])
         if len(ids) and ids[0] != page:
             self.database.details.set_canonical(page, int(ids[0]))
         elif was_known:
@@ -150,13 +149,13 @@ class Ledger(EventReplay):
         if named and not content.nofollow:
             n_known = len(self.seen)
             inside = [url for url, is_inside in zip(named, self.scope.contains(list(named)), strict=True) if is_inside]
-            ids, _ = self._number(inside, FROM_SITEMAP)
+            ids, _ = self._number(inside)
             if len(new := ids[ids >= n_known]):
                 self._discover(new)
 
     def _links_of(self, page: int, verdict: Verdict) -> tuple[NDArray[np.uint32], NDArray[np.uint32], UnknownLinks]:
         """Return the links of a page inside and outside the scope, and the unknown ones inside."""
-        links, outside = self._number(verdict.links, self.depth(page) + 1)
+        links, outside = self._number(verdict.links)
         if verdict.unknown:
             return links, outside, UnknownLinks(UNKNOWN_COUNT, verdict.unknown)
         assert verdict.page is not None
@@ -182,9 +181,9 @@ class Ledger(EventReplay):
         if is_widened:
             self.scope.widen(target)
         if not self.scope.contains([target])[0]:
-            _, outside = self._number([target], self.depth(page))
+            _, outside = self._number([target])
             return self._block_redirect(page, Outcome.LEAVES_SCOPE, response, now, outside)
-        ids, _ = self._number([target], self.depth(page))
+        ids, _ = self._number([target])
         n_redirects = self._n_redirects.get(page, 0) + 1
         if self.crawl.n_redirects_from(int(ids[0]), until=page) is None:
             return self._block_redirect(page, Outcome.REDIRECT_LOOP, response, now, ids)
@@ -250,12 +249,13 @@ class Ledger(EventReplay):
 
     def discover(self, urls: Sequence[str]) -> int:
         """Add pages that a sitemap lists; return how many of them were new."""
-        ids, _ = self._number(urls, FROM_SITEMAP)
+        ids, _ = self._number(urls)
         return self._discover(ids)
 
     def _discover(self, pages: NDArray[np.uint32]) -> int:
         before = len(self.crawl.frontier)
         self.database.history.add_known(self.position, pages)
+        self._depths.reach(pages, FROM_SITEMAP)
         self._advance()
         self.crawl.discover(pages)
         return len(self.crawl.frontier) - before
@@ -347,7 +347,8 @@ class Ledger(EventReplay):
         self._advance()
         if row.redirect_to is not None:
             self._record_redirect(row.id, row.redirect_to)
-        self._depths.reach(row.links, self.depth(row.id) + (row.redirect_to is None))
+        if len(row.links):
+            self._depths.reach(row.links, self.depth(row.id) + (row.redirect_to is None))
         got_response = self.epoch is None and row.status > 0
         self._apply(
             row.id, _STATES[row.state], row.redirect_to, row.links, n_unknown, row.relevance, now,
@@ -358,7 +359,7 @@ class Ledger(EventReplay):
         self.position += 1
         self._unacknowledged += 1
 
-    def _number(self, urls: Sequence[str], depth: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    def _number(self, urls: Sequence[str]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         """Return the ids of URLs inside and outside the scope; new ones are stored."""
         if not urls:
             return NO_LINKS, NO_LINKS
@@ -367,9 +368,5 @@ class Ledger(EventReplay):
         ids, new = self.seen.number(urls)
         if len(new):
             self.database.urls.add(first, [urls[k] for k in new.tolist()])
-        numbers = ids.astype(np.uint32)
-        self._depths.reach(numbers, depth)
-        inside = self._hosts_inside.contains(urls, numbers)
-        if inside.all():
-            return self.setup.linked(numbers), NO_LINKS
-        return self.setup.linked(numbers[inside]), numbers[~inside]
+        inside, outside = self._hosts_inside.divided(urls, ids)
+        return self.setup.linked(inside), outside

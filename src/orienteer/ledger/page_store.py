@@ -44,7 +44,6 @@ from orienteer.pages.render_reason import RenderReason
 from orienteer.pages.states import PageState
 from orienteer.pages.unknown import ALL_KNOWN, UnknownLinks
 from orienteer.responses.body import BodyError, unpacked
-from orienteer.responses.headers import Headers
 from orienteer.responses.reading import is_html
 from orienteer.responses.verdict import VerdictKind
 from orienteer.store.archive import Position
@@ -147,7 +146,7 @@ class PageStore:
             return None
         try:
             page = self._archive.read(known.archived)
-            content = unpacked(page.body, Headers(page.headers).get_all("content-encoding"), _MAX_CONTENT_BYTES)
+            content = unpacked(page.body, page.headers.get_all("content-encoding"), _MAX_CONTENT_BYTES)
         except (CrawlFolderError, BodyError):
             return None
         return near_duplicates.digest(content)

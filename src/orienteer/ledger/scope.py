@@ -12,12 +12,14 @@ are outside: known and reported by `explain`, never fetched. URLs are canonical 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.arrays import grown
-from orienteer.frontier.seen import SeenUrls
+from orienteer.crawl.seen import SeenUrls
+from orienteer.kernel import kernel
 from orienteer.ledger.settings import ScopeSettings, compiled
 from orienteer.pages.states import PageState
 from orienteer.store.database import Database
@@ -145,12 +147,16 @@ class HostsInScope:
         self._pages: NDArray[np.bool_] = np.zeros(0, np.bool_)  # only if the hosts do not decide
         self._pages_widened = 0
 
-    def contains(self, urls: Sequence[str], pages: NDArray[np.uint32]) -> NDArray[np.bool_]:
-        """Return for each URL whether it is inside; `pages` are their numbers."""
+    def divided(self, urls: Sequence[str], pages: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """Return the pages inside and outside, in order; `pages` are the numbers of these URLs."""
         if not self._scope.takes_whole_hosts:
-            return self._scope.contains(urls)
-        self._update_hosts()
-        return self._is_inside[self._seen.hosts[pages]]
+            inside = self._scope.contains(urls)
+            return pages[inside], pages[~inside]
+        if self._n_hosts != self._seen.n_hosts or self._n_widened != self._scope.n_widened:
+            self._update_hosts()
+        divided = np.empty_like(pages)
+        n_inside = _divide(pages, self._seen.page_hosts.array, self._is_inside, divided)
+        return divided[:n_inside], divided[n_inside:]
 
     def known_in_scope(self, database: Database, states: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """Return for each numbered URL whether it is inside; those with a state other than KNOWN are.
@@ -193,3 +199,20 @@ class HostsInScope:
 def n_by_host(seen: SeenUrls, inside: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Count these pages by host."""
     return np.bincount(seen.hosts[: len(inside)][inside], minlength=seen.n_hosts)
+
+
+@kernel
+def _divide(pages: Any, hosts: Any, is_inside: Any, divided: Any) -> Any:
+    """Fill `divided` with the pages of hosts that are inside, then the others; return the number of the former."""
+    n_inside = 0
+    for k in range(len(pages)):
+        n_inside += 1 if is_inside[hosts[pages[k]]] else 0
+    next_inside, next_outside = 0, n_inside
+    for k in range(len(pages)):
+        if is_inside[hosts[pages[k]]]:
+            divided[next_inside] = pages[k]
+            next_inside += 1
+        else:
+            divided[next_outside] = pages[k]
+            next_outside += 1
+    return n_inside

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import MISSING, dataclass
 from typing import TYPE_CHECKING
 
-from orienteer.errors import InputError
+from orienteer.errors import InputError, unknown_name
 from orienteer.settings import check, setting
 from orienteer.wording import SAME_RESPONSES
 
@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from orienteer.crawl.goal import Goal
 
 SCOPE_KINDS = ("host", "site", "prefix", "web")
+_TRUST_BY = ("uniform", "value")
 STARTS = ("selected", "seeds")
 MEASURED = "measured:0.999"
 _DUPLICATES = ("off", "report", "merge")
 _GOAL, _SCOPE, _POLITENESS, _NETWORK, _STORED = "Goal", "Scope", "Politeness", "Network", "Stored"
+_SEEDS = "Seeds"
 
 
 @dataclass(frozen=True)
@@ -229,3 +231,67 @@ def _trust_by_seed(seeds: Sequence[str], trust: Sequence[float]) -> dict[str, fl
     if by_seed and not min(by_seed.values()) / sum(by_seed.values()) > 0:
         raise InputError("trust: the numbers are too large, or too far apart, to be shares of 1")
     return by_seed
+
+
+@dataclass(frozen=True)
+class StartSettings:
+    """Settings of the seed selection. With `trust_by` "value", seeds without value are dropped."""
+
+    n_seeds: int = setting(10, "With --seeds-from: number of seeds to choose.", option="--n-seeds", group=_SEEDS)
+    hops: int = setting(
+        5, "Choose the seeds that cover the most within this many links.", option="--seed-hops", group=_SEEDS
+    )
+    method: str = setting("greedy", "Seed method, as orienteer seeds --method.", option="--seed-method", group=_SEEDS)
+    value: str | None = setting(
+        None,
+        "Value of pages, as orienteer seeds --value (default: paper for a crawl, 1 each for a graph).",
+        option="--seed-value", metavar="FILE|paper", group=_SEEDS,
+    )  # fmt: skip
+    trust_by: str = setting(
+        "uniform",
+        "Trust of the seeds: uniform, or in proportion to the value that each adds (value).",
+        option="--seed-trust", group=_SEEDS,
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        if self.n_seeds < 1:
+            raise InputError(f"n_seeds is {self.n_seeds}; at least one seed is needed")
+        if self.hops < 0:
+            raise InputError(f"hops is {self.hops}; it must be 0 or more")
+        from orienteer.seeds import make_method
+
+        make_method(self.method)
+        if self.trust_by not in _TRUST_BY:
+            raise unknown_name("way to trust seeds", self.trust_by, _TRUST_BY)
+
+
+@dataclass(frozen=True)
+class EstimateSettings:
+    """How the global rank is estimated."""
+
+    budget: int | None = setting(None, "Pages to fetch outside; none: twice as many as the domain has.")
+    rounds: int = setting(50, "Number of rounds; each one chooses pages to fetch.", option="--rounds", metavar="N")
+    select: str = setting(
+        "stochastic-complement",
+        "How to choose pages: stochastic-complement, pagerank-flow, outlink-count or random.",
+        option="--select",
+    )
+    method: str = setting("frontier-return", "Estimator: frontier-return or paper (as published).", option="--method")
+    settle: float = setting(
+        0.005,
+        "Stop when the estimate changes by less than this (L1, at most 2) while pages are fetched, a fifth of the "
+        "domain's number; 0: never.",
+        option="--settle",
+    )
+
+    def __post_init__(self) -> None:
+        if self.budget is not None and self.budget < 0:
+            raise InputError(f"budget is {self.budget}; it must be 0 or more pages")
+        if self.rounds < 1:
+            raise InputError(f"rounds is {self.rounds}; at least one is needed")
+        if not 0 <= self.settle < 2:
+            raise InputError(f"settle is {self.settle}; a change is from 0 to 2")
+        from orienteer.graph.estimation import make_estimator, make_selection
+
+        make_selection(self.select)
+        make_estimator(self.method)

@@ -23,7 +23,7 @@ from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
 from orienteer.store.folder_view import FolderFiles, policy_model_path
 from orienteer.store.history import DonePages, KnownPages
-from orienteer.store.survey_tables import SurveyRow, WalksRow
+from orienteer.store.visit_tables import SurveyRow, WalksRow
 
 
 class StoredSurvey:

@@ -10,10 +10,10 @@ import numpy as np
 import tomli_w
 from numpy.typing import NDArray
 
+from orienteer.crawl.seen import SeenUrls
 from orienteer.errors import InputError
 from orienteer.extract.page import Page
 from orienteer.extract.tokens import link_tokens, page_tokens
-from orienteer.frontier.seen import SeenUrls
 from orienteer.policies.focused import AboutPage, FocusedPolicy, LinkWords
 from orienteer.store.database import Database
 from orienteer.store.detail_tables import PageWords, packed, unpacked
@@ -110,7 +110,7 @@ class Reader:
         offsets = np.concatenate(([0], np.cumsum([len(some) for some in words], dtype=np.int64)))
         of_links = np.concatenate([_NOTHING, *words])
         of_page = page_tokens(content.text) if policy.reads_pages else _NOTHING
-        stored = PageWords(targets[known].astype(np.uint32), offsets, of_links, of_page)
+        stored = PageWords(targets[known], offsets, of_links, of_page)
         self._database.details.set_words(page, packed(stored))
 
     def about(self, page: int, relevance: float | None) -> AboutPage | None:

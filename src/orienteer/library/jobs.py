@@ -11,7 +11,7 @@ from orienteer.errors import InputError, LibraryError
 from orienteer.exports import all_exporters
 from orienteer.fetch.addresses import forbidden_reason, literal_address
 from orienteer.files.plain import expect_plain_folder, make_plain_folder
-from orienteer.hooks.page_hooks import expect_installed
+from orienteer.hooks import expect_installed
 from orienteer.library.commands import (
     KINDS,
     MIN_DELAY_S,
@@ -22,15 +22,14 @@ from orienteer.library.commands import (
     plan_of_new_crawl,
     settings_of,
 )
-from orienteer.library.job import ALIVE, ENDED, Job
+from orienteer.library.job import ALIVE, ENDED, Job, current_job
 from orienteer.library.job_folder import new_id
-from orienteer.library.job_progress import current_job
 from orienteer.library.job_record import JobFiles, JobRecord, last_lines
 from orienteer.library.library import Library, expect_plain_name
 from orienteer.live.control import resume_refusal
 from orienteer.live.session import expect_no_credentials, plan_of_folder
-from orienteer.search.index_files import index_folder
 from orienteer.store.lock import INNER_FOLDERS, holder_of
+from orienteer.store.page_texts import index_folder
 from orienteer.url import host_of
 from orienteer.wording import counted, visible
 

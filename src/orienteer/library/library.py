@@ -20,27 +20,69 @@ import time
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from orienteer.errors import CrawlFolderError, InputError, LibraryError, NotInLibraryError, OrienteerError
-from orienteer.files.plain import expect_plain, sync_folder
-from orienteer.files.user_folders import data_folder
+from orienteer.files.plain import data_folder, expect_plain, sync_folder
 from orienteer.inspect.crawl_status import CrawlStatus, FolderWatcher
-from orienteer.library.card import Card
-from orienteer.library.job import ALIVE, Job
+from orienteer.inspect.status_text import describe_coverage, describe_goal, describe_stopped
+from orienteer.library.job import ALIVE, Job, current_job, progress_line
 from orienteer.library.job_folder import JobFolder, new_id
-from orienteer.library.job_progress import current_job
-from orienteer.library.schedule_files import delete_schedule, move_schedule
-from orienteer.search.index_files import index_folder
 from orienteer.store.failures import map_disk_errors
 from orienteer.store.folder_view import DATABASE, SETTINGS, size_on_disk
 from orienteer.store.lock import FolderLock, holder_of
+from orienteer.store.page_texts import index_folder
 from orienteer.url import canonical_url, host_of
 from orienteer.wording import plain
 
+
+@dataclass(frozen=True)
+class Card:
+    """A crawl of the library: its status, and the job that works on it now, or else its last one.
+
+    `status` is None if the crawl is about to start, and if its folder is damaged: then `problem` says in one line what
+    is wrong with it, and `n_bytes` is its size.
+    """
+
+    name: str
+    job: Job | None
+    status: CrawlStatus | None = None
+    is_indexed: bool = False
+    problem: str | None = None
+    n_bytes: int = 0
+
+    @property
+    def phase(self) -> str:
+        """That of the status, or "damaged"."""
+        if self.problem is not None:
+            return "damaged"
+        return "new" if self.status is None else self.status.phase
+
+    @property
+    def seeds(self) -> tuple[str, ...]:
+        if self.status is not None:
+            return self.status.plan.crawl.seeds
+        url = None if self.job is None or self.problem is not None else self.job.options.get("url")
+        return (url,) if isinstance(url, str) else ()
+
+    @property
+    def sentence(self) -> str:
+        """The phase as text."""
+        if self.problem is not None:
+            return "it cannot be read"
+        if self.status is None:
+            return (self.job.line if self.job is not None else "") or "it is about to start"
+        if self.status.is_running:
+            return progress_line(self.status) or "it is about to start"
+        if self.status.first_time is None:
+            return f"nothing has been fetched yet; the goal is {describe_goal(self.status.plan.crawl)}"
+        return describe_stopped(self.status) or describe_coverage(self.status)
+
+
 MAX_NAME_CHARS = 80
+SCHEDULE_SUFFIXES = (".toml", ".secret", ".json")
 _NAME = re.compile(r"\w[\w.-]*( [\w.-]+)*")
 _NOT_IN_NAME = re.compile(r"[^\w.-]+")
 _STATUS_INTERVAL_S = 1.0  # shortest time between two reads of a running crawl
@@ -92,6 +134,10 @@ class Library:
     @property
     def exports_path(self) -> Path:
         return self.path / ".exports"
+
+    def schedule_path(self, name: str, suffix: str) -> Path:
+        """Return a file of a crawl's schedule (see `schedules`)."""
+        return self.path / ".schedules" / (name + suffix)
 
     def make(self) -> None:
         """Create the folder if it does not exist."""
@@ -202,7 +248,9 @@ class Library:
                 os.rename(path, self.path / new)
                 sync_folder(self.path)
             self.job_folder.rename_crawl(name, new)
-            move_schedule(self.path, name, new)
+            for suffix in SCHEDULE_SUFFIXES:
+                with map_disk_errors(self.path), suppress(FileNotFoundError):
+                    os.replace(self.schedule_path(name, suffix), self.schedule_path(new, suffix))
             self._statuses.pop(name, None)
 
     def delete(self, name: str) -> None:
@@ -214,7 +262,8 @@ class Library:
             trash.mkdir(mode=0o700, exist_ok=True)
             os.rename(path, trash / new_id())
             sync_folder(self.path)
-            delete_schedule(self.path, name)
+            for suffix in SCHEDULE_SUFFIXES:  # a new crawl of that name must not inherit them
+                self.schedule_path(name, suffix).unlink(missing_ok=True)
             for record, _ in self.job_folder.records():
                 if record.crawl == name:
                     self.job_folder.remove(record.id)

@@ -17,37 +17,43 @@ from datetime import datetime, timedelta
 from datetime import time as time_of_day
 
 from orienteer.errors import InputError, unknown_name
-from orienteer.fetch.webhook import expect_webhook
-from orienteer.ledger.revisiting import CLOCK_TOLERANCE_S, DAY_S
+from orienteer.settings import setting
 from orienteer.url import canonical_url
 from orienteer.wording import moment, plain
 
 EVERY = ("day", "week", "pays")
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 RETRY_S = 3600.0  # after a refresh that could not start or was interrupted
+_WHEN, _WEBHOOK = "When", "Webhook"
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """When and how a crawl is refreshed.
+    """When and how a crawl is refreshed; `least_days` and `most_days` apply to "pays"."""
 
-    `at` is the local time of day, `on` the day of the week; `threshold`, `least_days` and `most_days` apply to "pays".
-    The results of each refresh are posted to `webhook`, with the URL of the `feed`; with `allow_private` the webhook
-    may be in the local network.
-    """
-
-    every: str = "day"
-    at: str = "03:00"
-    on: str = "monday"
-    threshold: float = 0.1
+    every: str = setting("day", "How often: every day, every week, or when a refresh pays.")
+    at: str = setting("03:00", "Time of day.", option="--at", group=_WHEN, metavar="HH:MM")
+    on: str = setting("monday", "With week: day of the week.", option="--on", group=_WHEN, metavar="DAY")
+    threshold: float = setting(
+        0.1,
+        "With pays: refresh when pages with this share of a surfer's time have probably changed.",
+        option="--threshold", group=_WHEN, metavar="SHARE",
+    )  # fmt: skip
     least_days: float = 1.0
     most_days: float = 30.0
-    webhook: str = ""
-    feed: str = ""
-    allow_private: bool = False
+    webhook: str = setting(
+        "", "Send the result of each refresh to this URL, as JSON.", option="--webhook", group=_WEBHOOK, metavar="URL"
+    )
+    feed: str = setting(
+        "", "URL of the crawl's feed, to include in messages.", option="--feed-url", group=_WEBHOOK, metavar="URL"
+    )
+    allow_private: bool = setting(
+        False, "Allow a webhook at a private address.", option="--webhook-allow-private", group=_WEBHOOK
+    )
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "on", self.on.lower())
         if self.every not in EVERY:
             raise unknown_name("schedule", plain(self.every, 40), EVERY)
         if _TIME.fullmatch(self.at) is None:
@@ -59,6 +65,8 @@ class Schedule:
         if not 0 < self.least_days <= self.most_days < math.inf:
             raise InputError(f"least_days is {self.least_days}, most_days {self.most_days}; 0 < least <= most")
         if self.webhook:
+            from orienteer.fetch.webhook import expect_webhook
+
             expect_webhook(self.webhook, self.allow_private)
         if self.feed and canonical_url(self.feed) is None:
             raise InputError(f"feed is {plain(self.feed, 100)!r}; it must be the URL of the feed")
@@ -68,6 +76,8 @@ class Schedule:
 
         `pays_at` is when the threshold is reached; None if no change rates are known.
         """
+        from orienteer.ledger.revisiting import DAY_S
+
         if self.every == "pays":
             least, most = time + self.least_days * DAY_S, time + self.most_days * DAY_S
             return least if pays_at is None else min(max(pays_at, least), most)
@@ -113,6 +123,8 @@ class ScheduledCrawl:
 
         A crawl with its last refresh in the future is due now, since the true time is unknown.
         """
+        from orienteer.ledger.revisiting import CLOCK_TOLERANCE_S
+
         latest, state = now + CLOCK_TOLERANCE_S, self
         if self.last_start is not None and self.last_start > latest:
             state = replace(state, last_start=None)

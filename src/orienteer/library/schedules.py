@@ -1,32 +1,37 @@
-"""The stored schedules of a library, and the state of each crawl that they need.
+"""The stored schedules of a library, the state of each crawl that they need, and the thread that follows them.
 
     .schedules/NAME.toml      the schedule of a crawl (see `Schedule`); may be edited by hand
     .schedules/NAME.secret    the signing key of its webhook; mode 0600
     .schedules/NAME.json      a cache: when it was last started, and when a refresh pays; may be deleted
 
-They are renamed and deleted together with the crawl.
+They are renamed and deleted together with the crawl. Each refresh is an ordinary job, which checks again under the lock
+of its crawl whether it is due, so several servers and cron can follow schedules at the same time.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import math
 import secrets
+import threading
+import time
 import tomllib
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
-from orienteer.errors import CrawlFolderError, InputError
+from orienteer.errors import CrawlFolderError, InputError, OrienteerError
 from orienteer.fetch.webhook import Webhook
 from orienteer.files.plain import make_plain_folder, read_private, write_durably, write_private
-from orienteer.library.library import Library
-from orienteer.library.schedule import Schedule, ScheduledCrawl
-from orienteer.library.schedule_files import SUFFIXES, schedule_folder
+from orienteer.library.job import Job
+from orienteer.library.jobs import Jobs
+from orienteer.library.library import SCHEDULE_SUFFIXES, Library
+from orienteer.library.schedule import Schedule, ScheduledCrawl, due_at
 from orienteer.library.staleness import Staleness
 from orienteer.live.webhook_deliveries import Receiver, WebhookDeliveries
 from orienteer.pages.stop_reason import StopReason
@@ -34,7 +39,7 @@ from orienteer.settings import from_table, to_table
 from orienteer.store.failures import map_disk_errors
 from orienteer.store.folder_view import FolderView
 
-_TOML, _SECRET, _NOTE = SUFFIXES
+_TOML, _SECRET, _NOTE = SCHEDULE_SUFFIXES
 _SECRET_BYTES = 32
 
 
@@ -43,16 +48,15 @@ class Schedules:
 
     def __init__(self, library: Library) -> None:
         self.library = library
-        self._folder = schedule_folder(library.path)
 
     def names(self) -> list[str]:
         """Return the names of the crawls with a schedule, sorted."""
-        return [name for name in self.library.names() if self._path(name, _TOML).is_file()]
+        return [name for name in self.library.names() if self.library.schedule_path(name, _TOML).is_file()]
 
     def get(self, name: str) -> Schedule | None:
         """Return the schedule of a crawl, or None. InputError if its file cannot be read."""
         self.library.path_of(name)
-        path = self._path(name, _TOML)
+        path = self.library.schedule_path(name, _TOML)
         try:
             text = path.read_text(encoding="utf-8")
         except FileNotFoundError:
@@ -67,23 +71,23 @@ class Schedules:
         """Store the schedule of a crawl; the first time also create the secret of its webhook."""
         self.library.path_of(name)
         self._make()
-        path = self._path(name, _TOML)
+        path = self.library.schedule_path(name, _TOML)
         with map_disk_errors(path):
-            if not self._path(name, _SECRET).exists():
-                write_private(self._path(name, _SECRET), secrets.token_hex(_SECRET_BYTES).encode())
+            if not self.library.schedule_path(name, _SECRET).exists():
+                write_private(self.library.schedule_path(name, _SECRET), secrets.token_hex(_SECRET_BYTES).encode())
             write_durably(path, tomli_w.dumps(to_table(schedule)))
 
     def remove(self, name: str) -> None:
         """Remove the schedule of a crawl, but not its secret."""
         self.library.path_of(name)
         for suffix in (_TOML, _NOTE):
-            with map_disk_errors(self._path(name, suffix)):
-                self._path(name, suffix).unlink(missing_ok=True)
+            with map_disk_errors(self.library.schedule_path(name, suffix)):
+                self.library.schedule_path(name, suffix).unlink(missing_ok=True)
 
     def secret(self, name: str) -> str:
         """Return the signing key of a crawl's webhook; empty if it has none yet."""
         self.library.path_of(name)
-        path = self._path(name, _SECRET)
+        path = self.library.schedule_path(name, _SECRET)
         return read_private(path).decode("ascii", "replace").strip() if path.exists() else ""
 
     def receiver(self, name: str, schedule: Schedule) -> Receiver | None:
@@ -121,24 +125,22 @@ class Schedules:
         self._note(name, {"pays": [*key, time]})
         return time
 
-    def _path(self, name: str, suffix: str) -> Path:
-        return self._folder / (name + suffix)
-
     def _make(self) -> None:
         self.library.make()
-        with map_disk_errors(self._folder):
-            make_plain_folder(self._folder)
+        folder = self.library.schedule_path("", "")
+        with map_disk_errors(folder):
+            make_plain_folder(folder)
 
     def _notes(self, name: str) -> dict[str, Any]:
         try:
-            found = json.loads(self._path(name, _NOTE).read_text(encoding="utf-8"))
+            found = json.loads(self.library.schedule_path(name, _NOTE).read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
             return {}
         return found if isinstance(found, dict) else {}
 
     def _note(self, name: str, values: dict[str, Any]) -> None:
         self._make()
-        path = self._path(name, _NOTE)
+        path = self.library.schedule_path(name, _NOTE)
         with map_disk_errors(path):
             write_durably(path, json.dumps(self._notes(name) | values) + "\n")
 
@@ -196,3 +198,66 @@ def _was_stopped(report: Path, position: int) -> bool:
             is_current = values["figures"].get("position") == position
             return is_current and values.get("stopped_because") in [why for why in StopReason if why.is_pause]
     return False
+
+
+_log = logging.getLogger(__name__)
+
+
+class RefreshScheduler:
+    """Starts the refreshes of a library. `problems` has, by crawl, one line on why its refresh could not start."""
+
+    def __init__(self, jobs: Jobs) -> None:
+        self.jobs = jobs
+        self.schedules = Schedules(jobs.library)
+        self.problems: dict[str, str] = {}
+
+    def due(self, now: float) -> list[str]:
+        """Return the crawls that are due, longest overdue first."""
+        found: list[tuple[float, str]] = []
+        self.problems = {}
+        busy = {job.crawl for job in self.jobs.all() if job.is_alive}
+        for name in self.schedules.names():
+            try:
+                schedule = self.schedules.get(name)
+                if schedule is None or name in busy:
+                    continue
+                due = due_at(schedule, self.schedules.state(name).at(now))
+            except OrienteerError as error:
+                self.problems[name] = str(error)
+                continue
+            if due is not None and due <= now:
+                found.append((due, name))
+        return [name for _, name in sorted(found)]
+
+    def run_due(self, now: float) -> list[Job]:
+        """Start a job for each crawl that is due; one that cannot start now is retried later."""
+        started = []
+        for name in self.due(now):
+            try:
+                started.append(self.jobs.start("refresh", name, {"due": True}))
+            except OrienteerError as error:
+                self.problems[name] = str(error)
+        return started
+
+
+@contextmanager
+def running_scheduler(scheduler: RefreshScheduler, every_s: float = 60.0) -> Iterator[None]:
+    """Run a thread that starts due refreshes every `every_s` seconds; running jobs outlive it."""
+    ending = threading.Event()
+
+    def run() -> None:
+        while True:
+            try:
+                scheduler.run_due(time.time())
+            except (OrienteerError, OSError) as error:  # a library that cannot be read now may be readable later
+                _log.warning("schedules: %s", error)
+            if ending.wait(every_s):
+                return
+
+    thread = threading.Thread(target=run, name="schedules", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ending.set()
+        thread.join()

@@ -25,8 +25,7 @@ from orienteer.store.archive import Position
 from orienteer.store.history import DonePages
 from orienteer.store.record import ArchivedPage, EarlierRecord
 from orienteer.store.rendering_tables import AssetRow
-from orienteer.workers.fetch_result import FetchResult
-from orienteer.workers.response_reader import ASSET_HEADERS
+from orienteer.workers.fetch_result import ASSET_HEADERS, FetchResult
 
 MAX_MEMORY_BYTES = 64 << 20
 
@@ -94,9 +93,9 @@ class AssetCache:
         """Return the conditional headers for an asset of an earlier epoch."""
         row = None if key.is_preflight else self._before(key)
         archived = None if row is None else self._read(row)
-        if archived is None or archived.status != 200 or not _is_shared_with(key, Headers(archived.headers)):
+        if archived is None or archived.status != 200 or not _is_shared_with(key, archived.headers):
             return ()
-        etag, last_modified = validators(Headers(archived.headers))
+        etag, last_modified = validators(archived.headers)
         headers = (("If-None-Match", etag), ("If-Modified-Since", last_modified))
         return tuple((name, value) for name, value in headers if value)
 

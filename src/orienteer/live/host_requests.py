@@ -14,8 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from orienteer.crawl.host_scheduler import HostScheduler, HostSlot
+from orienteer.crawl.politeness import HOST_FAILURES
 from orienteer.credentials.keyring import Keyring, Step
-from orienteer.frontier.host_health import HOST_FAILURES
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.pages.outcome import Outcome

@@ -25,7 +25,7 @@ from orienteer import __version__
 from orienteer.crawl.host_rules import HostRules
 from orienteer.crawl.host_scheduler import HostScheduler, HostSlot
 from orienteer.credentials.keyring import Keyring
-from orienteer.hooks.page_hooks import Hook
+from orienteer.hooks import Hook
 from orienteer.inspect.figures import MAX_CHARS, MAX_LISTED, Fetching
 from orienteer.inspect.status_text import describe_impossible
 from orienteer.ledger.intake import Intake

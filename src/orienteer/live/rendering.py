@@ -21,9 +21,8 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from orienteer.browser.executable import find_browser
-from orienteer.browser.job import BrowserRequest, BrowserResponse
-from orienteer.browser.render_settings import RenderSettings
+from orienteer.browser.job import BrowserRequest, BrowserResponse, RenderSettings
+from orienteer.browser.process import find_browser
 from orienteer.errors import InputError
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan

@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from orienteer.crawl.politeness import HOST_FAILURES
 from orienteer.credentials.credentials_file import Credentials, read_credentials, without_secrets_for
 from orienteer.credentials.keyring import Keyring
 from orienteer.errors import CrawlFolderError, InputError, LoginError, SeedError
 from orienteer.extract.links import SCRIPTED
 from orienteer.fetch.fetcher import FETCHERS
-from orienteer.frontier.host_health import HOST_FAILURES
-from orienteer.hooks.page_hooks import (
+from orienteer.hooks import (
     Hook,
     HookSource,
     hooks_from_arguments,
@@ -24,20 +24,19 @@ from orienteer.hooks.page_hooks import (
 )
 from orienteer.inspect.changes import missing_pages
 from orienteer.inspect.figures import CrawlFigures
-from orienteer.inspect.library_certificate import library_certificate, on_topic_certificate
 from orienteer.inspect.run_report import Report
+from orienteer.inspect.snapshot import library_certificate, on_topic_certificate
 from orienteer.kernel import never_waiting
 from orienteer.ledger.ledger import Ledger
-from orienteer.ledger.permission import expect_allowed, remember_allowed
-from orienteer.ledger.plan import CrawlPlan, tables_of
+from orienteer.ledger.plan import CrawlPlan, expect_allowed, remember_allowed, tables_of
 from orienteer.ledger.settings import MEASURED, canonical_seeds
 from orienteer.ledger.setup import LoadedPolicy
 from orienteer.ledger.topic_reading import LoadedTopic
-from orienteer.live.epoch import begin_epoch
 from orienteer.live.figures import ProgressWatch, dead_mass
 from orienteer.live.live_crawl import LiveCrawl, StopRequest
 from orienteer.live.rendering import can_render
 from orienteer.live.seed_check import SeedCheck, nothing_crawled, resolve_schemes
+from orienteer.live.start_pages import begin_epoch
 from orienteer.live.warm_up import loaded_kernels
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.stop_reason import StopReason

@@ -7,55 +7,41 @@ The value of pages, by the rule of the paper, is estimated from a crawl: a page 
 Each of its links to a page that is not done adds the probability that a newly crawled page of its site is no duplicate:
 the share of unique pages among the done pages of the site, 1 where none is done. A page that is not done has no known
 links, so nothing is added.
+
+An epoch of a refresh (`begin_epoch`) selects its seeds by the same values; and the pages that may have changed since
+the last visit are due (`ledger/revisiting`). It is stored before its first request, so that an interrupted one resumes
+with the same pages.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from orienteer.errors import InputError, unknown_name
+from orienteer.errors import InputError
 from orienteer.graph.hosts import site_ids
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.page_names import pages_in_file
-from orienteer.inspect.snapshot import CrawlWeb, is_crawl_folder, web_at
+from orienteer.inspect.snapshot import CrawlWeb, is_crawl_folder, web_at, web_of_crawl
+from orienteer.inspect.tallies import FIRST_CRAWL
 from orienteer.kernel import allocating_kernel
+from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.revisiting import due_pages
+from orienteer.ledger.settings import StartSettings
+from orienteer.pages.states import PageState
 from orienteer.progress import Progress, silent
-from orienteer.seeds import make_method
-from orienteer.seeds.select import SeedSelection, seed_selection
+from orienteer.seeds.select import SeedSelection, seed_selection, select_seeds
 from orienteer.seeds.value import PAPER, Value, paper_value, unique_share
+from orienteer.store.database import Database
+from orienteer.store.folder import CrawlFolder
+from orienteer.store.visits import EpochRow, VisitKind
 from orienteer.url import canonical_url
-
-TRUST_BY = ("uniform", "value")
-
-
-@dataclass(frozen=True)
-class StartSettings:
-    """Settings of the seed selection.
-
-    `value` is a file of values, or the word "paper", the default for a crawl folder; pages of a graph default to 1.
-    With `trust_by` "value" the trust of a seed is proportional to the value that it adds; seeds without are dropped.
-    """
-
-    n_seeds: int = 10
-    hops: int = 5
-    method: str = "greedy"
-    value: str | None = None
-    trust_by: str = "uniform"
-
-    def __post_init__(self) -> None:
-        if self.n_seeds < 1:
-            raise InputError(f"n_seeds is {self.n_seeds}; at least one seed is needed")
-        if self.hops < 0:
-            raise InputError(f"hops is {self.hops}; it must be 0 or more")
-        make_method(self.method)
-        if self.trust_by not in TRUST_BY:
-            raise unknown_name("way to trust seeds", self.trust_by, TRUST_BY)
 
 
 class StartPages(NamedTuple):
@@ -154,3 +140,64 @@ def _links_to_others(offsets: Any, targets: Any, is_one: Any) -> Any:
         for k in range(offsets[page], offsets[page + 1]):
             counts[page] += not is_one[targets[k]]
     return counts
+
+
+def begin_epoch(
+    folder: CrawlFolder, plan: CrawlPlan, now: float | None = None, progress: Progress = silent
+) -> EpochRow:
+    """Return the epoch to run: the last one if it was interrupted, else a new one, which is durable.
+
+    `now` is the time by which pages are due, in seconds since 1970.
+    """
+    last = folder.database.epochs.last()
+    if last is not None and last.ended is None:
+        return last
+    epoch = new_epoch(folder.database, plan, time.time() if now is None else now, progress)
+    if last is None:
+        folder.database.meta.set(FIRST_CRAWL, _first_crawl(folder.database))
+    folder.database.epochs.add(epoch)
+    folder.acknowledge()
+    return epoch
+
+
+def new_epoch(database: Database, plan: CrawlPlan, now: float, progress: Progress = silent) -> EpochRow:
+    """Return the next epoch of a crawl, which is not stored yet."""
+    last = database.epochs.last()
+    seen = database.visits.seen_pages()
+    if len(seen.pages) == 0:
+        raise InputError(
+            "there is nothing to refresh: the crawl has fetched no page yet; resume it with orienteer crawl"
+        )
+    hops: int | None
+    if plan.refresh.start == "selected":
+        seeds = _selected(database, plan, progress)
+        trust, hops = np.full(len(seeds), 1.0 / len(seeds)), plan.refresh.hops
+    else:
+        seeds, trust = np.arange(len(plan.crawl.seeds), dtype=np.uint32), plan.crawl.seed_trust()
+        hops = plan.scope.max_depth
+    return EpochRow(
+        id=1 if last is None else last.id + 1,
+        began=now,
+        ended=None,
+        position=database.history.next_position(),
+        hops=hops,
+        seeds=seeds,
+        trust=trust,
+        due=due_pages(seen, now, plan.refresh.revisit_chance),
+    )
+
+
+def _first_crawl(database: Database) -> dict[str, int]:
+    """Return the counts of the first crawl, whose rows change in later epochs."""
+    n_pages = database.pages.counts().by_state
+    n_new = n_pages.get(PageState.FETCHED, 0)
+    return {VisitKind.NEW.words: n_new, VisitKind.NOTHING.words: sum(n_pages.values()) - n_new}
+
+
+def _selected(database: Database, plan: CrawlPlan, progress: Progress) -> NDArray[np.uint32]:
+    """Return the ids of the selected seeds, in increasing order."""
+    web = web_of_crawl(database)
+    n_seeds = min(plan.refresh.n_seeds, web.graph.n_pages)
+    value = paper_value_of_crawl(web)
+    chosen = select_seeds(web.graph, n_seeds, plan.refresh.hops, plan.refresh.method, value, progress=progress)
+    return np.sort(web.pages[chosen]).astype(np.uint32)

@@ -24,26 +24,26 @@ import numpy as np
 from orienteer import kernel_folder
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
+from orienteer.crawl.seen import SeenUrls
 from orienteer.errors import ProcessError
 from orienteer.extract.tokens import page_tokens
-from orienteer.frontier.seen import SeenUrls
 from orienteer.graph.coverage import Coverage
 from orienteer.graph.growing_graph import sources_of
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.push import LinkRows
-from orienteer.graph.survey.entries import Edge, draw_entries
 from orienteer.graph.survey.evidence import Evidence, kelly
-from orienteer.graph.survey.walking import Lives, Rows
+from orienteer.graph.survey.walking import Edge, Lives, Rows, draw_entries
 from orienteer.kernel import NotCompiled, compiled_here, only_loading, substituted
 from orienteer.ledger.band_index import BandIndex
 from orienteer.ledger.event_replay import Depths
 from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.scope import HostsInScope, Scope
 from orienteer.policies.batches import BatchedPolicy
 from orienteer.policies.focused import AboutPage, LinkWords
 from orienteer.policies.policy import TrustedPages
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.processes.child import Child
-from orienteer.workers.reading_kernels import warm_up_reading
+from orienteer.workers.serving import warm_up_reading
 
 _URL = "http://a.example/"
 _NICENESS = 10  # of the child: on a single core the crawl has priority
@@ -55,8 +55,9 @@ def warm_up(plan: CrawlPlan) -> None:
     _look_for_duplicates(signature)
     page_tokens(content.text)
     seen = SeenUrls(bytes(16))
-    ids = seen.number([_URL, *content.links])[0].astype(np.uint32)
+    ids = seen.number([_URL, *content.links])[0]
     Depths().reach(ids, 0)
+    HostsInScope(Scope(plan.scope, [_URL]), seen).divided([_URL, *content.links], ids)
     seen.find_host("a.example")
     policy = PolicySpec.parse(plan.crawl.policy).make(plan.crawl.damping)
     trusted = TrustedPages(ids[:1], np.ones(1))

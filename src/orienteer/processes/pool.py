@@ -28,6 +28,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, islice
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
@@ -35,7 +36,7 @@ from threading import Thread
 from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from orienteer.errors import OrienteerError
-from orienteer.processes.child import prefer_oom_kill
+from orienteer.processes.child import ForkServer, limit_blas_threads, prefer_oom_kill
 from orienteer.processes.supervisor import ProcessTask, Supervisor
 
 MAX_PROCESSES = 8  # by default: a single process combines the results of the others
@@ -167,8 +168,9 @@ class _SubprocessPool(Generic[_Item, _Result]):
     """Calls the function in child processes."""
 
     def __init__(self, job: bytes, n_processes: int) -> None:
+        self._forks = ForkServer(partial(pickle.loads, job))  # which imports the modules of the job
         self._supervisor: Supervisor[_Chunk[_Item]] = Supervisor(
-            _serve, (job,), n_processes,
+            _serve, (job,), n_processes, forks=self._forks,
             max_in_flight=_MAX_CHUNKS_IN_FLIGHT, on_ready=_raise_error_at_start, may_begin=self._may_begin,
         )  # fmt: skip
         self._partial_chunk: list[_Item] = []  # the last items, not put yet
@@ -204,6 +206,7 @@ class _SubprocessPool(Generic[_Item, _Result]):
     def close(self) -> None:
         """Kill all processes: they only read, so nothing is lost."""
         self._supervisor.close()
+        self._forks.close()
 
     def _flush(self) -> None:
         chunk = _Chunk(self._partial_chunk)
@@ -238,8 +241,7 @@ def _serve(channel: Connection, job: bytes) -> None:
     Results are sent by a thread, so that this process always reads from the channel: this prevents a deadlock.
     """
     prefer_oom_kill()
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
-        os.environ.setdefault(name, "1")  # before these are loaded: there is already a process per core
+    limit_blas_threads()  # there is already a process per core
     replies: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_send, args=(channel, replies), daemon=True).start()
     with contextlib.ExitStack() as stack:

@@ -34,7 +34,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from orienteer.errors import ProcessError
-from orienteer.processes.child import Child, TaskLimits
+from orienteer.processes.child import Child, ForkServer, TaskLimits
 
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -140,8 +140,8 @@ class Supervisor(Generic[_Task]):
     """Up to `n_processes` child processes that call `serve(channel, *arguments)`, started when there are tasks.
 
     Each has at most `max_in_flight` tasks; with more than one, `serve` must read the next while it sends a reply, or
-    both sides may block. `on_ready` gets the first message of a process, and may raise an exception. Tasks begin in the
-    order in which they were put, each as soon as `may_begin(task)`.
+    both sides may block. `forks` starts them quickly. `on_ready` gets the first message of a process, and may raise an
+    exception. Tasks begin in the order in which they were put, each as soon as `may_begin(task)`.
     """
 
     def __init__(
@@ -152,6 +152,7 @@ class Supervisor(Generic[_Task]):
         *,
         max_in_flight: int = 1,
         limits: TaskLimits | None = None,
+        forks: ForkServer | None = None,
         on_ready: Callable[[bytes], None] = lambda message: None,
         may_begin: Callable[[_Task], bool] = lambda task: True,
     ) -> None:
@@ -161,6 +162,7 @@ class Supervisor(Generic[_Task]):
         self._serve, self._arguments = serve, arguments
         self._max_in_flight = max_in_flight
         self._limits = limits
+        self._forks = forks
         self._on_ready, self._may_begin = on_ready, may_begin
         self._slots: dict[Connection, _Slot[_Task]] = {}
         self._waiting: deque[_Task] = deque()  # not assigned to a process
@@ -193,7 +195,7 @@ class Supervisor(Generic[_Task]):
             raise ProcessError("the process was stopped")
         n_needed = min(self.n_processes, len(self._slots) + len(self._waiting))
         while len(self._slots) < n_needed:
-            child = Child(self._serve, *self._arguments)
+            child = Child(self._serve, *self._arguments, forks=self._forks)
             self._slots[child.channel] = _Slot(child, time.monotonic())
             self.n_started += 1
         self._assign()

@@ -34,9 +34,8 @@ from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.progress import Progress, silent
-from orienteer.repair.archive_scan import ArchiveScan
 from orienteer.repair.rebuild import Rebuilt, rebuild
-from orienteer.repair.salvage import Salvage
+from orienteer.repair.salvage import ArchiveScan, Salvage
 from orienteer.responses.response import PageRequest
 from orienteer.responses.verdict import VerdictKind
 from orienteer.store.archive import Archive, ArchiveEnd, Position

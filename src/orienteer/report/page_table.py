@@ -7,34 +7,52 @@ broken        there is none: 404 and other errors, no such host, redirects that 
 refused       there may be a page, but the crawler may not fetch it: robots.txt, a login, 403
 host_gone     not requested, since the crawl abandoned the host
 not_checked   not requested: out of scope, too deep, or the crawl stopped before
+
+Texts of links, descriptions, insecure assets and response times are read from the archived pages (`pages_read`), in
+order, by several processes if there are many. Texts of links are read only on pages with findings, since this doubles
+the time for a page.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from enum import IntEnum
 from functools import cached_property
 from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from orienteer.extract.assets import asset_urls
+from orienteer.extract.page import Page, extract_page
 from orienteer.graph.hosts import host_ids
 from orienteer.graph.url_table import UrlTable
+from orienteer.inspect.archived_page import MAX_BYTES, ArchivedPosition, archive_to_read, archived_page, warn_skipped
 from orienteer.inspect.changes import MissingPage, missing_pages
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
+from orienteer.processes.pool import Failed, in_order
 from orienteer.progress import Progress
 from orienteer.responses.reading import is_html
+from orienteer.responses.response import charset_in
 from orienteer.responses.verdict import NO_PAGE
 from orienteer.search.page_columns import CrawlRanks, repetition_groups
+from orienteer.store.archive import Archive
 from orienteer.store.database import DatabaseView
 from orienteer.store.page_row import PageRow
 from orienteer.wording import moment
 
 MAX_HOPS = 64  # of a redirect chain; no crawl follows more
 NO_TITLE = 0
-_STAGE = "reading the pages"
 _NOT_THERE = frozenset(f"http {status}" for status in NO_PAGE)
+
+
+_REFUSALS = frozenset((401, 402, 403, 407, 429, 451))  # the 4xx with which other clients may get the page
+_MAX_TEXTS = 3  # of links to one address on one page
+_MAX_ASSETS = 5
 
 
 class LinkState(IntEnum):
@@ -44,8 +62,6 @@ class LinkState(IntEnum):
     REFUSED = 3
     HOST_GONE = 4
 
-
-_REFUSALS = frozenset((401, 402, 403, 407, 429, 451))  # the 4xx with which other clients may get the page
 
 LINK_STATE_OF_BLOCKED = {
     Outcome.TIMED_OUT: LinkState.BROKEN,
@@ -122,7 +138,7 @@ class PageTable:
         n_all = database.pages.counts().n_pages
         for n_done, row in enumerate(database.pages.rows(), 1):
             self._add(row)
-            progress(_STAGE, n_done, n_all)
+            progress("reading the pages", n_done, n_all)
         for missing in missing_pages(database):
             self._add_missing(missing)
 
@@ -220,3 +236,94 @@ def _number_of(title: str) -> int:
     """Hash a title, ignoring case and white space; never NO_TITLE."""
     text = " ".join(title.split()).casefold()
     return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()) | 1
+
+
+class LinkSearch(NamedTuple):
+    """A page in the archive, and the URLs whose link texts are needed."""
+
+    page: ArchivedPosition
+    linked: tuple[str, ...]
+
+
+class PageReport(NamedTuple):
+    """The facts of a page. `words` are texts of links by URL; `insecure` are some of the assets loaded by http."""
+
+    words: dict[str, str]
+    has_description: bool
+    insecure: tuple[str, ...]
+    n_insecure: int
+    duration_s: float | None
+
+
+def pages_read(
+    database: DatabaseView,
+    folder: Path,
+    is_selected: NDArray[np.bool_],
+    linked: Mapping[int, tuple[str, ...]],
+    processes: int | None,
+    progress: Progress,
+) -> Iterator[tuple[int, PageReport]]:
+    """Read the selected pages, and those with links to find, in the order of fetching. `folder` is that of the archive.
+
+    Unreadable pages are skipped with a warning.
+    """
+    rendered = database.rendered.documents()
+    n_done, n_all = 0, int(is_selected.sum())
+
+    def to_read() -> Iterator[tuple[tuple[int, str], LinkSearch]]:
+        for rows in database.pages.readable():
+            for row in rows:
+                place = row.archived
+                if place is not None and (row.id in linked or (is_selected[row.id] and is_html(row.content_type))):
+                    url = database.urls.of(row.id)
+                    page = ArchivedPosition(place, row.content_type, url, rendered.get(row.id))
+                    yield (row.id, url), LinkSearch(page, linked.get(row.id, ()))
+
+    with in_order(_reading, (folder,), to_read(), processes) as read:
+        for (page, url), found in read:
+            n_done += 1
+            progress("reading the archive", min(n_done, n_all), n_all)
+            if isinstance(found, Failed):
+                warn_skipped(url, found)
+            else:
+                yield page, found
+
+
+@contextmanager
+def _reading(folder: Path) -> Iterator[Callable[[LinkSearch], PageReport]]:
+    """Open the archive in this folder, and yield the function that reads a page; for `in_order`."""
+    archive = archive_to_read(folder)
+    try:
+        yield lambda search: _read(archive, search)
+    finally:
+        archive.close()
+
+
+def _read(archive: Archive, search: LinkSearch) -> PageReport:
+    page = search.page
+    archived = archive.read(page.location)
+    headers = archived.headers
+    body = archived.content(MAX_BYTES)
+    charset = charset_in(headers)
+    if page.rendered is not None or not is_html(page.content_type):
+        content = archived_page(archive, page)
+    else:
+        refresh = headers.get("refresh") or ""
+        content = extract_page(body, page.url, charset, with_text=bool(search.linked), refresh_header=refresh)
+    insecure: list[str] = []
+    if page.url.startswith("https:") and is_html(page.content_type):
+        found = asset_urls(body, page.url, page.content_type or "text/html", charset)
+        insecure = [asset for asset in found if asset.startswith("http:")]
+    return PageReport(
+        _words(content, search.linked), bool(content.description.strip()), tuple(insecure[:_MAX_ASSETS]), len(insecure),
+        archived.duration_s,
+    )  # fmt: skip
+
+
+def _words(page: Page, linked: tuple[str, ...]) -> dict[str, str]:
+    """Return the texts of the links to these URLs; "" for a link without text."""
+    words: dict[str, dict[str, None]] = {url: {} for url in linked}
+    for url, text in page.anchors:
+        if text and url in words and len(words[url]) < _MAX_TEXTS:
+            words[url][text] = None
+    return {url: " / ".join(found) for url, found in words.items()}

@@ -13,11 +13,9 @@ from orienteer.errors import InputError
 from orienteer.exports.exported_crawl import parse_host
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.progress import Progress, silent
+from orienteer.report.checks import LinkTable, deep_findings, link_findings, page_findings, valued_findings
 from orienteer.report.finding import KINDS, Finding, FindingDraft, LinkingPage, SiteReport
-from orienteer.report.link_findings import LinkTable, link_findings
-from orienteer.report.page_findings import deep_findings, page_findings, valued_findings
-from orienteer.report.page_reading import PageReport, pages_read
-from orienteer.report.page_table import Hosts, PageTable
+from orienteer.report.page_table import Hosts, PageReport, PageTable, pages_read
 from orienteer.search.page_columns import CrawlRanks, crawl_ranks
 from orienteer.store.folder_view import FolderView
 

@@ -20,8 +20,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from orienteer import __version__
 from orienteer.errors import InputError, unknown_name
 from orienteer.exports.export import expect_outside
-from orienteer.exports.staging import expect_free as expect_free_file
-from orienteer.exports.staging import staged
+from orienteer.exports.exporter import expect_free as expect_free_file
+from orienteer.exports.exporter import staged
 from orienteer.report.finding import CLICKS, KINDS, Finding, SiteReport
 from orienteer.wording import counted, is_link, moment, plain, share_text
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
+from functools import lru_cache
 
 from orienteer.extract.documents.kinds import document_type
 from orienteer.pages.outcome import Outcome
@@ -175,8 +176,13 @@ def unpacked_content(body: bytes, headers: Headers, outcome: Outcome, max_bytes:
 
 def media_type(headers: Headers) -> str:
     """Return `text/html` for `Text/HTML; charset=x`; "" if it is missing or meaningless."""
-    stated = re.split("[;,]", headers.get("content-type") or "", maxsplit=1)[0].strip().lower()
-    return stated if "/" in stated and stated not in UNKNOWN_TYPES else ""
+    return _media_type(headers.get("content-type") or "")
+
+
+@lru_cache(maxsize=1024)  # most responses have one of a few types
+def _media_type(stated: str) -> str:
+    kind = re.split("[;,]", stated, maxsplit=1)[0].strip().lower()
+    return kind if "/" in kind and kind not in UNKNOWN_TYPES else ""
 
 
 def charset_in(headers: Headers) -> str | None:

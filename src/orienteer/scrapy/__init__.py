@@ -54,7 +54,6 @@ concurrency apply as usual; a host that must wait does not delay the others.
 
 from __future__ import annotations
 
-from orienteer.scrapy.addon import Addon
-from orienteer.scrapy.scheduler import Scheduler
+from orienteer.scrapy.scheduler import Addon, Scheduler
 
 __all__ = ["Addon", "Scheduler"]

@@ -21,10 +21,10 @@ from scrapy import Request, Spider
 from scrapy.utils.request import request_from_dict
 
 from orienteer.errors import InputError
+from orienteer.files.plain import state_folder
 from orienteer.files.signing import signed_content, verified_content
-from orienteer.files.user_folders import state_folder
 from orienteer.pages.states import PageState
-from orienteer.scrapy.plugin_settings import PluginSettings
+from orienteer.scrapy.project import PluginSettings
 from orienteer.scrapy.spider_crawl import SpiderCrawl
 from orienteer.store.failures import damaged
 from orienteer.store.page_row import NO_LINKS

@@ -20,9 +20,10 @@ from scrapy import Request, Spider, signals
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.crawler import Crawler
 from scrapy.dupefilters import RFPDupeFilter
-from scrapy.exceptions import CloseSpider
+from scrapy.exceptions import CloseSpider, NotConfigured
 from scrapy.extensions.feedexport import FeedExporter
 from scrapy.http import Response
+from scrapy.settings import Settings
 from scrapy.utils.asyncio import CallLaterResult, call_later
 from scrapy.utils.misc import load_object
 
@@ -32,10 +33,8 @@ from orienteer.pages.states import PageState
 from orienteer.responses.headers import Headers
 from orienteer.responses.response import outcome_of
 from orienteer.responses.verdict import VerdictKind, verdict_kind_of
-from orienteer.scrapy.links import PAGE, START, LinkNotes, pop_marks
-from orienteer.scrapy.plugin_settings import PluginSettings
+from orienteer.scrapy.project import PAGE, START, LinkNotes, PluginSettings, Slots, pop_marks
 from orienteer.scrapy.request_ledger import RequestLedger
-from orienteer.scrapy.slots import Slots
 from orienteer.scrapy.spider_crawl import warm_up
 
 logger = logging.getLogger(__name__)
@@ -388,3 +387,13 @@ def _flush_feeds(crawler: Crawler) -> None:
     for slot in exporter.slots if exporter is not None else ():
         if slot.file is not None and not slot.file.closed:
             slot.file.flush()
+
+
+class Addon:
+    """`ADDONS = {"orienteer.scrapy.Addon": 500}`."""
+
+    def update_settings(self, settings: Settings) -> None:
+        settings.set("SCHEDULER", Scheduler, "addon")
+        if load_object(settings["SCHEDULER"]) is not Scheduler:
+            raise NotConfigured(f"SCHEDULER is set to {settings['SCHEDULER']}, but the add-on needs its own")
+        settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", LinkNotes, 0)

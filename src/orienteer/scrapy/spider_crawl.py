@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from orienteer.arrays import grown
 from orienteer.crawl.crawl import Crawl
-from orienteer.frontier.politeness import Politeness
+from orienteer.crawl.politeness import Politeness
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.proved import Certificate
@@ -32,7 +32,7 @@ from orienteer.inspect.survey_progress import walk_of
 from orienteer.pages.states import PageState
 from orienteer.pages.stop_reason import StopReason
 from orienteer.policies.policy import Policy, Priorities, Run, TrustedPages
-from orienteer.scrapy.plugin_settings import PluginSettings
+from orienteer.scrapy.project import PluginSettings
 
 _TIMES_PER_POINT = 10.0
 _MAX_POINTS = 100  # more would exceed the range of floats

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from orienteer.public_names import PublicPackage
 
 if TYPE_CHECKING:  # the public names: see orienteer.public_names
-    from orienteer.search.hit import Hit as Hit
+    from orienteer.search.finding import Hit as Hit
     from orienteer.search.indexing import IndexReport as IndexReport
     from orienteer.search.indexing import update_index as update_index
     from orienteer.search.search_index import SearchIndex as SearchIndex

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 import tantivy
 
+from orienteer.search.lookup import Vocabulary
 from orienteer.search.page_facts import type_name
 from orienteer.search.query import FILTERS, MAX_QUERY_CHARS, Clause, ParsedQuery, parse
 from orienteer.search.text_index import DATE, HOST, LANGUAGE, TAG, TOPIC, TYPE
-from orienteer.search.vocabulary import Vocabulary
 
 N_VALUES = 30
 _N_COUNTED = 10_000  # values, in each segment of the index

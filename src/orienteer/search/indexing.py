@@ -28,7 +28,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError
-from orienteer.extract.boilerplate import HostBoilerplate
 from orienteer.files.plain import make_plain_folder
 from orienteer.inspect.archived_page import warn_skipped
 from orienteer.inspect.snapshot import page_names
@@ -38,8 +37,7 @@ from orienteer.pages.added import Additions
 from orienteer.pages.states import PageState
 from orienteer.processes.pool import Failed, cpu_time_s, in_order
 from orienteer.progress import Progress, silent
-from orienteer.search.completion import has_completions, write_completions
-from orienteer.search.index_files import TEXTS, index_folder
+from orienteer.search.completion import write_completions
 from orienteer.search.page_columns import FILE, crawl_ranks, write_columns
 from orienteer.search.page_facts import topic_term
 from orienteer.search.page_reading import (
@@ -53,12 +51,11 @@ from orienteer.search.page_reading import (
 )
 from orienteer.search.text_index import TextIndex, remove_index
 from orienteer.search.words import PLAIN, stemmer_of
-from orienteer.store.database import DatabaseView
 from orienteer.store.failures import map_disk_errors
 from orienteer.store.folder_view import FolderView
 from orienteer.store.lock import LOCK, FolderLock
 from orienteer.store.page_row import PageRow
-from orienteer.store.page_texts import PageTexts
+from orienteer.store.page_texts import TEXTS, PageTexts, index_folder
 
 MAX_DELETED_SHARE = 0.2
 _PAGES_PER_COMMIT = 5_000
@@ -111,7 +108,6 @@ def update_index(
     """
     folder = Path(path)
     with FolderView.open(folder) as crawl:
-        database = crawl.database
         threshold = _threshold(crawl, on_topic)
         index = index_folder(folder)
         with map_disk_errors(index):
@@ -119,7 +115,7 @@ def update_index(
         lock = FolderLock(index)
         try:
             with plain_at_first():
-                indexing = _Indexing(crawl, database, index, threshold, on_topic, processes, progress)
+                indexing = _Indexing(crawl, index, threshold, on_topic, processes, progress)
                 return indexing.run(rebuild, max_deleted_share)
         finally:
             lock.release()
@@ -171,10 +167,10 @@ class _Indexing:
     """One run of `update_index`."""
 
     def __init__(
-        self, crawl: FolderView, database: DatabaseView, index: Path, threshold: float | None, only_on_topic: bool,
-        n_processes: int | None, progress: Progress,
+        self, crawl: FolderView, index: Path, threshold: float | None, only_on_topic: bool, n_processes: int | None,
+        progress: Progress,
     ) -> None:  # fmt: skip
-        self._crawl, self._database, self._index = crawl, database, index
+        self._crawl, self._database, self._index = crawl, crawl.database, index
         self._threshold = threshold
         self._only_on_topic = only_on_topic
         self._n_processes = n_processes
@@ -186,7 +182,7 @@ class _Indexing:
             remove_index(self._index, keep=(LOCK,))
         with PageTexts(self._index / TEXTS) as texts:
             n_read, n_skipped, selection = self._read(texts)
-            update_main_lines(texts, HostBoilerplate)
+            update_main_lines(texts)
             counts = self._write(texts, selection)
             if self._text_index().deleted_share() > max_deleted_share:
                 self._remove_text_index()
@@ -195,7 +191,7 @@ class _Indexing:
             for language, n_pages in texts.n_by_language().items():
                 n_by_stemmer[stemmer_of(language)] += n_pages
             ranks = crawl_ranks(self._database, self._crawl.read_ranks())
-            if any(counts) or not has_completions(self._index):
+            if any(counts) or not texts.has_completions():
                 write_completions(self._index, texts, self._text_index().searcher(), ranks.local, selection.pages)
         write_columns(self._index, self._database, *selection, ranks, n_by_stemmer)
         return IndexReport(

@@ -13,20 +13,21 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import compress
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from orienteer.crawl.seen import SeenUrls
 from orienteer.errors import MissingExtraError
+from orienteer.extract.boilerplate import HostBoilerplate
 from orienteer.extract.language import detected
 from orienteer.extract.main_text import MAIN
 from orienteer.extract.page import Page
-from orienteer.frontier.seen import SeenUrls
 from orienteer.inspect.archived_page import ArchivedPosition, page_reading
 from orienteer.search.snippet import collapsed
 from orienteer.store.archive import Position
@@ -156,15 +157,7 @@ def encodable(text: str) -> str:
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 
-class BoilerplateFilter(Protocol):
-    """Learns the boilerplate of a host from all its pages first, then classifies the lines of each."""
-
-    def learn(self, host: str, lines: Sequence[str]) -> None: ...
-
-    def main_lines(self, host: str, lines: Sequence[str], scores: bytes) -> NDArray[np.bool_]: ...
-
-
-def update_main_lines(texts: PageTexts, learner: Callable[[], BoilerplateFilter]) -> int:
+def update_main_lines(texts: PageTexts, learner: Callable[[], HostBoilerplate] = HostBoilerplate) -> int:
     """Decide again for all pages with an outdated basis; return how many these were."""
     by_host: dict[str, list[tuple[int, int, int]]] = {}
     for page, stamp, url, basis in texts.stamps_and_bases():
@@ -181,7 +174,7 @@ def update_main_lines(texts: PageTexts, learner: Callable[[], BoilerplateFilter]
 
 
 def _judge(
-    texts: PageTexts, host: str, learned: list[int], stale: list[int], basis: int, boilerplate: BoilerplateFilter
+    texts: PageTexts, host: str, learned: list[int], stale: list[int], basis: int, boilerplate: HostBoilerplate
 ) -> None:
     for page in learned:
         lines, scores = texts.lines(page)

@@ -20,20 +20,18 @@ from typing import TYPE_CHECKING, Any, Self
 from orienteer.errors import CrawlFolderError, InputError
 from orienteer.notebook import data_frame, rows_html
 from orienteer.search import ranking
-from orienteer.search.completion import Suggestion
+from orienteer.search.completion import Suggestion, completed
 from orienteer.search.facets import Facet, Filter, filters
-from orienteer.search.finding import MAX_RESULTS, FoundPages
-from orienteer.search.hit import Hit
-from orienteer.search.index_files import TEXTS, index_folder
-from orienteer.search.index_view import IndexView, Overview, RelatedPage, completed
+from orienteer.search.finding import MAX_RESULTS, FoundPages, Hit
+from orienteer.search.index_view import IndexView, Overview, RelatedPage
+from orienteer.search.lookup import Vocabulary
 from orienteer.search.page_columns import FILE, PageColumns
 from orienteer.search.query import MAX_QUERY_CHARS, parse
 from orienteer.search.ranking import co_cited
 from orienteer.search.text_index import TextIndex, tantivy_errors
-from orienteer.search.vocabulary import Vocabulary
 from orienteer.store.folder_view import FolderView
 from orienteer.store.lock import holder_of
-from orienteer.store.page_texts import PageTexts
+from orienteer.store.page_texts import TEXTS, PageTexts, index_folder
 from orienteer.wording import counted, plain
 
 __all__ = ["MAX_RESULTS", "Hit", "RelatedPage", "SearchIndex", "SearchResults", "search"]
@@ -229,7 +227,7 @@ class SearchIndex:
 
     def overview(self) -> Overview:
         """Return a summary of the index."""
-        return self._view.overview()
+        return self._view.overview
 
     def related(self, url: str, n: int = 10) -> tuple[RelatedPage, ...]:
         """Return the pages that are linked most often from the same pages as this one."""

@@ -30,8 +30,7 @@ from numpy.typing import NDArray
 from orienteer.errors import InputError
 from orienteer.search import ranking
 from orienteer.search.facets import N_VALUES, Facet, FacetCounts, Filter, facets, filters, in_order
-from orienteer.search.finding import FEW, FoundPages
-from orienteer.search.hit import Hit
+from orienteer.search.finding import FEW, FoundPages, Hit
 from orienteer.search.search_index import SearchIndex, check_page
 
 _N_VALUES = 1_000  # of a facet, in each crawl

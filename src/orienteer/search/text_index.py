@@ -29,7 +29,7 @@ from orienteer.pages.added import Additions
 from orienteer.search.page_facts import added_text, date_number, field_terms, tag_term, type_terms
 from orienteer.search.words import PLAIN, STEMMER_NAMES, analyzer, normalized, stemmer_of, words_of
 from orienteer.store.failures import map_disk_errors
-from orienteer.store.page_texts import REBUILD_HINT, PageText
+from orienteer.store.page_texts import REBUILD_HINT, StoredText
 from orienteer.url import host_of, site_of
 
 _MANIFESTS = ("meta.json", ".managed.json")
@@ -184,7 +184,7 @@ class TextIndexWriter:
         self._writer.delete_documents_by_term(_PAGE, int(page))
 
     def add(
-        self, page: PageText, stamp: int, link_texts: list[str], added: Additions | None = None, topic: str = ""
+        self, page: StoredText, stamp: int, link_texts: list[str], added: Additions | None = None, topic: str = ""
     ) -> None:
         document = _document(page, stamp, link_texts)
         if topic:
@@ -257,7 +257,7 @@ def _ranges(searcher: tantivy.Searcher) -> Iterator[tuple[int, int]]:
         yield first, first + _PAGES_PER_QUERY
 
 
-def _document(page: PageText, stamp: int, link_texts: list[str]) -> tantivy.Document:
+def _document(page: StoredText, stamp: int, link_texts: list[str]) -> tantivy.Document:
     stemmer, host = stemmer_of(page.language), host_of(page.url)
     document = tantivy.Document()
     document.add_integer(_PAGE, page.id)

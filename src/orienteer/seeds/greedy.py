@@ -20,8 +20,7 @@ from orienteer.errors import InputError
 from orienteer.graph.reach import add_depth_weights, weights_of
 from orienteer.graph.reach_sketch import N_RANKS, TYPICAL_ERROR, EstimatedWeights, estimated_weights
 from orienteer.progress import Progress, silent
-from orienteer.seeds.cover import Cover
-from orienteer.seeds.seed_method import Approximation, SeedMethod, seed_method
+from orienteer.seeds.seed_method import Approximation, Cover, SeedMethod, seed_method
 
 EXACT_UP_TO = 500_000
 _N_UNLIKE = 64

@@ -22,15 +22,15 @@ from orienteer.graph.estimation.history import EstimateRound, SettlingForecast
 from orienteer.graph.estimation.neighborhood_view import NeighborhoodView
 from orienteer.graph.growing_graph import PageHosts
 from orienteer.inspect.snapshot import LocalWeb, local_pages, local_web, url_batches
-from orienteer.ledger.permission import Tables
 from orienteer.ledger.plan import CrawlPlan
-from orienteer.ledger.settings import ScopeSettings
+from orienteer.ledger.settings import EstimateSettings, ScopeSettings
 from orienteer.live.live_crawl import LiveCrawl, StopRequest
 from orienteer.notebook import rows_html
 from orienteer.pages.states import PageState
 from orienteer.pages.stop_reason import StopReason
 from orienteer.policies.policy import TrustedPages
-from orienteer.side_crawls.estimate_rounds import EstimateSettings, Rounds
+from orienteer.settings import Tables
+from orienteer.side_crawls.estimate_rounds import Rounds
 from orienteer.side_crawls.side_crawl import (
     ONLY_SELECTED,
     SideCrawlSetup,

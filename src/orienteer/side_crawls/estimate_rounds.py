@@ -7,44 +7,15 @@ same rounds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from orienteer.errors import InputError
-from orienteer.graph.estimation import make_estimator, make_selection
-from orienteer.graph.estimation.estimation import METHOD, SELECT, Estimation
+from orienteer.graph.estimation.estimation import Estimation
 from orienteer.graph.growing_graph import GrowingGraph
+from orienteer.ledger.settings import EstimateSettings
 from orienteer.pages.stop_reason import StopReason
 from orienteer.policies.policy import NO_CHANGE, Policy, Priorities, TrustedPages
-
-
-@dataclass(frozen=True)
-class EstimateSettings:
-    """How the global rank is estimated.
-
-    `budget` pages are fetched in `rounds` rounds; None: twice as many as the domain has. It ends earlier when the
-    estimate has settled: when it changed by less than `settle` (in L1, which is 2 at most) while the last pages, a
-    fifth of the domain's number, were fetched; 0: it never settles. `select` is the method to select pages, `method`
-    the one to compute the rank.
-    """
-
-    budget: int | None = None
-    rounds: int = 50
-    select: str = SELECT
-    method: str = METHOD
-    settle: float = 0.005
-
-    def __post_init__(self) -> None:
-        if self.budget is not None and self.budget < 0:
-            raise InputError(f"budget is {self.budget}; it must be 0 or more pages")
-        if self.rounds < 1:
-            raise InputError(f"rounds is {self.rounds}; at least one is needed")
-        if not 0 <= self.settle < 2:
-            raise InputError(f"settle is {self.settle}; a change is from 0 to 2")
-        make_selection(self.select)
-        make_estimator(self.method)
 
 
 class Rounds(Policy):

@@ -20,13 +20,12 @@ from orienteer.crawl.crawl import Crawl
 from orienteer.errors import InputError
 from orienteer.graph.growing_graph import PageHosts
 from orienteer.ledger.ledger import Ledger
-from orienteer.ledger.permission import Tables, expect_allowed
-from orienteer.ledger.plan import CrawlPlan
+from orienteer.ledger.plan import CrawlPlan, expect_allowed
 from orienteer.ledger.setup import CrawlSetup
 from orienteer.live.live_crawl import LiveCrawl
 from orienteer.live.warm_up import warm_up
 from orienteer.policies.policy import Policy, TrustedPages
-from orienteer.settings import merged, to_table
+from orienteer.settings import Tables, merged, to_table
 from orienteer.store.database import Database
 from orienteer.store.failures import damaged
 from orienteer.store.folder import CrawlFolder, remove_crawl

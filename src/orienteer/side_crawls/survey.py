@@ -24,17 +24,18 @@ import numpy as np
 from orienteer.crawl.crawl import Crawl
 from orienteer.errors import InputError
 from orienteer.files.signing import is_signed, signature
+from orienteer.graph.defaults import SurveyGoal
 from orienteer.graph.growing_graph import GrowingGraph, PageHosts
 from orienteer.graph.push import LinkRows
-from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
+from orienteer.graph.survey.fixed_walks import FixedWalks
 from orienteer.graph.survey.survey import FixedSurvey
-from orienteer.ledger.permission import Tables
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.settings import CrawlSettings
 from orienteer.ledger.topic_reading import topic_threshold
 from orienteer.live.live_crawl import LiveCrawl, StopRequest
 from orienteer.pages.states import COUNTS_AS_FETCHED
 from orienteer.policies.policy import NO_CHANGE, Policy, Priorities, TrustedPages
+from orienteer.settings import Tables
 from orienteer.side_crawls.side_crawl import (
     ONLY_SELECTED,
     SideCrawlSetup,

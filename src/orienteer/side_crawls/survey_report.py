@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from orienteer.errors import InputError
 from orienteer.graph.coverage import Coverage
+from orienteer.graph.defaults import SurveyGoal
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.proved import Certificate
 from orienteer.graph.push import LinkRows
-from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
-from orienteer.graph.survey.gaps import Gap, largest_gaps, last_pages
+from orienteer.graph.survey.fixed_walks import FixedWalks, Gap, largest_gaps, last_pages
 from orienteer.graph.survey.measured import Measured
 from orienteer.graph.survey.survey import FixedSurvey
 from orienteer.notebook import facts_html

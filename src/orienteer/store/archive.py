@@ -24,7 +24,7 @@ from tempfile import NamedTemporaryFile
 from typing import NamedTuple, TypeVar
 
 from orienteer.errors import CrawlFolderError
-from orienteer.files.plain import expect_plain, make_plain_folder, open_plain, sync_folder
+from orienteer.files.plain import append_whole, expect_plain, make_plain_folder, open_plain, sync_folder
 from orienteer.store.archive_members import ACKNOWLEDGED, acknowledged_text, exceeds_crash_tail
 from orienteer.store.failures import damaged, map_disk_errors
 from orienteer.store.record import (
@@ -302,16 +302,11 @@ class Archive:
             return
         assert self._out is not None
         n_written = self.end.size_bytes - self._n_unwritten
-        rest = memoryview(self._unwritten[0] if len(self._unwritten) == 1 else b"".join(self._unwritten))
+        records = self._unwritten[0] if len(self._unwritten) == 1 else b"".join(self._unwritten)
         self._unwritten, self._n_unwritten = [], 0
         try:
             with map_disk_errors(self._out_path):
-                try:
-                    while rest:
-                        rest = rest[os.write(self._out, rest) :]
-                except OSError:
-                    os.ftruncate(self._out, n_written)
-                    raise
+                append_whole(self._out, records, n_written)
         except CrawlFolderError as error:
             self._failed = error
             raise

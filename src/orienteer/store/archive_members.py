@@ -8,20 +8,19 @@ is older than the archive (a restored backup, say): truncating the tail would th
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, cast
+from typing import BinaryIO, NamedTuple
 
-from isal import igzip_lib
+from isal import igzip_lib, isal_zlib
 
-from orienteer.warc.packed import blocks
 from orienteer.warc.records import RecordCounts, records
 
 ACKNOWLEDGED = "Orienteer-Acknowledged"  # a header of records: number and size of the last file at that time
 _KINDS = ("response", "revisit", "resource")
 _MAX_UNNAMED_BYTES = 64 << 20  # records of older versions name no end; no crawl writes more between two commits
 MAX_RECORD_BYTES = 64 << 20  # unpacked: more than any crawl stores of a page
+_GZIP = 31  # wbits of zlib: gzip header, largest window
 _MAGIC = b"\x1f\x8b\x08"
 _READ_BYTES = 1 << 16
 _STEP_BYTES = 1 << 20
@@ -31,14 +30,13 @@ _MAX_FAILURES = 1_000  # the magic bytes may occur in any data: after this many 
 def exceeds_crash_tail(path: Path, start: int, end: tuple[int, int]) -> bool:
     """Return whether a file holds more after `start` than the tail of a killed crawl; `end` is acknowledged."""
     n_unnamed = 0
-    with path.open("rb") as file:
-        tail = cast(BinaryIO, _From(file, start))
-        for record in records(blocks(tail, path.name, lambda _: None), _KINDS, RecordCounts(), path.name):
-            named = acknowledged_in(record.headers.get(ACKNOWLEDGED.lower(), ""))
-            if named is None:
-                n_unnamed += len(record.block)
-            if n_unnamed > _MAX_UNNAMED_BYTES or (named is not None and named > end):
-                return True
+    contents = (member.content for member in whole_members(path, start))
+    for record in records(contents, _KINDS, RecordCounts(), path.name):
+        named = acknowledged_in(record.headers.get(ACKNOWLEDGED.lower(), ""))
+        if named is None:
+            n_unnamed += len(record.block)
+        if n_unnamed > _MAX_UNNAMED_BYTES or (named is not None and named > end):
+            return True
     return False
 
 
@@ -57,20 +55,6 @@ def acknowledged_in(text: str) -> tuple[int, int] | None:
     if not (file.isascii() and file.isdigit() and size.isascii() and size.isdigit()) or len(text) > 40:
         return None
     return int(file), int(size)
-
-
-class _From(io.RawIOBase):
-    """A file that begins at an offset of another."""
-
-    def __init__(self, file: BinaryIO, start: int) -> None:
-        self._file, self._start = file, start
-        file.seek(start)
-
-    def read(self, n_bytes: int = -1) -> bytes:
-        return self._file.read(n_bytes)
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        return self._file.seek(self._start + offset) - self._start
 
 
 class Member(NamedTuple):
@@ -97,14 +81,14 @@ def whole_members(path: Path, start: int = 0, end: int | None = None) -> Iterato
 
 
 def unpacked_member(member: bytes) -> bytes:
-    """Return the content of a member; ValueError if it is incomplete or larger than MAX_RECORD_BYTES."""
-    decoder = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+    """Return the content of exactly one member; ValueError if it is incomplete or larger than MAX_RECORD_BYTES."""
+    decoder = isal_zlib.decompressobj(_GZIP)
     try:
         content: bytes = decoder.decompress(member, MAX_RECORD_BYTES + 1)
-    except (igzip_lib.IsalError, EOFError) as error:  # type: ignore[misc]  # isal says it were an instance
+    except isal_zlib.error as error:  # type: ignore[misc]  # isal says `error` were an instance
         raise ValueError(str(error)) from None
-    if not decoder.eof or len(content) > MAX_RECORD_BYTES:
-        raise ValueError("cut off, or too large")
+    if not decoder.eof or decoder.unused_data or len(content) > MAX_RECORD_BYTES:
+        raise ValueError("it is not exactly one gzip member, or too large")
     return content
 
 

@@ -10,8 +10,9 @@ The classes of the tables (`Database` has one for each group of tables) share on
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from itertools import groupby
 from pathlib import Path
@@ -19,12 +20,12 @@ from typing import Any, NamedTuple, Protocol, Self
 
 from orienteer.errors import CrawlFolderError
 from orienteer.files.plain import expect_plain, replaced_inside
-from orienteer.store.column_ranges import RANGES, Range, RowRanges
 from orienteer.store.failures import damaged, map_disk_errors
-from orienteer.store.schema import APPLICATION_ID, SCHEMA, TABLES, UPGRADES, VERSION, Upgrade
+from orienteer.store.schema import APPLICATION_ID, RANGES, SCHEMA, TABLES, UPGRADES, VERSION, Range, RowRanges
 from orienteer.wording import plain
 
 _BUSY_TIMEOUT_S = 10.0
+_NEW_TABLE, _NEW_COLUMN = re.compile(r"CREATE TABLE (\w+)"), re.compile(r"ALTER TABLE (\w+) ADD COLUMN (\w+)")
 _NO_SHARED_MEMORY = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)  # SQLite cannot create the -shm file
 _PRAGMAS = (
     "synchronous = FULL",
@@ -37,7 +38,8 @@ _PRAGMAS = (
 class DatabaseKind(NamedTuple):
     """A kind of database: its application id, the version of its format, and its schema.
 
-    `upgrades` lead from older versions, step by step, to this one. `ranges` are the valid values of columns by name.
+    `upgrades` are the statements that lead from older versions, step by step, to this one. `ranges` are the valid
+    values of columns by name.
     """
 
     what: str
@@ -45,7 +47,7 @@ class DatabaseKind(NamedTuple):
     version: int
     schema: str
     tables: tuple[str, ...]
-    upgrades: Mapping[int, Upgrade] = {}
+    upgrades: Mapping[int, tuple[str, ...]] = {}
     ranges: Mapping[str, Range] = {}
 
 
@@ -64,7 +66,7 @@ class DatabaseConnection:
     """An open database of a kind. Only one thread may use it.
 
     A database of an older version is upgraded when it is opened for writing; `upgraded_from` is then its old version.
-    Opened read-only it stays unchanged, and `missing_tables` and `missing_columns` name what the upgrade would add.
+    Opened read-only it stays unchanged, and this connection has the `missing_tables`, empty, and columns of NULL.
 
     `buffers` are written before a commit, and before any query except `row`, which looks up a single row.
     """
@@ -76,7 +78,6 @@ class DatabaseConnection:
         self.buffers: list[Buffer] = []
         self.upgraded_from: int | None = None
         self.missing_tables: frozenset[str] = frozenset()
-        self.missing_columns: frozenset[str] = frozenset()
         self._failed: CrawlFolderError | None = None
         self._map_errors = map_disk_errors(path)
         self._ranges: dict[str, RowRanges] = {}  # by SQL statement
@@ -232,7 +233,8 @@ class DatabaseConnection:
             raise CrawlFolderError(
                 f"{self.path}: written in format {version}; this version of Orienteer reads format {kind.version}"
             )
-        new_tables = frozenset(table for step in steps for table in kind.upgrades[step].tables)
+        statements = [statement for step in steps for statement in kind.upgrades[step]]
+        new_tables = frozenset(made[1] for made in map(_NEW_TABLE.match, statements) if made)
         names = {name for (name,) in self._connection.execute("SELECT name FROM sqlite_master")}
         missing = set(kind.tables) - names - new_tables
         if missing:
@@ -241,19 +243,28 @@ class DatabaseConnection:
             return
         if read_only:
             self.missing_tables = new_tables
-            self.missing_columns = frozenset(column for step in steps for column in kind.upgrades[step].columns)
+            self._add_temporarily(statements)
         else:
-            self._upgrade(steps)
-
-    def _upgrade(self, steps: range) -> None:
-        """Apply all steps in one transaction."""
-        self._connection.execute("BEGIN IMMEDIATE")
-        for step in steps:
-            for statement in self.kind.upgrades[step].statements:
+            self._connection.execute("BEGIN IMMEDIATE")
+            for statement in statements:
                 self._connection.execute(statement)
-        self._connection.execute(f"PRAGMA user_version = {steps.stop}")
-        self._connection.execute("COMMIT")
-        self.upgraded_from = steps.start
+            self._connection.execute(f"PRAGMA user_version = {steps.stop}")
+            self._connection.execute("COMMIT")
+            self.upgraded_from = steps.start
+
+    def _add_temporarily(self, statements: Sequence[str]) -> None:
+        """Add the tables and columns that these statements add, for this connection only."""
+        self._connection.execute("PRAGMA temp_store = MEMORY")
+        new_columns: dict[str, list[str]] = {}
+        for statement in statements:
+            if _NEW_TABLE.match(statement):
+                self._connection.execute(statement.replace("CREATE", "CREATE TEMP", 1))
+            elif (column := _NEW_COLUMN.match(statement)) and column[1] in self.missing_tables:
+                self._connection.execute(statement.replace("TABLE ", "TABLE temp.", 1))
+            elif column:
+                new_columns.setdefault(column[1], []).append(f"NULL AS {column[2]}")
+        for table, columns in new_columns.items():
+            self._connection.execute(f"CREATE TEMP VIEW {table} AS SELECT *, {', '.join(columns)} FROM main.{table}")
 
 
 def schema_problem(connection: sqlite3.Connection, schema: str) -> str:
@@ -267,8 +278,9 @@ def schema_problem(connection: sqlite3.Connection, schema: str) -> str:
     for name, kind, sql in connection.execute("SELECT name, type, sql FROM sqlite_master WHERE sql IS NOT NULL"):
         if kind in ("view", "trigger") or sql.lstrip().upper().startswith("CREATE VIRTUAL"):
             return f"{plain(name, 40)} is a {kind} of SQLite, and no table of a crawl"
-    for name, keys in _keys_by_table(connection).items():
-        if name in expected and not expected[name] <= keys:
+    found_keys = _keys_by_table(connection)
+    for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
+        if not expected.get(name, set()) <= found_keys.get(name, set()):
             return f"the table {name} may have several rows where there must be one"
     ((found,),) = connection.execute("PRAGMA integrity_check(1)")
     return "" if found == "ok" else f"SQLite finds it damaged: {plain(found, 200)}"
@@ -278,11 +290,12 @@ def _keys_by_table(connection: sqlite3.Connection) -> dict[str, set[tuple[str, .
     """Return the sets of columns whose values are unique, by table."""
     keys: dict[str, set[tuple[str, ...]]] = {}
     unique = (
-        "SELECT m.name, l.name, i.name FROM sqlite_master m, pragma_index_list(m.name) l, pragma_index_info(l.name) i "
+        "SELECT m.name, l.name, i.name FROM sqlite_master m, "
+        "pragma_index_list(m.name, 'main') l, pragma_index_info(l.name, 'main') i "
         "WHERE m.type = 'table' AND l.\"unique\" AND NOT l.partial ORDER BY l.name, i.seqno"
     )
     primary = (
-        "SELECT m.name, '', i.name FROM sqlite_master m, pragma_table_info(m.name) i "
+        "SELECT m.name, '', i.name FROM sqlite_master m, pragma_table_info(m.name, 'main') i "
         "WHERE m.type = 'table' AND i.pk ORDER BY m.name, i.pk"
     )
     for sql in (unique, primary):

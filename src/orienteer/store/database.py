@@ -9,12 +9,10 @@ from typing import Self
 from orienteer.store.connection import CRAWL_DATABASE, DatabaseConnection
 from orienteer.store.detail_tables import DetailTables, SignatureTables
 from orienteer.store.history import HistoryTables
-from orienteer.store.meta_tables import MetaTables
 from orienteer.store.page_tables import PageTables
 from orienteer.store.rendering_tables import AssetTables, RenderedTables
-from orienteer.store.survey_tables import SurveyTables
-from orienteer.store.url_tables import UrlTables
-from orienteer.store.visit_tables import EpochTables, VisitTables
+from orienteer.store.url_tables import MetaTables, UrlTables
+from orienteer.store.visit_tables import EpochTables, SurveyTables, VisitTables
 
 
 class Database:

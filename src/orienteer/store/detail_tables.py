@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,7 +72,7 @@ class DetailTables:
 
     def set_words(self, page: int, words: bytes) -> None:
         """Set the words of a page, packed."""
-        self._db.write("INSERT OR REPLACE INTO words VALUES (?, ?)", page, words)
+        self._set("words", page, words)
 
     def words(self, page: int) -> bytes | None:
         words: bytes | None = self._db.first("SELECT words FROM words WHERE page = ?", int(page))
@@ -80,15 +80,10 @@ class DetailTables:
 
     def set_added(self, page: int, added: Additions | None) -> None:
         """Set what hooks added to a page; None deletes it."""
-        if added:
-            self._db.write("INSERT OR REPLACE INTO added VALUES (?, ?)", int(page), added.to_json())
-        else:
-            self._db.write("DELETE FROM added WHERE page = ?", int(page))
+        self._set("added", page, *((added.to_json(),) if added else ()))
 
     def added(self, page: int) -> Additions | None:
         """Return the fields and tags that hooks added to a page; None if there are none."""
-        if "added" in self._db.missing_tables:
-            return None
         text = self._db.first("SELECT added FROM added WHERE page = ?", int(page))
         if text is None:
             return None
@@ -97,54 +92,45 @@ class DetailTables:
 
     def set_unknown(self, page: int, unknown: UnknownLinks) -> None:
         """Set how many links of a page are unknown, and why."""
-        if unknown.n:
-            self._db.write("INSERT OR REPLACE INTO unknown VALUES (?, ?, ?)", int(page), unknown.n, unknown.why)
-        else:
-            self._db.write("DELETE FROM unknown WHERE page = ?", int(page))
+        self._set("unknown", page, *(unknown if unknown.n else ()))
 
     def unknown(self, page: int) -> UnknownLinks:
         """Return how many links of a page are unknown, and why."""
-        if "unknown" not in self._db.missing_tables:
-            row = self._db.row("SELECT n, why FROM unknown WHERE page = ?", int(page))
-            if row is not None:
-                return UnknownLinks(*row)
-        return ALL_KNOWN
+        row = self._db.row("SELECT n, why FROM unknown WHERE page = ?", int(page))
+        return ALL_KNOWN if row is None else UnknownLinks(*row)
 
     def unknown_because(self, why: str) -> list[int]:
         """Return the pages with unknown links for which this is one of the reasons, in increasing order."""
-        if "unknown" in self._db.missing_tables:
-            return []
         sql = "SELECT page FROM unknown WHERE instr(why, ?) > 0 ORDER BY page"
         return [int(page) for (page,) in self._db.rows(sql, why)]
 
     def n_unknown_because(self, why: str) -> int:
         """Return the number of pages with unknown links for which this is one of the reasons."""
-        if "unknown" in self._db.missing_tables:
-            return 0
         return int(self._db.first("SELECT count(*) FROM unknown WHERE instr(why, ?) > 0", why))
 
     def unknown_until(self, position: int) -> dict[str, int]:
         """Return the number of pages done before a position that have unknown links, by reason."""
-        if "unknown" in self._db.missing_tables:
-            return {}
         sql = "SELECT why, count(*) FROM unknown JOIN page ON page.id = unknown.page WHERE position < ? GROUP BY why"
         with self._db.expecting_damage():
             return {str(why): int(n) for why, n in self._db.rows(sql, position)}
 
     def set_canonical(self, page: int, target: int | None) -> None:
         """Set the canonical page that a page declares; None deletes it."""
-        if target is None:
-            self._db.write("DELETE FROM canonical WHERE page = ?", int(page))
-        else:
-            self._db.write("INSERT OR REPLACE INTO canonical VALUES (?, ?)", int(page), int(target))
+        self._set("canonical", page, *(() if target is None else (int(target),)))
 
     def canonicals(self) -> Iterator[tuple[int, int]]:
         """Yield all pages that declare another page as canonical, and that page. The declaration may be wrong."""
-        if "canonical" not in self._db.missing_tables:
-            n_urls = self._urls.count()
-            for page, target in self._db.rows("SELECT page, target FROM canonical ORDER BY page"):
-                if 0 <= page < n_urls and 0 <= target < n_urls:
-                    yield page, target
+        n_urls = self._urls.count()
+        for page, target in self._db.rows("SELECT page, target FROM canonical ORDER BY page"):
+            if 0 <= page < n_urls and 0 <= target < n_urls:
+                yield page, target
+
+    def _set(self, table: str, page: int, *values: Any) -> None:
+        """Insert or replace the row of a page; without values delete it."""
+        if values:
+            self._db.write(f"INSERT OR REPLACE INTO {table} VALUES (?{', ?' * len(values)})", int(page), *values)
+        else:
+            self._db.write(f"DELETE FROM {table} WHERE page = ?", int(page))
 
     def session(self, stripped: str) -> SessionRow | None:
         """Return the row of the URLs that equal this one when their session id is removed."""

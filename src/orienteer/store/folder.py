@@ -33,11 +33,11 @@ from orienteer.store.folder_view import (
     archive_end,
     expect_crawl,
     settings_of_folder,
+    write_signed_arrays,
 )
 from orienteer.store.lock import LOCK, FolderLock
 from orienteer.store.object_store import StoreSettings
 from orienteer.store.schema import VERSION
-from orienteer.store.signed_arrays import write_signed_arrays
 from orienteer.store.uploads import Uploads
 
 
@@ -130,12 +130,10 @@ class CrawlFolder(FolderFiles):
         self._lock.release()
 
     def write_settings(self, text: str) -> None:
-        with map_disk_errors(self.settings_path):
-            write_durably(self.settings_path, text)
+        _write(self.settings_path, text)
 
     def write_report(self, report: dict[str, Any]) -> None:
-        with map_disk_errors(self.report_path):
-            write_durably(self.report_path, json.dumps(report, indent=1) + "\n")
+        _write(self.report_path, json.dumps(report, indent=1) + "\n")
 
     def write_checkpoint(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Replace the last checkpoint."""
@@ -145,8 +143,7 @@ class CrawlFolder(FolderFiles):
             write_signed_arrays(path, arrays)
 
     def write_topic(self, text: str) -> None:
-        with map_disk_errors(self.topic_path):
-            write_durably(self.topic_path, text)
+        _write(self.topic_path, text)
 
     def write_ranks(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Replace the last ranks."""
@@ -155,14 +152,18 @@ class CrawlFolder(FolderFiles):
             np.savez(new, **arrays)  # type: ignore[arg-type]  # mypy: a key could be a parameter of savez
 
     def write_estimate(self, report: dict[str, Any]) -> None:
-        with map_disk_errors(self.path / ESTIMATE):
-            write_durably(self.path / ESTIMATE, json.dumps(report, indent=1) + "\n")
+        _write(self.path / ESTIMATE, json.dumps(report, indent=1) + "\n")
 
     def write_frontier(self, top: dict[str, Any]) -> None:
         """Replace the copy of the best pages in the frontier. Errors are ignored: the crawl does not need this file."""
         path = self.path / "frontier.json"
         with suppress(OSError), replaced_inside(path) as new:
             new.write_text(json.dumps(top), encoding="utf-8")
+
+
+def _write(path: Path, text: str) -> None:
+    with map_disk_errors(path):
+        write_durably(path, text)
 
 
 def _remove_leftovers(path: Path) -> None:

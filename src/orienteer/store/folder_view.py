@@ -2,7 +2,7 @@
 
     crawl.toml        the settings of the crawl
     crawl.db          every known URL and page (see `schema`); created last, so a folder that has it is complete
-    crawl.allowed     the user's signature for settings that widen network access (see `ledger/permission`)
+    crawl.allowed     the user's signature for settings that widen network access (see `ledger/plan`)
     crawl.lock        held by the one process that may write
     refresh.lock      held by a scheduled refresh, until it has reported its changes
     archive/          the responses as received, in WARC files; stored.json lists those in an object store
@@ -23,6 +23,11 @@
     frontier.json     the next pages, written at intervals by a running crawl; a cache
 
 Derived files can be rebuilt; caches can be deleted.
+
+A checkpoint is signed, since kernels index without bounds checks: arrays of an untrusted file could corrupt memory. The
+file is an .npz followed by the user's signature (see `files/signing`), which NumPy ignores; it is verified before the
+file is parsed. Arrays of which a sample becomes much smaller are compressed; masses and the like would take longer and
+hardly shrink.
 """
 
 from __future__ import annotations
@@ -31,25 +36,32 @@ import json
 import os
 import zipfile
 import zlib
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import CrawlFolderError
-from orienteer.files.plain import expect_plain, expect_plain_folder
+from orienteer.files.plain import expect_plain, expect_plain_folder, replaced_inside
+from orienteer.files.signing import SIGNATURE_BYTES, is_signed, signature
 from orienteer.store.archive import Archive, ArchiveEnd
 from orienteer.store.database import Database, DatabaseView
 from orienteer.store.failures import damaged, map_disk_errors
 from orienteer.store.lock import INNER_FOLDERS
-from orienteer.store.signed_arrays import read_signed_arrays
 
 DATABASE, SETTINGS, ALLOWED = "crawl.db", "crawl.toml", "crawl.allowed"
 ESTIMATE = "estimate.json"
 _MAX_FILES = 10_000_000
 ARCHIVE_END = "archive_end"  # a meta key: the end of the acknowledged part
+
+
+_PURPOSE = "checkpoint"
+_CHUNK_BYTES = 1 << 20
+_SMALL_BYTES = 1 << 20  # arrays up to this size are compressed without a look
+_N_SAMPLES, _SAMPLE_BYTES = 16, 1 << 12
 
 
 class FolderFiles:
@@ -59,6 +71,12 @@ class FolderFiles:
         self.path = path
         self.database = database
         self.archive = archive
+        self.settings_path = path / SETTINGS
+        self.report_path = path / "report.json"
+        self.checkpoint_path = path / "checkpoints" / "latest.npz"
+        self.topic_path = path / "topic.toml"
+        self.log_path = path / "log.jsonl"
+        self.progress_path = path / "course.jsonl"
 
     def close(self) -> None:
         self.archive.close()
@@ -71,28 +89,12 @@ class FolderFiles:
         self.close()
 
     @property
-    def settings_path(self) -> Path:
-        return self.path / SETTINGS
-
-    @property
     def settings_text(self) -> str:
         return text_of(self.settings_path)
-
-    @property
-    def report_path(self) -> Path:
-        return self.path / "report.json"
-
-    @property
-    def checkpoint_path(self) -> Path:
-        return self.path / "checkpoints" / "latest.npz"
 
     def read_checkpoint(self) -> dict[str, NDArray[Any]] | None:
         """Return the arrays of the last checkpoint; None if it is missing, damaged, or another user's."""
         return read_signed_arrays(self.checkpoint_path)
-
-    @property
-    def topic_path(self) -> Path:
-        return self.path / "topic.toml"
 
     def read_ranks(self) -> dict[str, NDArray[Any]] | None:
         """Return the arrays of the last `write_ranks`; None if there are none."""
@@ -107,14 +109,6 @@ class FolderFiles:
             return ranks
         except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
             raise damaged(path, f"{error}; run `orienteer estimate` again") from None
-
-    @property
-    def log_path(self) -> Path:
-        return self.path / "log.jsonl"
-
-    @property
-    def progress_path(self) -> Path:
-        return self.path / "course.jsonl"
 
     def read_frontier(self) -> Any:
         """Return the data of the last `write_frontier`; None if it cannot be read."""
@@ -202,3 +196,65 @@ class FolderView(FolderFiles):
             database.close()
             raise
         return cls(path, database, archive)
+
+
+def write_signed_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write or replace the file. If this user cannot sign, the file is removed: it would not be trusted."""
+    if signature(_PURPOSE, ()) is None:
+        path.unlink(missing_ok=True)
+        return
+    with replaced_inside(path) as new:
+        _write_arrays(new, arrays)
+        with new.open("r+b") as file:
+            n_bytes = file.seek(0, os.SEEK_END)
+            signed = signature(_PURPOSE, _content(file, n_bytes))
+            file.seek(n_bytes)
+            file.write(signed or bytes(SIGNATURE_BYTES))
+
+
+def _write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write the arrays as numpy.load reads them, those that are worth it compressed."""
+    compressed = {name for name, array in arrays.items() if _is_worth_compressing(array)}
+    for names, method in ((compressed, zipfile.ZIP_DEFLATED), (arrays.keys() - compressed, zipfile.ZIP_STORED)):
+        with zipfile.ZipFile(path, "a", method, compresslevel=1) as members:
+            for name in sorted(names):
+                with members.open(f"{name}.npy", "w", force_zip64=True) as file:
+                    np.lib.format.write_array(file, arrays[name], allow_pickle=False)
+
+
+def _is_worth_compressing(array: NDArray[Any]) -> bool:
+    """Return whether pieces from all over the array shrink to a third or less, or the array is small."""
+    content = array.ravel().view(np.uint8)
+    if len(content) <= _SMALL_BYTES:
+        return True
+    starts = np.linspace(0, len(content) - _SAMPLE_BYTES, _N_SAMPLES).astype(np.int64).tolist()
+    sample = b"".join(content[start : start + _SAMPLE_BYTES].tobytes() for start in starts)
+    return 3 * len(zlib.compress(sample, 1)) <= len(sample)
+
+
+def read_signed_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
+    """Return the arrays; None if there are none, this user did not sign them, or they are damaged."""
+    try:
+        expect_plain(path, alone=False)
+        with path.open("rb") as file:
+            n_bytes = file.seek(0, os.SEEK_END) - SIGNATURE_BYTES
+            if n_bytes <= 0:
+                return None
+            file.seek(n_bytes)
+            if not is_signed(file.read(SIGNATURE_BYTES), _PURPOSE, _content(file, n_bytes)):
+                return None
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as arrays:
+                return dict(arrays)
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error):
+        return None
+
+
+def _content(file: BinaryIO, n_bytes: int) -> Iterator[bytes]:
+    file.seek(0)
+    while n_bytes > 0:
+        chunk = file.read(min(n_bytes, _CHUNK_BYTES))
+        if not chunk:
+            return
+        n_bytes -= len(chunk)
+        yield chunk

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -11,25 +11,25 @@ from numpy.typing import ArrayLike, NDArray
 
 from orienteer.pages.states import PageState
 from orienteer.pages.unknown import UNKNOWN_COUNT
-from orienteer.store.column_ranges import RowRanges
 from orienteer.store.connection import DatabaseConnection
-from orienteer.store.meta_tables import MetaTables
 from orienteer.store.page_row import blob_of, page_ids
-from orienteer.store.url_tables import UrlTables
+from orienteer.store.schema import RowRanges
+from orienteer.store.url_tables import MetaTables, UrlTables
 from orienteer.store.visits import VisitKind
 
 PAGES_PER_BATCH = 20_000
 IMPORTED_TIMES = "imported_times"  # a meta key: the times of the first and the last imported page
+N_UNKNOWN = "coalesce((SELECT n FROM unknown WHERE unknown.page = page.id), 0)"  # the unknown links of a page, in SQL
 _NUMBERED = ("page", "known", "visit")  # tables that share the numbering of positions
 _COLUMNS = (
     "position, id, state, coalesce(redirect_to, -1) AS redirect_or_none, links, "
     f"state != {PageState.BLOCKED:d} OR status > 0, relevance, "
-    "{n_unknown} AS n_unknown"
+    f"{N_UNKNOWN} AS n_unknown"
 )
 _VISITED = (
     "SELECT visit.position, visit.page, visit.state, coalesce(visit.redirect_to, -1) AS redirect_or_none, "
     "page.links AS links_or_none, "
-    "visit.kind, page.relevance, {n_unknown} AS n_unknown, page.state AS state_or_none "
+    f"visit.kind, page.relevance, {N_UNKNOWN} AS n_unknown, page.state AS state_or_none "
     "FROM visit LEFT JOIN page ON page.id = visit.page "
     "WHERE visit.position > ? AND visit.position <= ? ORDER BY visit.position"
 )
@@ -81,21 +81,17 @@ class DonePages:
 
     def before(self, position: int) -> DonePages:
         """Return the pages that were done before a position."""
-        n = int(np.searchsorted(self.positions, position))
-        offsets = self.link_offsets[: n + 1]
-        return DonePages(
-            self.positions[:n], self.pages[:n], self.states[:n], self.redirects[:n], offsets, self.links[: offsets[n]],
-            self.requested[:n], self.relevance[:n], self.n_unknown[:n],
-        )  # fmt: skip
+        return self.where(self.positions < position)
 
     def where(self, chosen: NDArray[np.bool_]) -> DonePages:
         """Return the chosen ones of the pages, in the same order."""
         n_links = np.diff(self.link_offsets)
-        return DonePages(
-            self.positions[chosen], self.pages[chosen], self.states[chosen], self.redirects[chosen],
-            np.concatenate(([0], np.cumsum(n_links[chosen]))), self.links[np.repeat(chosen, n_links)],
-            self.requested[chosen], self.relevance[chosen], self.n_unknown[chosen],
-        )  # fmt: skip
+        of_links = {
+            "link_offsets": np.concatenate(([0], np.cumsum(n_links[chosen]))),
+            "links": self.links[np.repeat(chosen, n_links)],
+        }
+        by_page = (field.name for field in fields(self) if field.name not in of_links)
+        return DonePages(**of_links, **{name: getattr(self, name)[chosen] for name in by_page})
 
 
 @dataclass(frozen=True)
@@ -177,25 +173,17 @@ class HistoryTables:
         yield from done_pages(position, 2**63 - 1)
 
     def _done_pages(self, after: int, until: int) -> Iterator[DonePages]:
-        columns = _COLUMNS.format(n_unknown=n_unknown_column(self._db))
-        sql = f"SELECT {columns} FROM page WHERE position > ? AND position <= ? ORDER BY position"
+        sql = f"SELECT {_COLUMNS} FROM page WHERE position > ? AND position <= ? ORDER BY position"
         for rows in self._db.batches(PAGES_PER_BATCH, sql, after, until):
             with self._db.expecting_damage():
                 done = DonePages.of_rows(rows).within(self._urls.count())
             yield done
 
     def _visited_pages(self, after: int, until: int) -> Iterator[DonePages]:
-        sql = _VISITED.format(n_unknown=n_unknown_column(self._db))
-        for rows in self._db.batches(PAGES_PER_BATCH, sql, after, until):
+        for rows in self._db.batches(PAGES_PER_BATCH, _VISITED, after, until):
             with self._db.expecting_damage():
                 done = DonePages.of_rows([_history_row(row) for row in rows]).within(self._urls.count())
             yield done
-
-
-def n_unknown_column(connection: DatabaseConnection) -> str:
-    """Return the SQL of a page's number of unknown links; databases of older versions do not store it."""
-    stored = "coalesce((SELECT n FROM unknown WHERE unknown.page = page.id), 0)"
-    return "0" if "unknown" in connection.missing_tables else stored
 
 
 def _history_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -216,7 +204,7 @@ def _history_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def expect_ids(pages: NDArray[np.uint32], n_urls: int) -> NDArray[np.uint32]:
     """Return `pages`; ValueError if one of the ids is not below `n_urls`."""
-    if pages.max(initial=0) >= max(n_urls, 1):
+    if len(pages) and pages.max() >= n_urls:
         raise ValueError(f"there is no URL with id {pages.max()}")
     return pages
 

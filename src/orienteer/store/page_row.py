@@ -67,7 +67,7 @@ class PageRow(NamedTuple):
 
     @classmethod
     def of_stored(cls, values: tuple[Any, ...]) -> PageRow:
-        """Make a row from values that `column_ranges` has checked."""
+        """Make a row from values that are in the ranges of `schema`."""
         row = cls(*values)
         return row._replace(noindex=bool(row.noindex), links=page_ids([values[-2]]), outside=page_ids([values[-1]]))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.store.connection import DatabaseConnection
 from orienteer.store.failures import damaged
-from orienteer.store.history import PAGES_PER_BATCH, expect_ids, joined, n_unknown_column
+from orienteer.store.history import N_UNKNOWN, PAGES_PER_BATCH, expect_ids, joined
 from orienteer.store.page_row import COLUMNS, PageRow, page_ids
 from orienteer.store.url_tables import UrlTables
 from orienteer.store.visits import VisitKind
@@ -87,23 +88,20 @@ class PageTables:
 
     def rows(self) -> Iterator[PageRow]:
         """Yield all pages that are done, with any outcome, in the order they were done."""
-        for rows in self._rows("true"):
-            yield from rows
+        return chain.from_iterable(self._rows("true"))
 
     def fetched(self) -> Iterator[PageRow]:
         """Yield all fetched pages and redirects, in the order they were done."""
-        for rows in self._rows("state = ?", int(PageState.FETCHED)):
-            yield from rows
+        return chain.from_iterable(self._rows("state = ?", int(PageState.FETCHED)))
 
     def readable(self) -> Iterator[list[PageRow]]:
         """Yield the pages whose content is in the archive, in the order they were done, in batches."""
         where = "state = ? AND outcome = ? AND archive_bytes IS NOT NULL"
-        yield from self._rows(where, int(PageState.FETCHED), str(Outcome.OK))
+        return self._rows(where, int(PageState.FETCHED), str(Outcome.OK))
 
     def archived_until(self, position: int) -> Iterator[PageRow]:
         """Yield all pages with a record in the archive that were done before a position, in order."""
-        for rows in self._rows("archive_bytes IS NOT NULL AND position < ?", position):
-            yield from rows
+        return chain.from_iterable(self._rows("archive_bytes IS NOT NULL AND position < ?", position))
 
     def _rows(self, where: str, *values: int | str) -> Iterator[list[PageRow]]:
         sql = f"SELECT {COLUMNS} FROM page WHERE {where} ORDER BY position"
@@ -174,6 +172,10 @@ class PageTables:
         sql = "SELECT id FROM page WHERE digest = ? AND id != ? AND duplicate_of IS NULL ORDER BY position LIMIT 1"
         row = self._db.row(sql, digest, int(other_than))
         return None if row is None else int(row[0])
+
+    def digests(self) -> Iterator[bytes]:
+        """Yield the digests of all pages with content."""
+        return (digest for (digest,) in self._db.rows("SELECT digest FROM page WHERE digest IS NOT NULL"))
 
     def n_with_digest(self, digest: bytes) -> int:
         """Return the number of pages with this content."""
@@ -247,18 +249,23 @@ class PageTables:
     def unarchived_until(self, position: int) -> Iterator[tuple[int, int, str, int]]:
         """Yield id, state, outcome and number of unknown links of pages done before a position without a record."""
         n_urls = self._urls.count()
-        columns = f"id, state, outcome, {n_unknown_column(self._db)} AS n_unknown, position"
+        columns = f"id, state, outcome, {N_UNKNOWN} AS n_unknown, position"
         sql = f"SELECT {columns} FROM page WHERE archive_bytes IS NULL AND position < ?"
         for page, state, outcome, n_unknown, _ in self._db.rows(sql, position):
             if page >= n_urls:
                 raise damaged(self._db.path, f"page {page:,} has no URL")
             yield page, state, outcome, n_unknown
 
-    def claimed_records(self) -> NDArray[np.int64]:
-        """Return file, offset and size of all records of pages, one per row, in the order of the archive."""
-        sql = "SELECT archive_file, archive_offset, archive_bytes FROM page WHERE archive_bytes IS NOT NULL"
+    def claimed_records(self, until: int | None = None) -> NDArray[np.int64]:
+        """Return file, offset and size of the records of pages, one per row, in the order of the archive.
+
+        Of all pages that are done, or of those done before the position `until`.
+        """
+        where = "archive_bytes IS NOT NULL AND position < ?"
+        sql = f"SELECT archive_file, archive_offset, archive_bytes FROM page WHERE {where} ORDER BY 1, 2"
         with self._db.expecting_damage():
-            return np.array(list(self._db.rows(f"{sql} ORDER BY 1, 2")), np.int64).reshape(-1, 3)
+            rows = self._db.rows(sql, 2**63 - 1 if until is None else until)
+            return np.array(list(rows), np.int64).reshape(-1, 3)
 
     def archive_ends(self, position: int) -> dict[int, int]:
         """Return the end, in bytes, of the records of pages done before a position, by file of the archive."""

@@ -5,6 +5,7 @@ page      a row per page: its text as displayed and indexed, and the texts of it
           boilerplate (menus, notices) in `aside`; `mask` marks the lines of the main text, `scores` are the scores of
           all lines (see `lines`), and `basis` identifies the knowledge of the host that they were decided with
 anchor    the texts of links by target; they are added and deleted with the linking page
+completion  titles and words to complete queries with (see `search/completion`), replaced as a whole
 
 All of it is derived from the archive. It is committed before the text index: a search leaves out a page that is missing
 here.
@@ -51,9 +52,19 @@ CREATE TABLE anchor (target INTEGER, text TEXT, source INTEGER, PRIMARY KEY (tar
 PRAGMA user_version = {_FORMAT};
 COMMIT;
 """
+# Indexes of version 0.2 do not have it.
+_COMPLETIONS = (
+    "CREATE TABLE IF NOT EXISTS completion (kind INTEGER NOT NULL, key TEXT NOT NULL, weight REAL NOT NULL, "
+    "text TEXT NOT NULL, PRIMARY KEY (kind, key, text)) WITHOUT ROWID"
+)
+MAX_KEYS_PER_TEXT = 8  # in completions
+_LAST_CHARACTER = "\U0010ffff"
 
 
-class PageText(NamedTuple):
+TEXTS = "pages.db"
+
+
+class StoredText(NamedTuple):
     """The text of a page; `headings` are one a line, `text` is the main text, `boilerplate` the other lines.
 
     `type` is its media type; dates are `2025-03-01`, `2025-03`, `2025` or "".
@@ -92,7 +103,7 @@ class StoredLines(NamedTuple):
 
 
 class NewText(NamedTuple):
-    """A page to be stored: the fields of PageText with a packed text. `anchors` are the targets of links inside the
+    """A page to be stored: the fields of StoredText with a packed text. `anchors` are the targets of links inside the
     crawl, and their texts."""
 
     id: int
@@ -107,6 +118,15 @@ class NewText(NamedTuple):
     headings: str
     text: PackedText
     anchors: Sequence[tuple[int, str]]
+
+
+class Completion(NamedTuple):
+    """A text that completes its key; `weight` is compared with that of others of its kind."""
+
+    kind: int
+    key: str
+    weight: float
+    text: str
 
 
 class PageTexts:
@@ -127,6 +147,8 @@ class PageTexts:
                 if format != _FORMAT:
                     raise CrawlFolderError(f"{path}: written by another version of Orienteer; {REBUILD_HINT}")
                 self._connection.execute("PRAGMA synchronous = NORMAL")
+                if not read_only:
+                    self._connection.execute(_COMPLETIONS)
             except BaseException:
                 self._connection.close()
                 raise
@@ -198,14 +220,38 @@ class PageTexts:
         with _mapped_errors(self.path):
             yield from self._connection.execute("SELECT id, title FROM page WHERE title != '' ORDER BY id")
 
-    def page(self, page: int, lead_only: bool = False) -> PageText | None:
+    def replace_completions(self, completions: Iterable[Completion]) -> None:
+        """Replace all completions in one transaction; of two with the same key and text the first one counts."""
+        with _mapped_errors(self.path), self._transaction():
+            self._connection.execute("DELETE FROM completion")
+            rows = sorted(completions, key=lambda row: (row.kind, row.key, row.text))
+            self._connection.executemany("INSERT OR IGNORE INTO completion VALUES (?, ?, ?, ?)", rows)
+
+    def has_completions(self) -> bool:
+        with _mapped_errors(self.path):
+            return self._connection.execute("SELECT 1 FROM completion LIMIT 1").fetchone() is not None
+
+    def completions(self, kind: int, prefix: str, n: int) -> list[str]:
+        """Return the n texts of the greatest weight that have a key with this prefix; none in an older index."""
+        sql = (
+            "SELECT text FROM completion WHERE kind = ? AND key >= ? AND key < ? "
+            f"ORDER BY weight DESC, text LIMIT {MAX_KEYS_PER_TEXT} * ?"
+        )
+        values = (kind, prefix, prefix + _LAST_CHARACTER, n)
+        with _mapped_errors(self.path), self._lock:
+            if not self._connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'completion'").fetchone():
+                return []
+            rows = self._connection.execute(sql, values).fetchall()
+        return list(dict.fromkeys(text for (text,) in rows))[:n]
+
+    def page(self, page: int, lead_only: bool = False) -> StoredText | None:
         """Return the text of a page; None for an unknown page.
 
         With `lead_only` only the first LEAD_CHARS of the main text and no headings, which is several times as fast.
         """
         return self.pages((page,), lead_only).get(page)
 
-    def pages(self, pages: Sequence[int], lead_only: bool = False) -> dict[int, PageText]:
+    def pages(self, pages: Sequence[int], lead_only: bool = False) -> dict[int, StoredText]:
         """Return the texts of several pages; unknown pages are left out."""
         columns = "'', lead, '', ''" if lead_only else "headings, lead, rest, aside"
         marks = ", ".join("?" * len(pages))
@@ -312,11 +358,11 @@ def packed_text(lines: Sequence[str], scores: bytes = b"", is_main: NDArray[np.b
     return PackedText(lead, remainder, _packed(boilerplate), mask, packed_scores)
 
 
-def _page_text(row: Sequence[Any]) -> PageText:
+def _page_text(row: Sequence[Any]) -> StoredText:
     """Make it from a row whose last three columns are packed: lead and remainder of the main text, boilerplate."""
     *head, lead, remainder, boilerplate = row
     text = _unpacked(lead) + _unpacked(remainder) if remainder else _unpacked(lead)
-    return PageText._make((*head, text, _unpacked(boilerplate) if boilerplate else ""))
+    return StoredText._make((*head, text, _unpacked(boilerplate) if boilerplate else ""))
 
 
 def _lines(packed: PackedText) -> StoredLines:
@@ -353,3 +399,8 @@ def _unpacked_bytes(blob: bytes | str) -> bytes:
         return bytes(isal_zlib.decompress(blob))
     except (isal_zlib.error, ValueError, TypeError) as error:  # type: ignore[misc]  # isal says `error` were an instance
         raise sqlite3.DatabaseError(f"a text in it is damaged: {error}") from None
+
+
+def index_folder(folder: Path) -> Path:
+    """Return the index folder of a crawl folder."""
+    return folder / "index"

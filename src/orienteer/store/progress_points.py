@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from orienteer.errors import CrawlFolderError
-from orienteer.files.plain import expect_plain, open_plain, replaced_inside
+from orienteer.files.plain import append_whole, expect_plain, open_plain, replaced_inside
 
 MAX_POINTS = 1_000
 _OF_LAST_EPOCH = 512  # the earlier epochs share the others
@@ -92,7 +92,7 @@ class ProgressHistory:
                 _append(self.path, point.line())
                 self._n_lines += 1
         except (OSError, CrawlFolderError):
-            self._n_lines = None  # the file may end with a partial line
+            self._n_lines = None
 
     def _rewrite(self) -> None:
         self.points = thinned(self.points)
@@ -147,7 +147,6 @@ def _put(points: list[ProgressPoint], point: ProgressPoint) -> None:
 def _append(path: Path, line: str) -> None:
     out = open_plain(path, os.O_WRONLY | os.O_APPEND)
     try:
-        if os.write(out, line.encode("ascii")) < len(line):
-            raise OSError("the line was written only in part")
+        append_whole(out, line.encode("ascii"), os.fstat(out).st_size)
     finally:
         os.close(out)

@@ -8,15 +8,14 @@ A record holds what was received, with three changes that readers of WARC expect
 
 The body keeps its content coding. Every record is a gzip member of its own, so that it can be read alone. An unchanged
 page that is fetched again becomes a `revisit` record, which points to the record with the body. ISA-L compresses the
-records, about eight times as fast as zlib and a tenth larger; fastwarc parses them.
+records, about eight times as fast as zlib and a tenth larger.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-import warnings
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 from uuid import uuid4
@@ -24,12 +23,10 @@ from uuid import uuid4
 from isal import isal_zlib
 
 from orienteer import __version__
-from orienteer.warc.records import ASSET_HEADER
-
-with warnings.catch_warnings():
-    # fastwarc 1.1 uses its own deprecated classes while it is imported.
-    warnings.simplefilter("ignore", DeprecationWarning)
-    from fastwarc.warc import WarcRecord, WarcRecordType
+from orienteer.responses.body import BodyError, unpacked
+from orienteer.responses.headers import Headers
+from orienteer.store.archive_members import unpacked_member
+from orienteer.warc.records import Record, record_time, whole_record
 
 DOM, VIEW = "urn:dom:", "urn:view:"  # prefixes of a page URL: its rendered document, its screenshot
 PAYLOAD_DIGEST = "WARC-Payload-Digest"
@@ -38,7 +35,7 @@ DURATION = "Orienteer-Duration"  # a header of records: seconds from the request
 _NO_HEADERS: Mapping[str, str] = {}
 _GZIP = 31  # wbits of zlib: gzip header, largest window
 _COMPRESSION_LEVEL = 2
-_MAX_HEAD_BYTES = 1 << 20
+_STATUS = re.compile(rb"\S+[ \t]+(\d{3})(?!\d)")
 _STANDARD = "https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
 _NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 _SAME_PAYLOAD = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
@@ -48,6 +45,7 @@ _BASE_32 = [a + b for a in "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567" for b in "ABCDEFGH
 
 _SECONDS = re.compile(r"\d{1,6}\.\d{4}")
 _NEWER_HTTP = re.compile(rb"\AHTTP/[23](?:\.\d)?(?=\s)")
+_CONTENT_TYPE = re.compile(rb"^Content-Type[ \t]*:([^\r\n]*)", re.IGNORECASE | re.MULTILINE)
 _TRANSFER_ENCODING = re.compile(rb"^Transfer-Encoding(?=[ \t]*:)", re.IGNORECASE | re.MULTILINE)
 
 
@@ -74,25 +72,28 @@ class ArchivedResponse(NamedTuple):
 
 
 class ArchivedPage(NamedTuple):
-    """A response as read back. The body is still content-coded; header values are decoded as Latin-1, without loss.
+    """A response as read back. The body is still content-coded.
 
-    `payload_digest` is as stated in the record, such as `sha1:` with a base 32 digest; "" if missing. `duration_s` is
-    None if it was not recorded.
+    `raw_headers` are the status line and the header lines, with the empty line at the end. `payload_digest` is as
+    stated in the record, such as `sha1:` with a base 32 digest; "" if missing. `duration_s` is None if it was not
+    recorded.
     """
 
     url: str
     time: float
     status: int
-    headers: list[tuple[str, str]]
+    headers: Headers
     body: bytes
     payload_digest: str = ""
     duration_s: float | None = None
+    raw_headers: bytes = b""
 
-    @property
-    def raw_headers(self) -> bytes:
-        """The status line and the header lines, with the empty line at the end."""
-        lines = [f"HTTP/1.1 {self.status} -", *(f"{name}: {value}" for name, value in self.headers), "", ""]
-        return "\r\n".join(lines).encode("latin-1", "replace")
+    def content(self, max_bytes: int) -> bytes:
+        """Return the decoded body; empty if it cannot be decoded, or is larger than this."""
+        try:
+            return unpacked(self.body, self.headers.get_all("content-encoding"), max_bytes)
+        except BodyError:
+            return b""
 
 
 class EarlierRecord(NamedTuple):
@@ -160,12 +161,9 @@ class Resource(NamedTuple):
 
 def resource_of(member: bytes) -> Resource:
     """Parse a gzip member made by `resource_record`; ValueError for any other."""
-    record = _record_in(member)
-    uri = record.headers.get("WARC-Target-URI")
-    if record.record_type != WarcRecordType.resource or uri is None:
-        raise ValueError("no resource")
-    time = record.record_date.timestamp()
-    return Resource(uri, time, record.headers.get("Content-Type") or "", record.reader.read())
+    record = _record_in(member, ("resource",), "no resource")
+    headers = record.headers
+    return Resource(headers["warc-target-uri"], _time_in(record), headers.get("content-type", ""), record.block)
 
 
 class RecordDescription(NamedTuple):
@@ -188,20 +186,19 @@ class RecordDescription(NamedTuple):
 
 def describe_record(member: bytes) -> RecordDescription:
     """Describe a record written by this module; ValueError for any other."""
-    record = _record_in(member)
-    headers, kind = record.headers, record.record_type
-    url, content_type, status = headers.get("WARC-Target-URI"), headers.get("Content-Type") or "", 0
-    if url is None or kind not in (WarcRecordType.response, WarcRecordType.revisit, WarcRecordType.resource):
-        raise ValueError("neither a response nor a revisit nor a resource")
-    if kind != WarcRecordType.resource:
-        record.parse_http("none", max_header_len=_MAX_HEAD_BYTES)
-        status, content_type = record.http_headers.status_code or 0, record.http_headers.get("Content-Type") or ""
-    date, earlier = headers.get("WARC-Date") or "", None
-    if kind == WarcRecordType.revisit:
-        earlier = headers.get("WARC-Refers-To-Target-URI") or "", headers.get("WARC-Refers-To-Date") or ""
-    digest, time = headers.get(PAYLOAD_DIGEST) or "", record.record_date.timestamp()
-    kind_name, is_asset = headers.get("WARC-Type") or "", headers.get(ASSET_HEADER) is not None
-    return RecordDescription(kind_name, url, date, time, status, content_type, digest, earlier, is_asset)
+    record = _record_in(member, ("response", "revisit", "resource"), "neither a response nor a revisit nor a resource")
+    headers, status, earlier = record.headers, 0, None
+    content_type = headers.get("content-type", "")
+    if record.kind != "resource":
+        head = record.block.partition(b"\r\n\r\n")[0]
+        status, stated = _status_in(head), _CONTENT_TYPE.search(head)
+        content_type = "" if stated is None else stated[1].decode("latin-1").strip()
+    if record.kind == "revisit":
+        earlier = headers.get("warc-refers-to-target-uri", ""), headers.get("warc-refers-to-date", "")
+    return RecordDescription(
+        record.kind, headers["warc-target-uri"], headers.get("warc-date", ""), _time_in(record), status, content_type,
+        headers.get(PAYLOAD_DIGEST.lower(), ""), earlier, record.is_asset,
+    )  # fmt: skip
 
 
 def warcinfo_record(file_name: str) -> bytes:
@@ -217,26 +214,33 @@ def warcinfo_record(file_name: str) -> bytes:
 
 def page_of(member: bytes) -> ArchivedPage:
     """Parse a gzip member made by `response_record`; ValueError for any other."""
-    return _page_in(_record_in(member), (WarcRecordType.response,))
+    return _page_in(_record_in(member, ("response",), "no response"))
 
 
 def page_or_revisit_of(member: bytes) -> tuple[ArchivedPage, bool]:
     """Parse a response or a revisit, which has no body; and return whether it is a revisit."""
-    record = _record_in(member)
-    page = _page_in(record, (WarcRecordType.response, WarcRecordType.revisit))
-    return page, record.record_type == WarcRecordType.revisit
+    record = _record_in(member, ("response", "revisit"), "no response")
+    return _page_in(record), record.kind == "revisit"
 
 
-def _page_in(record: WarcRecord, kinds: tuple[WarcRecordType, ...]) -> ArchivedPage:
-    url = record.headers.get("WARC-Target-URI")
-    if record.record_type not in kinds or url is None:
-        raise ValueError("no response")
-    record.parse_http("none", max_header_len=_MAX_HEAD_BYTES)
-    headers = record.http_headers
-    pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers.items_bytes()]
-    digest = record.headers.get(PAYLOAD_DIGEST) or ""
-    time, duration_s = record.record_date.timestamp(), _seconds(record.headers.get(DURATION) or "")
-    return ArchivedPage(url, time, headers.status_code or 0, pairs, record.reader.read(), digest, duration_s)
+def _page_in(record: Record) -> ArchivedPage:
+    head, end, body = record.block.partition(b"\r\n\r\n")
+    return ArchivedPage(
+        record.headers["warc-target-uri"],
+        _time_in(record),
+        _status_in(head),
+        Headers.from_lines(head.split(b"\r\n")[1:]),
+        body,
+        record.headers.get(PAYLOAD_DIGEST.lower(), ""),
+        _seconds(record.headers.get(DURATION.lower(), "")),
+        head + end,
+    )
+
+
+def _status_in(head: bytes) -> int:
+    """Return the HTTP status; 0 if it is malformed."""
+    status = _STATUS.match(head)
+    return 0 if status is None else int(status[1])
 
 
 def _seconds(text: str) -> float | None:
@@ -244,15 +248,19 @@ def _seconds(text: str) -> float | None:
     return float(text) if _SECONDS.fullmatch(text) else None
 
 
-def _record_in(member: bytes) -> WarcRecord:
-    decoder = isal_zlib.decompressobj(_GZIP)
-    try:
-        content = decoder.decompress(member)
-        if not decoder.eof or decoder.unused_data:
-            raise ValueError("it is not exactly one gzip member")
-        return WarcRecord.from_bytes(content)
-    except (isal_zlib.error, OSError) as error:  # type: ignore[misc]  # isal says `error` were an instance
-        raise ValueError(str(error)) from None
+def _record_in(member: bytes, kinds: Container[str], otherwise: str) -> Record:
+    """Parse a gzip member with a record of one of these kinds; ValueError for any other."""
+    record = whole_record(unpacked_member(member))
+    if record.kind not in kinds or "warc-target-uri" not in record.headers:
+        raise ValueError(otherwise)
+    return record
+
+
+def _time_in(record: Record) -> float:
+    time = record_time(record.headers.get("warc-date", ""))
+    if time is None:
+        raise ValueError("a record without a date")
+    return time
 
 
 def stated_digest(sha1: bytes) -> str:

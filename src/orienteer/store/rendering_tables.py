@@ -13,12 +13,15 @@ from typing import Any, NamedTuple
 
 from orienteer.store.archive import Archive, Position
 from orienteer.store.connection import DatabaseConnection
-from orienteer.store.meta_tables import MetaTables
 from orienteer.store.record import ArchivedPage
+from orienteer.store.url_tables import MetaTables
 
 _PART_COLUMNS = (
-    "id, url, epoch, outcome, status, time, content_type, digest, archive_file, archive_offset, archive_bytes, {}"
+    "id, url, epoch, outcome, status, time, content_type, digest, archive_file, archive_offset, archive_bytes, "
+    "credentials"
 )
+# A condition with three values: the URL, what unknown credentials count as, and whether they are sent.
+_SAME_REQUEST = "url = ? AND coalesce(credentials, ?) = ?"
 _NOT_MODIFIED = 304
 _LAST_DONE = "SELECT max(id) FROM part WHERE outcome <> '' GROUP BY url"
 _GOOD = "'ok', 'not modified'"
@@ -132,18 +135,18 @@ class AssetTables:
 
         Rows for which that is unknown count as `unknown`.
         """
-        rows = self._select(f"WHERE {self._same_request} ORDER BY id DESC LIMIT 1", url, unknown, with_credentials)
+        rows = self._select(f"WHERE {_SAME_REQUEST} ORDER BY id DESC LIMIT 1", url, unknown, with_credentials)
         return next(rows, None)
 
     def last_finished(self, url: str, with_credentials: bool = False, unknown: bool = False) -> AssetRow | None:
         """Return the latest row for this URL that is done."""
-        which = f"WHERE {self._same_request} AND outcome <> '' ORDER BY id DESC LIMIT 1"
+        which = f"WHERE {_SAME_REQUEST} AND outcome <> '' ORDER BY id DESC LIMIT 1"
         return next(self._select(which, url, unknown, with_credentials), None)
 
     def previous(self, row: AssetRow) -> AssetRow | None:
         """Return the previous row of the same asset with a body that the server sent."""
         has_body = "status <> 304 AND archive_bytes IS NOT NULL"
-        which = f"WHERE {self._same_request} AND id < ? AND {has_body} ORDER BY id DESC LIMIT 1"
+        which = f"WHERE {_SAME_REQUEST} AND id < ? AND {has_body} ORDER BY id DESC LIMIT 1"
         is_with = bool(row.with_credentials)
         return next(self._select(which, row.url, is_with, is_with, row.id), None)
 
@@ -159,7 +162,7 @@ class AssetTables:
     def newest(self) -> Iterator[AssetRow]:
         """Yield, in the order of requests, the latest archived row of each URL with a body, with credentials and
         without them."""
-        groups = f"url, coalesce({self._credentials}, 0)"
+        groups = "url, coalesce(credentials, 0)"
         newest = f"SELECT max(id) FROM part WHERE archive_bytes IS NOT NULL AND status <> 304 GROUP BY {groups}"
         return self._select(f"WHERE id IN ({newest}) ORDER BY id")
 
@@ -173,8 +176,6 @@ class AssetTables:
 
     def figures(self) -> AssetFigures:
         """Return counts of the assets."""
-        if "part" in self._db.missing_tables:
-            return AssetFigures()
         n_assets, n_archived, archive_bytes, n_pending = self._db.row(
             f"SELECT count(DISTINCT url), count(DISTINCT iif(id IN ({_LAST_DONE}) AND {_IS_ARCHIVED}, url, NULL)), "
             f"coalesce(sum(iif({_IS_ARCHIVED}, archive_bytes, 0)), 0), count(DISTINCT iif(outcome = '', url, NULL)) "
@@ -188,21 +189,8 @@ class AssetTables:
         return AssetFigures(n_assets, n_archived, archive_bytes, sum(failures.values()), n_pending, failures)
 
     def _select(self, which: str, *values: Any) -> Iterator[AssetRow]:
-        if "part" in self._db.missing_tables:
-            return
-        columns = _PART_COLUMNS.format(self._credentials)
-        for row in self._db.rows(f"SELECT {columns} FROM part {which}", *values):
+        for row in self._db.rows(f"SELECT {_PART_COLUMNS} FROM part {which}", *values):
             yield AssetRow._make((*row[:8], _position(row[8:11]), None if row[11] is None else bool(row[11])))
-
-    @property
-    def _credentials(self) -> str:
-        """The column in a query; NULL if a database of an older version does not have it."""
-        return "NULL" if "part.credentials" in self._db.missing_columns else "credentials"
-
-    @property
-    def _same_request(self) -> str:
-        """A condition with three values: the URL, what unknown credentials count as, and whether they are sent."""
-        return f"url = ? AND coalesce({self._credentials}, ?) = ?"
 
     def read(self, archive: Archive, row: AssetRow) -> ArchivedPage | None:
         """Return the complete asset from the archive; None if it is not archived.
@@ -252,8 +240,6 @@ class RenderedTables:
 
     def tally(self) -> RenderedTally:
         """Return the totals of the rendered pages."""
-        if "rendered" in self._db.missing_tables:
-            return RenderedTally()
         row = self._db.row(
             "SELECT count(*), coalesce(sum(trouble != ''), 0), coalesce(sum(max(n_links - n_links_sent, 0)), 0), "
             "coalesce(sum(max(n_words - n_words_sent, 0)), 0), coalesce(sum(n_parts), 0), coalesce(sum(cpu_s), 0.0) "
@@ -266,10 +252,7 @@ class RenderedTables:
         return {row.page: row.dom for row in self.all() if row.dom is not None}
 
     def _select(self, which: str, *values: Any) -> Iterator[RenderedRow]:
-        if "rendered" in self._db.missing_tables:
-            return
         for row in self._db.rows(f"SELECT * FROM rendered {which}", *values):
-            # Rows of older versions are shorter.
             yield RenderedRow(*(*row[:4], _position(row[4:7]), _position(row[7:10]), *row[10:]))
 
 

@@ -3,29 +3,42 @@
     uploads.poll(now)      after each acknowledgement: never waits
     uploads.finish(...)    at the end: waits until all files are uploaded, or the store fails
 
-A separate process does the work (see `upload_process`). A file is listed when its upload is confirmed (see
-`stored_files`), and then deleted locally if the settings say so. After a kill the next run continues. A failed upload
-is retried with exponential back-off, and reported in one line.
+A separate process does the work. It confirms an upload if the store reports the right size and an ETag equal to the MD5
+of what was sent; if the ETag has another form, the object is read back and hashed. An existing object is overwritten
+only if its metadata show that it came from the same file.
+
+A file is listed when its upload is confirmed (see `stored_files`), and then deleted locally if the settings say so.
+After a kill the next run continues. A failed upload is retried with exponential back-off, and reported in one line.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import NamedTuple
 
-from orienteer.errors import OrienteerError
+from orienteer.errors import CrawlFolderError, OrienteerError
+from orienteer.files.plain import open_plain
 from orienteer.processes.child import Child
 from orienteer.store.archive import Archive
 from orienteer.store.failures import map_disk_errors
-from orienteer.store.object_store import StoreLocation
+from orienteer.store.object_store import FoundObject, ObjectStore, StoreLocation
 from orienteer.store.stored_files import StoredFile
-from orienteer.store.upload_process import serve
 from orienteer.wording import plain
 
 _BACK_OFF_S, _MAX_BACK_OFF_S = 5.0, 300.0
 _TICK_S = 0.1
+
+
+_PART_BYTES = 8 << 20
+_MAX_PARTS = 9_000  # 10,000 are allowed
+_NICENESS = 10
 
 
 class Uploads:
@@ -138,3 +151,68 @@ class Uploads:
             with map_disk_errors(path), suppress(FileNotFoundError):
                 if path.stat().st_size == stored.size_bytes:
                     path.unlink()
+
+
+def serve(channel: Connection, place: StoreLocation) -> None:
+    """Upload each file received as JSON, a path and a size; the response holds its sha256, or an error."""
+    os.nice(_NICENESS)  # the crawl comes first
+    store: ObjectStore | None = None
+    while True:
+        path, size_bytes = json.loads(channel.recv_bytes())
+        try:
+            store = store or ObjectStore(place)
+            response = {"sha256": upload(store, Path(path), size_bytes)}
+        except OrienteerError as error:
+            response = {"problem": str(error)}
+        channel.send_bytes(json.dumps(response).encode())
+
+
+def upload(store: ObjectStore, path: Path, size_bytes: int) -> str:
+    """Upload a file unless the store has it, and return its SHA-256 when the upload is confirmed."""
+    part_bytes = max(_PART_BYTES, -(-size_bytes // _MAX_PARTS))
+    expected = _Fingerprint.of(path, size_bytes, part_bytes)
+    stored = store.find(path.name)
+    if stored is not None and _is_confirmed(store, path.name, stored, expected):
+        return expected.sha256
+    where = store.location.address(path.name)
+    if stored is not None and stored.sha256 != expected.sha256:
+        raise CrawlFolderError(f"{where}: another file has this name; choose another prefix for this crawl")
+    store.write(path.name, path, expected.sha256, part_bytes)
+    stored = store.find(path.name)
+    if stored is None or not _is_confirmed(store, path.name, stored, expected):
+        held = "nothing" if stored is None else f"{stored.size_bytes:,} bytes"
+        raise CrawlFolderError(f"{where}: the object differs from the file ({held} stored, {size_bytes:,} sent)")
+    return expected.sha256
+
+
+class _Fingerprint(NamedTuple):
+    size_bytes: int
+    sha256: str
+    e_tags: tuple[str, str]  # of a single upload, and of a multipart upload
+
+    @classmethod
+    def of(cls, path: Path, size_bytes: int, part_bytes: int) -> _Fingerprint:
+        whole, content = hashlib.md5(usedforsecurity=False), hashlib.sha256()
+        digests: list[bytes] = []
+        n_bytes = 0
+        with map_disk_errors(path), os.fdopen(open_plain(path, os.O_RDONLY), "rb") as file:
+            while part := file.read(part_bytes):
+                whole.update(part)
+                content.update(part)
+                digests.append(hashlib.md5(part, usedforsecurity=False).digest())
+                n_bytes += len(part)
+        if n_bytes != size_bytes:
+            raise CrawlFolderError(f"{path}: its size is {n_bytes:,} bytes, expected {size_bytes:,}")
+        multipart = hashlib.md5(b"".join(digests), usedforsecurity=False).hexdigest()
+        return cls(n_bytes, content.hexdigest(), (whole.hexdigest(), f"{multipart}-{len(digests)}"))
+
+
+def _is_confirmed(store: ObjectStore, name: str, stored: FoundObject, expected: _Fingerprint) -> bool:
+    if stored.size_bytes != expected.size_bytes:
+        return False
+    if stored.e_tag in expected.e_tags:
+        return True
+    content = hashlib.sha256()
+    for block in store.blocks(name):
+        content.update(block)
+    return content.hexdigest() == expected.sha256

@@ -14,7 +14,7 @@ from orienteer.registry import settings_of as settings_of
 from orienteer.topics.topic import TOPICS
 
 if TYPE_CHECKING:  # the public names: see orienteer.public_names
-    from orienteer.topics.classifier import EstimatorTopic as EstimatorTopic
+    from orienteer.topics.topic import EstimatorTopic as EstimatorTopic
     from orienteer.topics.topic import PageContent as PageContent
     from orienteer.topics.topic import Topic as Topic
     from orienteer.topics.topic_file import load_topic as load_topic

@@ -24,16 +24,18 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 
 from orienteer.errors import InputError, MissingExtraError
 from orienteer.model_file import Arrays, checked_array
 from orienteer.topics.topic import PageContent, Topic, checked_labels, sigmoid, topic
 from orienteer.topics.words import DEFAULT_BUCKETS, checked_buckets, word_counts
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _COUNTS = "n_examples"
 _OCCURRENCES = "occurrences"
@@ -177,6 +179,8 @@ class Bayes(LearningTopic):
         occurrences = checked_array(learned, _OCCURRENCES, shape)
         if (occurrences < 0).any():
             raise InputError(f"{_OCCURRENCES} holds numbers below 0")
+        from scipy.sparse import csr_array
+
         # Fitting two pages, one of each class, with all the words of the examples restores the counts.
         self._estimator = self._new_estimator()
         self._estimator.partial_fit(csr_array(occurrences), _CLASSES, classes=_CLASSES)
@@ -235,6 +239,8 @@ class Linear(LearningTopic):
         return {_WEIGHTS: estimator.coef_, _BIAS: estimator.intercept_, _STEPS: np.array([estimator.t_])}
 
     def _set_parameters(self, learned: Arrays, shape: tuple[int, int]) -> None:
+        from scipy.sparse import csr_array
+
         weights = checked_array(learned, _WEIGHTS, (1, shape[1]))
         bias, steps = checked_array(learned, _BIAS, (1,)), checked_array(learned, _STEPS, (1,))
         self._estimator = self._new_estimator()

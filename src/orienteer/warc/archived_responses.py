@@ -20,8 +20,7 @@ from orienteer.responses.headers import Headers
 from orienteer.responses.reading import is_html
 from orienteer.responses.response import PageRequest, Response, media_type, outcome_of
 from orienteer.warc.files import ArchiveFile
-from orienteer.warc.packed import blocks
-from orienteer.warc.records import MAX_BLOCK_BYTES, Record, RecordCounts, records
+from orienteer.warc.records import MAX_BLOCK_BYTES, Record, RecordCounts, blocks, records
 from orienteer.wording import counted
 
 MAX_PAGE_BYTES = MAX_BLOCK_BYTES  # unpacked

@@ -1,14 +1,12 @@
 """The map of a crawl: the regions of its fetched pages, their ranks, and the rank that flows between them.
 
 Ranks are those of the search (`search/page_columns`): PageRank over the links between fetched pages, with redirects
-merged into their targets. A map is made at the first request and cached until the crawl changes; for a running crawl it
-may be out of date, so that most of the CPU is left to the crawl.
+merged into their targets.
 """
 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,26 +23,28 @@ from orienteer.graph.pagerank import pagerank
 from orienteer.graph.regions import Kind, Masses, common_ending, masses_between, regions_of
 from orienteer.graph.url_table import UrlTable
 from orienteer.inspect.snapshot import local_web, url_batches
+from orienteer.progress import Progress, silent
 from orienteer.store.database import DatabaseView
 from orienteer.url import host_of
 
 MAX_CIRCLES = 5_000
 _LINKS_OF_EACH = 3  # to and from every region
+_drawing = threading.Lock()  # one request draws, others wait
 _MAX_OTHERS = 500_000  # URLs that were not fetched; of more of them a sample is taken
-_PAUSE = 10  # a map may be out of date by this multiple of the time for making it
-_SHORTEST_PAUSE_S = 2.0
 
 
-class Flow(NamedTuple):
+@dataclass(frozen=True)
+class RegionFlow:
     """Rank that flows to or from another region, over `n_links` links."""
 
-    region: int
+    name: str
     mass: float
     n_links: int
 
 
-class MappedPage(NamedTuple):
-    """A page with its position by rank among all pages, and its numbers of links from and to fetched pages."""
+@dataclass(frozen=True)
+class MappedPage:
+    """A page. `position` is by rank among all fetched pages; `n_in` and `n_out` count links between these."""
 
     url: str
     rank: float
@@ -144,9 +144,14 @@ class CrawlMap:
         n_pages = int(self.masses.n_pages[region])
         return n_pages / (n_pages + int(self.n_others[region]))
 
-    @cached_property
+    @property
     def circles(self) -> Circles:
-        """The regions of the highest ranks, as many as can be drawn."""
+        """The regions of the highest ranks, as many as can be drawn; computed once, which takes the longest."""
+        with _drawing:
+            return self._circles
+
+    @cached_property
+    def _circles(self) -> Circles:
         masses, n = self.masses, min(len(self.names), MAX_CIRCLES)
         place = np.full(len(self.names), n)
         place[self.order] = np.arange(len(self.names))
@@ -158,19 +163,19 @@ class CrawlMap:
         best = best[np.argsort(-mass[best], kind="stable")]
         return Circles(layout, sources[best].astype(np.int64), targets[best].astype(np.int64), mass[best])
 
-    def flows_out(self, region: int, n: int) -> list[Flow]:
+    def flows_out(self, region: int, n: int) -> list[RegionFlow]:
         """Return the n largest flows from a region, largest first."""
         first, last = np.searchsorted(self.masses.sources, [region, region + 1])
         return self._flows(np.arange(first, last), self.masses.targets, n)
 
-    def flows_in(self, region: int, n: int) -> list[Flow]:
+    def flows_in(self, region: int, n: int) -> list[RegionFlow]:
         """Return the n largest flows to a region, largest first."""
         return self._flows(np.flatnonzero(self.masses.targets == region), self.masses.sources, n)
 
-    def _flows(self, links: NDArray[np.int64], ends: NDArray[np.int32], n: int) -> list[Flow]:
+    def _flows(self, links: NDArray[np.int64], ends: NDArray[np.int32], n: int) -> list[RegionFlow]:
         mass, n_links = self.masses.mass, self.masses.n_links
         best = links[np.argsort(-mass[links], kind="stable")][:n]
-        return [Flow(int(ends[k]), float(mass[k]), int(n_links[k])) for k in best]
+        return [RegionFlow(self.names[ends[k]], float(mass[k]), int(n_links[k])) for k in best]
 
     def pages(self, region: int, first: int, n: int) -> list[MappedPage]:
         """Return n pages of a region by rank, highest first, from index `first` on."""
@@ -204,29 +209,8 @@ class CrawlMap:
         )
 
 
-class CachedMap:
-    """The cached map of a crawl folder, rebuilt when the crawl has changed, by one request at a time."""
-
-    def __init__(self, folder: Path) -> None:
-        self._database = folder / "crawl.db"
-        self._lock = threading.Lock()
-        self._map: CrawlMap | None = None
-        self._next_s = 0.0  # until then the map may be out of date
-
-    def current(self) -> CrawlMap:
-        with self._lock, DatabaseView(self._database) as database:
-            if self._map is None or (
-                self._map.position != database.history.next_position() and time.monotonic() >= self._next_s
-            ):
-                started = time.monotonic()
-                self._map = CrawlMap.of(database)
-                took_s = time.monotonic() - started
-                self._next_s = time.monotonic() + max(_PAUSE * took_s, _SHORTEST_PAUSE_S)
-            return self._map
-
-    def drawn(self) -> CrawlMap:
-        """Return the current map with its circles, which take the longest and are cached, too."""
-        crawl_map = self.current()
-        with self._lock:
-            _ = crawl_map.circles
-        return crawl_map
+def map_of_folder(folder: Path, progress: Progress = silent) -> CrawlMap:
+    """Return the map of the pages of a crawl folder fetched so far."""
+    progress("reading the links", 0, 0)
+    with DatabaseView(folder / "crawl.db") as database:
+        return CrawlMap.of(database)

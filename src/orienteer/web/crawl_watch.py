@@ -13,7 +13,7 @@ from orienteer.crawl.goal import Goal
 from orienteer.errors import CrawlFolderError, OrienteerError
 from orienteer.inspect.crawl_status import CrawlStatus, FolderWatcher
 from orienteer.inspect.frontier_top import FrontierTop, replayed_top, written_top
-from orienteer.library.single_crawl import CrawlStarter
+from orienteer.library.crawl_jobs import CrawlJobs
 from orienteer.live.control import ask_to_stop, resume_refusal
 from orienteer.store.lock import holder_of
 from orienteer.store.progress_points import ProgressPoint, read_progress
@@ -38,9 +38,9 @@ class FrontierNow:
 class CrawlWatch:
     """Reads the state of a crawl folder for all clients, and stops or resumes the crawl."""
 
-    def __init__(self, path: Path, starter: CrawlStarter | None = None) -> None:
+    def __init__(self, path: Path, jobs: CrawlJobs) -> None:
         self.path = path
-        self._starter = starter or CrawlStarter.of_folder(path)
+        self._jobs = jobs
         self._watcher = FolderWatcher(path)
         self._lock = threading.Lock()
         self._status: CrawlStatus | None = None
@@ -67,8 +67,8 @@ class CrawlWatch:
 
     def problem(self) -> str | None:
         """Return the error of the last run that this server started; None while a crawl runs."""
-        last = self._starter.last()
-        return None if last is None or self.status().is_running else last.problem()
+        last = self._jobs.last_run()
+        return None if last is None or self.status().is_running else self._jobs.problem_of(last)
 
     def progress(self) -> list[ProgressPoint]:
         """Return the progress of the crawl from its start to now."""
@@ -118,24 +118,23 @@ class CrawlWatch:
         """
         Goal(until, budget)
         with self._lock:
-            last = self._starter.last()
-            if holder_of(self.path) is not None or (last is not None and not last.has_ended):
+            if holder_of(self.path) is not None or self.started_here() is not None:
                 raise CrawlFolderError(f"{self.path}: the crawl is running already")
             refusal = resume_refusal(self._watcher.status(_N_HOSTS), until, budget)
             if refusal is not None:
                 raise CrawlFolderError(refusal)
-            started = self._starter.start(until, budget)
+            process = self._jobs.resume(until, budget).process
             self._stopping = None
         deadline = time.monotonic() + _START_TIMEOUT_S
-        while time.monotonic() < deadline and not started.has_ended and holder_of(self.path) != started.process:
+        while time.monotonic() < deadline and self.started_here() is not None and holder_of(self.path) != process:
             time.sleep(0.05)
         self._next_read = 0.0
-        return started.process
+        return process or 0
 
     def started_here(self) -> int | None:
         """Return the process id of the crawl if this server resumed it and it is still running."""
-        last = self._starter.last()
-        return None if last is None or last.has_ended else last.process
+        last = self._jobs.last_run()
+        return last.process or 0 if last is not None and last.is_alive else None
 
     def _start_replay(self, status: CrawlStatus) -> None:
         """Start to replay the crawl for its frontier, once for each position."""

@@ -15,8 +15,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Match
 
 from orienteer.errors import CrawlFolderError, LibraryError, NotInLibraryError, OrienteerError
+from orienteer.web.cached_document import NotReadyError
 from orienteer.web.rendering import is_fragment_request, render
-from orienteer.web.served_archive import StillReadingError
 from orienteer.wording import plain
 
 _API = re.compile(r"(?:/crawls/[^/]+)?/api/|/mcp$")  # of a crawl or of the library, or the endpoint for agents
@@ -40,7 +40,7 @@ _MEANINGS = {
     421: "The server accepts only host names of this machine",
     422: "A value is missing or has the wrong type",
     429: "Too many wrong tokens; `Retry-After` says when to try again",
-    503: "The archive is still being read; `Retry-After` says when to try again",
+    503: "The archive is still being read, or the document is being made; `Retry-After` says when to try again",
 }
 ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"model": ApiError, "description": meaning} for status, meaning in _MEANINGS.items()
@@ -76,7 +76,7 @@ async def _of_error(request: Request, error: Exception) -> Response:
 
 def response_to(request: Request, error: Exception) -> Response:
     """Return the response to an error of ours."""
-    if isinstance(error, StillReadingError):
+    if isinstance(error, NotReadyError):
         response = error_response(request, 503, str(error))
         response.headers["Retry-After"] = response.headers["Refresh"] = _AGAIN_S
         return response

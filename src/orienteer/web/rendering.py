@@ -17,8 +17,8 @@ from starlette.responses import HTMLResponse
 from orienteer import __version__
 from orienteer.graph.proved import percent
 from orienteer.url import host_of
-from orienteer.web.archived.addresses import time_text
-from orienteer.web.served_crawl import ServedCrawl
+from orienteer.web.archived.views import time_text
+from orienteer.web.served_crawl import served_crawl
 from orienteer.wording import counted, duration, is_link, moment, plain, share_text, size, time_left, visible
 
 _MAX_LINE_CHARS = 1000
@@ -59,12 +59,6 @@ def root_of(request: Request) -> str:
 def path_of_crawl(name: str) -> str:
     """Return the quoted path prefix of all pages of a crawl in a library."""
     return "/crawls/" + quote(name, safe="")
-
-
-def served_crawl(request: Request) -> ServedCrawl:
-    crawl = request.app.state.crawl
-    assert isinstance(crawl, ServedCrawl)
-    return crawl
 
 
 def is_fragment_request(request: Request) -> bool:

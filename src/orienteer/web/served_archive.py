@@ -1,7 +1,7 @@
 """Lookups in the archive of a served crawl folder.
 
 Reading a large archive for the first time takes minutes. A thread does it, and lookups meanwhile raise
-StillReadingError with the progress. Afterwards each lookup of a page first reads the records appended since. Lists of
+NotReadyError with the progress. Afterwards each lookup of a page first reads the records appended since. Lists of
 search results use only what has been read; for them the archive is read periodically, in at most a tenth of the time.
 """
 
@@ -16,16 +16,10 @@ from pathlib import Path
 from orienteer.errors import CrawlFolderError, OrienteerError
 from orienteer.inspect.captures import ArchivedContent, Captures, StaleCapturesError
 from orienteer.progress import Progress
+from orienteer.web.cached_document import NotReadyError
 
 _TIMEOUT_S = 3.0
 _MIN_PAUSE_S, _PAUSE_FACTOR = 10.0, 10.0  # the pause after a read, in seconds and in multiples of its CPU time
-
-
-class StillReadingError(CrawlFolderError):
-    """The archive is being read for the first time; `share` of it is done."""
-
-    def __init__(self, share: float) -> None:
-        super().__init__(f"The archive is being read for the first time: {100 * share:.0f} % so far. Try again soon.")
 
 
 class ServedArchive:
@@ -52,7 +46,10 @@ class ServedArchive:
         if fresh or not self._is_read:
             self._update(with_stored=True).join(_TIMEOUT_S)
         if not self._is_read:
-            raise self._problem or StillReadingError(self._share)
+            share = f"{100 * self._share:.0f} %"
+            raise self._problem or NotReadyError(
+                f"The archive is being read for the first time: {share} so far. Try again soon."
+            )
         assert self._captures is not None
         try:
             yield self._captures

@@ -1,21 +1,33 @@
-"""A served crawl folder: read by many requests at once, while other processes crawl and index."""
+"""A served crawl folder: read by many requests at once, while other processes crawl and index.
+
+It has all that the pages of the crawl need, in `app.state.crawl` of their application.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from starlette.requests import Request
 
 from orienteer.errors import CrawlFolderError
+from orienteer.library.crawl_jobs import CrawlJobs
+from orienteer.progress import Progress
 from orienteer.store.lock import holder_of
+from orienteer.web.cached_document import CachedDocument
+from orienteer.web.crawl_watch import CrawlWatch
+from orienteer.web.icons import Icons
 from orienteer.web.served_archive import ServedArchive
 
 if TYPE_CHECKING:
     from orienteer.search.search_index import SearchIndex
+
+T = TypeVar("T")
 
 _State = tuple[int, ...]
 
@@ -33,12 +45,19 @@ class _Lease:
 
 
 class ServedCrawl:
-    """A crawl folder by its path. `ending` is set when the server shuts down; streaming responses poll it."""
+    """A crawl folder by its path, with its jobs: by default those of a folder outside any library.
 
-    def __init__(self, path: Path) -> None:
+    `ending` is set when the server shuts down; streaming responses poll it.
+    """
+
+    def __init__(self, path: Path, jobs: CrawlJobs | None = None) -> None:
         self.path = path
         self.ending = threading.Event()
         self.archive = ServedArchive(path, self.ending)
+        self.icons = Icons(self.archive)
+        self.jobs = jobs or CrawlJobs.of_folder(path)
+        self.watch = CrawlWatch(path, self.jobs)
+        self._documents: dict[Any, CachedDocument[Any]] = {}
         self._lock = threading.Lock()
         self._lease: _Lease | None = None
         self._is_closed = False
@@ -47,6 +66,13 @@ class ServedCrawl:
     def name(self) -> str:
         """The name of the folder."""
         return self.path.resolve().name
+
+    def document(self, make: Callable[[Path, Progress], T], **pauses: float) -> CachedDocument[T]:
+        """Return the cached document that this function makes; `pauses` are those of a CachedDocument."""
+        with self._lock:
+            if make not in self._documents:
+                self._documents[make] = CachedDocument(self.path, make, self.ending, **pauses)
+            return self._documents[make]
 
     @contextmanager
     def searching(self) -> Iterator[SearchIndex]:
@@ -93,8 +119,8 @@ class ServedCrawl:
 
     def _first_index(self) -> SearchIndex:
         """Open the index for the first time; wait briefly for an index that is being written."""
-        from orienteer.search.index_files import index_folder
         from orienteer.search.search_index import SearchIndex
+        from orienteer.store.page_texts import index_folder
 
         until = time.monotonic() + _TIMEOUT_S
         while True:
@@ -115,8 +141,8 @@ class ServedCrawl:
 
     def _index_state(self) -> _State:
         """Return a value that changes with every index written; empty if there is no complete index."""
-        from orienteer.search.index_files import TEXTS, index_folder
         from orienteer.search.page_columns import FILE
+        from orienteer.store.page_texts import TEXTS, index_folder
 
         index = index_folder(self.path)
         try:
@@ -124,6 +150,13 @@ class ServedCrawl:
         except OSError:
             return ()
         return (columns.st_ino, columns.st_mtime_ns, columns.st_size, texts.st_ino)
+
+
+def served_crawl(request: Request) -> ServedCrawl:
+    """Return the crawl whose pages are requested."""
+    crawl = request.app.state.crawl
+    assert isinstance(crawl, ServedCrawl)
+    return crawl
 
 
 def _close_if_done(lease: _Lease) -> None:

@@ -13,9 +13,9 @@ from orienteer.errors import ProcessError
 from orienteer.fetch.settings import FetchSettings
 from orienteer.processes.child import Child
 from orienteer.workers.fetch_result import ReadSettings
-from orienteer.workers.process_backend import WorkerEvent
 from orienteer.workers.ray_cluster import expect_usable
 from orienteer.workers.ray_relay import BEGIN, END, ORDERS, PENDING_S, Joined, Rejected, RelayMessage, relay
+from orienteer.workers.remote_workers import WorkerEvent
 
 DEFAULT_MAX_WORKERS = 16
 

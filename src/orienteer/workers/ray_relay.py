@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 
 import orienteer
 from orienteer.errors import OrienteerError
-from orienteer.workers.messages import WorkerResults, packed
 from orienteer.workers.ray_cluster import join_cluster
 from orienteer.workers.ray_worker import LEASE_S, Reply
+from orienteer.workers.serving import WorkerResults, packed
 
 BEGIN, ORDERS, END = "begin", "orders", "end"
 RESEND_S = 20.0  # for which refused orders are sent again

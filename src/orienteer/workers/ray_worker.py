@@ -18,9 +18,7 @@ from typing import NamedTuple
 
 from orienteer.fetch.settings import FetchSettings
 from orienteer.workers.fetch_result import ReadSettings
-from orienteer.workers.messages import packed, unpack_orders
-from orienteer.workers.reading_kernels import warm_up_reading
-from orienteer.workers.serving import WorkerServer
+from orienteer.workers.serving import WorkerServer, packed, unpack_orders, warm_up_reading
 
 LEASE_S = 10.0
 

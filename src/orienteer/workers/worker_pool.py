@@ -14,11 +14,12 @@ from orienteer.browser.job import BrowserRequest, BrowserResponse
 from orienteer.fetch.fetcher import Fetcher, make_fetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.kernel import runs_plain
+from orienteer.processes.child import ForkServer
 from orienteer.processes.pool import usable_cores
 from orienteer.responses.response import Request
 from orienteer.workers.fetch_result import FetchResult, ReadSettings
-from orienteer.workers.process_backend import ProcessBackend, WorkerBackend
-from orienteer.workers.remote_workers import RemoteWorkers
+from orienteer.workers.remote_workers import ProcessBackend, RemoteWorkers, WorkerBackend
+from orienteer.workers.serving import prepare_workers
 from orienteer.workers.worker import NO_LIMIT, Worker, WorkerFigures, Workers
 
 DEFAULT_MAX_WORKERS = 4  # a crawl seldom keeps more of them busy
@@ -47,10 +48,13 @@ class WorkerPool:
         self.uses_network = self._fetcher.uses_network
         self.granted_origins: tuple[str, ...] = getattr(self._fetcher, "granted_origins", ())
         self._max_in_flight_each: int = getattr(self._fetcher, "max_in_flight", NO_LIMIT)
-        self._backend = backend or (lambda reading: ProcessBackend(settings, reading))
+        self._backend = backend or self._process_backend
         self._n = processes or min(usable_cores(), DEFAULT_MAX_WORKERS)
         self._may_grow = processes == 0 and backend is None and self._n > 1  # once this process is busy
         self._is_inline = self._may_grow or (self._n == 1 and backend is None)
+        self._forks: ForkServer | None = None  # of the child processes
+        if not self._is_inline and backend is None:
+            self._forks = ForkServer(prepare_workers)  # it imports while the folder is opened
         self._workers: list[Workers] = []  # the last one gets all requests
 
     def begin(self, reading: ReadSettings) -> None:
@@ -119,9 +123,15 @@ class WorkerPool:
         for workers in self._workers:
             workers.close()
         self._workers = []
+        if self._forks is not None:
+            self._forks.close()
 
     def figures(self) -> list[WorkerFigures]:
         return [figures for workers in self._workers for figures in workers.figures()]
+
+    def _process_backend(self, reading: ReadSettings) -> WorkerBackend:
+        self._forks = self._forks or ForkServer(prepare_workers)
+        return ProcessBackend(self._settings, reading, self._forks)
 
     def _remote_pool(self) -> RemoteWorkers:
         settings = self._settings

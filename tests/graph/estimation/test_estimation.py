@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 import orienteer as ori
 from orienteer.graph import shapes
-from orienteer.graph.estimate import _quotas, estimate_global_rank
 from orienteer.graph.estimation import all_estimators, all_selections, settings_of
-from orienteer.graph.estimation.estimation import Estimation
+from orienteer.graph.estimation.estimation import Estimation, _quotas, estimate_global_rank
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
 from tests.conftest import random_web, shared_file

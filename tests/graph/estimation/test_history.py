@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orienteer.graph.estimation.history import Errors
+from orienteer.graph.estimation.history import Errors, kendall_tau
 
 
 def tau_b(first: list[int], second: list[int]) -> float:
@@ -38,3 +38,12 @@ def test_differences_below_the_precision_are_ties() -> None:
     apart = np.array([0.2, 0.4, 0.4 + 1e-9])
     assert Errors.between(apart, apart[[0, 2, 1]]).tau == pytest.approx(1.0)  # not 1/3: the last two are tied
     assert Errors.between(truth, truth[::-1]).tau == -1.0
+
+
+def test_tau_of_many_pages_is_that_of_scipy(rng: np.random.Generator) -> None:
+    from scipy.stats import kendalltau  # here, since it takes long to import
+
+    first = rng.integers(0, 500, 3000).astype(float)
+    for second in (rng.random(3000), np.rint(first / 7), -first, np.zeros(3000)):
+        expected = float(kendalltau(first, second).statistic)
+        assert kendall_tau(first, second) == pytest.approx(expected, abs=1e-12, nan_ok=True)

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from orienteer.graph.estimation import make_selection
 from orienteer.graph.estimation.known_web import KnownWeb, Neighborhood, rank_within
-from orienteer.graph.estimation.selection import best_open
-from orienteer.graph.estimation.stochastic_complement import Influence, StochasticComplement
+from orienteer.graph.estimation.selection import Influence, StochasticComplement, best_open
 from orienteer.graph.growing_graph import GrowingGraph
 from orienteer.graph.link_graph import LinkGraph
 from tests.conftest import random_web

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import orienteer as ori
-from orienteer.graph.estimate import estimate_global_rank
+from orienteer.graph.estimation.estimation import estimate_global_rank
 from orienteer.graph.estimation.neighborhood_view import NeighborhoodView, rank_by_local_links, top_referrers
 from orienteer.graph.link_graph import LinkGraph
 from tests.conftest import random_web

@@ -7,8 +7,8 @@ import pytest
 
 import orienteer as ori
 from orienteer.graph import shapes
-from orienteer.graph.estimate import estimate_global_rank
 from orienteer.graph.estimation import all_estimators
+from orienteer.graph.estimation.estimation import estimate_global_rank
 from orienteer.graph.estimation.history import EXPERIENCE, EstimateRound, forecast, recent_change
 from tests.conftest import random_web
 

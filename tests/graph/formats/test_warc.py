@@ -106,7 +106,7 @@ def test_an_archive_compressed_as_a_whole_is_read_too(tmp_path):
     assert links_of(graph_of(tmp_path, gzip.compress(small_archive()), "x.warc.gz")) == SMALL
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # at the first import of fastwarc; see store/record.py
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # at the first import of fastwarc
 def test_an_archive_that_fastwarc_wrote_is_read_too(tmp_path):
     from fastwarc.warc import WarcRecord, WarcRecordType
 

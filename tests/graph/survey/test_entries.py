@@ -9,7 +9,7 @@ import pytest
 
 from orienteer.graph.coverage import Coverage
 from orienteer.graph.coverage_push import BLOCKED, FETCHED
-from orienteer.graph.survey.entries import Edge, _enter, _weigh, draw_entries, quick_upper, random_level, random_start
+from orienteer.graph.survey.walking import Edge, _enter, _weigh, draw_entries, quick_upper, random_level, random_start
 from tests.graph.survey.reference import odd_web, plain_web
 
 

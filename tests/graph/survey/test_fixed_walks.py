@@ -10,8 +10,9 @@ import pytest
 import orienteer as ori
 from orienteer.errors import InputError
 from orienteer.graph.coverage import Coverage
+from orienteer.graph.defaults import SurveyGoal
 from orienteer.graph.push import LinkRows
-from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
+from orienteer.graph.survey.fixed_walks import FixedWalks
 from orienteer.graph.survey.survey import FixedSurvey
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.pages.stop_reason import StopReason

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 import orienteer as ori
 from orienteer.graph.coverage import Coverage
+from orienteer.graph.defaults import SurveyGoal
 from orienteer.graph.push import LinkRows
-from orienteer.graph.survey.fixed_walks import FixedWalks, SurveyGoal
-from orienteer.graph.survey.gaps import Gap, largest_gaps, last_pages
+from orienteer.graph.survey.fixed_walks import FixedWalks, Gap, largest_gaps, last_pages
 from orienteer.graph.survey.survey import FixedSurvey
 from orienteer.graph.synthetic import synthetic_web
 from tests.conftest import random_web

@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 
 from orienteer.graph.link_graph import LinkGraph
-from orienteer.graph.survey.entries import Edge, random_start
-from orienteer.graph.survey.walking import DANGLING, NOT_RECORDED, OUTSIDE, UNKNOWN, continue_life, highest_score
+from orienteer.graph.survey.walking import (
+    DANGLING,
+    NOT_RECORDED,
+    OUTSIDE,
+    UNKNOWN,
+    Edge,
+    continue_life,
+    highest_score,
+    random_start,
+)
 from orienteer.kernel import substituted
 from tests.graph.survey.reference import OddWeb, odd_web, plain_web
 from tests.tables import over_rows

@@ -7,10 +7,10 @@ by scipy.sparse.save_npz are read, too: a link for every entry that is not zero.
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,8 +41,9 @@ def read(path: Path, progress: Progress = silent) -> LinkGraph:
         raw.seek(0)
         with _corruption_named():
             content = _content(raw)
-    if not isinstance(content, dict):
-        return LinkGraph.from_scipy(content, urls=_urls(path, content.shape[0], progress))
+    if isinstance(content, _Matrix):
+        urls = _urls(path, content.n_pages, progress)
+        return LinkGraph.from_links(content.n_pages, content.rows, content.columns, urls=urls)
     offsets = _offsets(content["indptr"], len(content["indices"]))
     return _graph(offsets, content["indices"], content.get("host"), _urls(path, len(offsets) - 1, progress))
 
@@ -62,7 +63,7 @@ def write(graph: LinkGraph, path: Path, progress: Progress = silent) -> None:
 
 @contextmanager
 def _corruption_named() -> Iterator[None]:
-    """Turn any error of NumPy, SciPy and zipfile about a corrupt file into a GraphFileError."""
+    """Turn any error of NumPy and zipfile about a corrupt file into a GraphFileError."""
     try:
         yield
     except (OrienteerError, MemoryError):
@@ -72,11 +73,19 @@ def _corruption_named() -> Iterator[None]:
         raise GraphFileError(f"the archive is truncated or corrupt ({reason})") from None
 
 
-def _content(raw: BinaryIO) -> Any:
-    """Return a SciPy matrix, or arrays by name."""
+class _Matrix(NamedTuple):
+    """The places of the entries of a square matrix that are not zero."""
+
+    n_pages: int
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+
+
+def _content(raw: BinaryIO) -> _Matrix | dict[str, NDArray[Any]]:
+    """Return a matrix, or arrays by name."""
     with np.load(raw, allow_pickle=False) as archive:
         if {"format", "shape"} <= set(archive.files):
-            return _scipy_matrix(raw)
+            return _matrix(archive)
         missing = [name for name in ("indptr", "indices") if name not in archive.files]
         if missing:
             present = ", ".join(archive.files)[:200] or "nothing"
@@ -85,17 +94,33 @@ def _content(raw: BinaryIO) -> Any:
         return {name: _whole_numbers(name, archive[name]) for name in names}
 
 
-def _scipy_matrix(raw: BinaryIO) -> Any:
-    import scipy.sparse
-
-    raw.seek(0)
-    matrix = scipy.sparse.load_npz(raw)
-    if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise GraphFileError(f"an adjacency matrix is square; this one is {' x '.join(map(str, matrix.shape))}")
-    if hasattr(matrix, "check_format"):
-        # SciPy checks indices neither when it loads nor when it converts a matrix.
-        matrix.check_format(full_check=True)
-    return matrix
+def _matrix(archive: Mapping[str, NDArray[Any]]) -> _Matrix:
+    """Return a matrix written by SciPy; a ValueError if its arrays contradict each other."""
+    shape = archive["shape"].tolist()
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise GraphFileError(f"an adjacency matrix is square; this one is {' x '.join(map(str, shape))}")
+    data, kind = archive["data"], archive["format"].item().decode()
+    if kind == "coo":
+        rows, columns = archive["row"], archive["col"]
+    elif kind == "dia":  # data[k, j] is in column j of the diagonal that begins offsets[k] to the right
+        columns = np.broadcast_to(np.arange(data.shape[1]), data.shape)
+        rows = columns - archive["offsets"][:, None]
+        inside = (rows >= 0) & (rows < shape[0]) & (columns < shape[0])
+        rows, columns, data = rows[inside], columns[inside], data[inside]
+    elif kind in ("csr", "csc", "bsr"):
+        columns = archive["indices"]
+        rows = np.repeat(np.arange(len(archive["indptr"]) - 1), np.diff(archive["indptr"]))
+        if kind == "bsr":  # data[k] is the k-th block
+            _, n_rows, n_columns = data.shape
+            rows = np.broadcast_to(rows[:, None, None] * n_rows + np.arange(n_rows)[:, None], data.shape)
+            columns = np.broadcast_to(columns[:, None, None] * n_columns + np.arange(n_columns), data.shape)
+        rows, columns = (columns, rows) if kind == "csc" else (rows, columns)
+    else:
+        raise ValueError(f"the format {kind!r} is unknown")
+    if rows.size and not 0 <= min(rows.min(), columns.min()) <= max(rows.max(), columns.max()) < shape[0]:
+        raise ValueError("an index outside the matrix")
+    is_link = data != 0
+    return _Matrix(shape[0], rows[is_link], columns[is_link])
 
 
 def _urls(path: Path, n_pages: int, progress: Progress) -> UrlTable | None:

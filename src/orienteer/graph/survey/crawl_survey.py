@@ -31,10 +31,21 @@ from orienteer.errors import InputError
 from orienteer.graph.coverage import Coverage
 from orienteer.graph.proved import Certificate
 from orienteer.graph.push import LinkRows
-from orienteer.graph.survey.entries import Edge, draw_entries, quick_upper, random_level
 from orienteer.graph.survey.evidence import Evidence, Pace, Plan, recent_walks
 from orienteer.graph.survey.measured import Measured
-from orienteer.graph.survey.walking import DANGLING, NOT_RECORDED, OUTSIDE, UNKNOWN, Lives, Rows, highest_score
+from orienteer.graph.survey.walking import (
+    DANGLING,
+    NOT_RECORDED,
+    OUTSIDE,
+    UNKNOWN,
+    Edge,
+    Lives,
+    Rows,
+    draw_entries,
+    highest_score,
+    quick_upper,
+    random_level,
+)
 
 _FIRST_SHARE = 0.9  # of the allowed error is for the first survey, 0.9 of the remainder for the next, and so on
 _COARSE, _SETTLED = 0.02, 0.002  # unpushed mass at a check, at the start of a round; shares of the time outside

@@ -17,13 +17,23 @@ from numpy.typing import ArrayLike, NDArray
 from orienteer.arrays import grown
 from orienteer.errors import InputError
 from orienteer.graph.coverage import Coverage
-from orienteer.graph.link_graph import LinkGraph, expect_graph, page_ids
+from orienteer.graph.link_graph import LinkGraph, expect_graph
 from orienteer.graph.proved import Certificate
 from orienteer.graph.push import LinkRows
 from orienteer.graph.survey.crawl_survey import check_confidence
-from orienteer.graph.survey.entries import Edge, draw_entries, random_level
 from orienteer.graph.survey.measured import Measured
-from orienteer.graph.survey.walking import DANGLING, NOT_RECORDED, OUTSIDE, UNKNOWN, Lives, Rows, highest_score
+from orienteer.graph.survey.walking import (
+    DANGLING,
+    NOT_RECORDED,
+    OUTSIDE,
+    UNKNOWN,
+    Edge,
+    Lives,
+    Rows,
+    draw_entries,
+    highest_score,
+    random_level,
+)
 from orienteer.graph.trust import Trust, trust_vector
 from orienteer.kernel import kernel
 from orienteer.pages.unknown import UNKNOWN_COUNT
@@ -182,14 +192,8 @@ def survey(
     _check(half_width, budget)
     links = LinkRows.of(graph)
     coverage = Coverage(trust_vector(graph.n_pages, trust), damping)
-    if n_unknown is not None:
-        coverage.set_all_unknown(_one_per_page(n_unknown, graph.n_pages))
-    coverage.set_aliases(page_ids("aliases", aliases, graph.n_pages))
+    coverage.set_given(graph, fetched, blocked, aliases, n_unknown)
     _check_aliases(graph, coverage)
-    pages = np.asarray(fetched)
-    pages = np.flatnonzero(pages) if pages.dtype == np.bool_ else pages
-    coverage.fetch(page_ids("fetched", pages, graph.n_pages), links)
-    coverage.block(page_ids("blocked", blocked, graph.n_pages))
     seed = np.random.default_rng(rng).bytes(16).hex()
     found = FixedSurvey(coverage, links, seed, confidence)
     least = DEFAULT_HALF_WIDTH if budget is None else _MIN_HALF_WIDTH
@@ -219,13 +223,6 @@ def _check(half_width: float | None, budget: int | None) -> None:
         raise InputError(f"half_width is {half_width}; it must lie between 0 and 0.5, such as 0.005")
     if budget is not None and budget < 0:
         raise InputError(f"budget is {budget}; it must be a number of pages")
-
-
-def _one_per_page(n_unknown: ArrayLike, n_pages: int) -> NDArray[Any]:
-    numbers = np.asarray(n_unknown)
-    if numbers.shape != (n_pages,):
-        raise InputError(f"n_unknown: expected one number for each of {n_pages} pages, got {numbers.size}")
-    return numbers
 
 
 def _check_aliases(graph: LinkGraph, coverage: Coverage) -> None:

@@ -8,7 +8,7 @@ Archived pages are untrusted. Three measures isolate them, each sufficient alone
     no origin       `sandbox` gives them an opaque origin: no cookies, no storage, no access to other pages
 
 Every address contains the secret id of a view (see `views`), so no other site can request anything. Of the archived
-headers only the media type is sent.
+headers only the media type is sent. One origin serves all crawls.
 """
 
 from __future__ import annotations
@@ -24,15 +24,28 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from orienteer.errors import OrienteerError
+from orienteer.errors import InputError, OrienteerError
 from orienteer.extract.assets import decoded_style
 from orienteer.extract.parser import decoded
 from orienteer.extract.static_page import UrlRewriter, Use, static_page
 from orienteer.inspect.captures import ArchivedContent
 from orienteer.responses.response import location_of
 from orienteer.responses.sniffing import is_xml
-from orienteer.web.archived.addresses import ASSET, FILE, FRAME, RENDERED, SENT, ViewAddress, address_in, path_to
-from orienteer.web.archived.views import FramedPage, FrameView, Views
+from orienteer.web.archived.views import (
+    ASSET,
+    FILE,
+    FRAME,
+    RENDERED,
+    SENT,
+    FramedPage,
+    FrameView,
+    Opening,
+    ViewAddress,
+    Views,
+    address_in,
+    origin_of,
+    path_to,
+)
 from orienteer.web.security import MAX_TARGET_BYTES, is_loopback, name_of
 from orienteer.wording import plain
 
@@ -207,3 +220,35 @@ def policy(view: FrameView | None, is_outer: bool) -> str:
         f"sandbox; default-src 'none'; script-src 'none'; connect-src 'none'; {loaded} frame-src {own_address}; "
         f"style-src {own_address} data: 'unsafe-inline'; form-action 'none'; base-uri 'none';{ancestors}"
     )
+
+
+_ORIGIN = re.compile(r"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?/?")
+
+
+class ArchivedPages:
+    """The archived pages of a server. `port` is set when the server listens; `at` is the origin as browsers see it."""
+
+    def __init__(self, only_this_machine: bool, at: str | None = None) -> None:
+        if at is not None and not _ORIGIN.fullmatch(at):
+            raise InputError(f"--archive-origin is {at!r}; an origin is expected, such as https://archive.example.org")
+        self.views = Views()
+        self.origin = ArchivedOrigin(self.views, only_this_machine)
+        self.port: int | None = None
+        self._at = None if at is None else at.rstrip("/")
+
+    def begin_view(self, request: Request, archive: Opening) -> FrameView:
+        """Open a view for a client. The second origin is the host of the request on another port, or `at`."""
+        scheme, host = request.url.scheme, request.headers.get("host", "")
+        named = "localhost" if host.startswith("[") and is_loopback(name_of(host)) else host
+        pages, own = origin_of(scheme, host), self._at or origin_of(scheme, named, self.port)
+        if pages is None or own is None or pages == own:
+            raise InputError("Archived pages need a server with a host name and a second port.")
+        if "[" in own:  # a content security policy cannot name such an address
+            raise InputError("Archived pages cannot be displayed at an IPv6 address: open these pages by a host name.")
+        return self.views.begin(pages, own, request.scope.get("root_path", ""), archive)
+
+
+def archived_pages(request: Request) -> ArchivedPages:
+    pages = request.app.state.archived
+    assert isinstance(pages, ArchivedPages)
+    return pages

@@ -13,17 +13,16 @@ from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel
 
 from orienteer.errors import InputError
-from orienteer.inspect.archived_page import assets_of, missing_reasons
+from orienteer.inspect.archived_page import ArchivedAsset, assets_of, missing_reasons
 from orienteer.inspect.captures import ArchivedTime
 from orienteer.inspect.text_changes import TextChanges, text_changes, texts_at
 from orienteer.store.folder_view import FolderView
 from orienteer.url import MAX_URL_BYTES
-from orienteer.web.archived.addresses import FILE, RENDERED, SENT, path_to, time_in, time_text
-from orienteer.web.archived.origin import can_be_framed
-from orienteer.web.archived.pages import archived_pages
-from orienteer.web.archived.views import FrameView
-from orienteer.web.rendering import NavEntry, render, served_crawl
+from orienteer.web.archived.origin import archived_pages, can_be_framed
+from orienteer.web.archived.views import FILE, RENDERED, SENT, FrameView, path_to, time_in, time_text
+from orienteer.web.rendering import NavEntry, render
 from orienteer.web.security import FRAMED
+from orienteer.web.served_crawl import served_crawl
 from orienteer.wording import plain
 
 ENTRY: NavEntry | None = None  # results link here
@@ -57,22 +56,12 @@ class ArchivedDates(BaseModel):
     dates: list[ArchivedVersion]
 
 
-class Asset(BaseModel):
-    """`time` and `status` are those of the archived response, null and 0 if there is none. `reason` says why the
-    archive lacks the asset (`http 404`, `timed out`, `robots.txt`, `too large`, `not fetched`); empty if it has it."""
-
-    url: str
-    time: float | None
-    status: int
-    reason: str
-
-
 class Assets(BaseModel):
     url: str
     date: str
     n_archived: int
     n_missing: int
-    assets: list[Asset]
+    assets: list[ArchivedAsset]
 
 
 class ChangedLine(BaseModel):
@@ -205,7 +194,7 @@ def assets_api(request: Request, url: Address, time: Moment = "") -> Assets:
         date=time_text(chosen.time),
         n_archived=len(found) - n_missing,
         n_missing=n_missing,
-        assets=[Asset(**asset._asdict()) for asset in found],
+        assets=found,
     )
 
 

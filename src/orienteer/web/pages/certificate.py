@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -10,16 +11,20 @@ from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
 
 from orienteer.certificates.facts import Facts
+from orienteer.certificates.gathering import facts_of_folder
 from orienteer.certificates.page import certificate_body, certificate_page, style_sheet
 from orienteer.errors import CrawlFolderError
-from orienteer.web.cached_certificate import CachedCertificate
-from orienteer.web.rendering import NavEntry, render, served_crawl
-from orienteer.web.served_archive import StillReadingError
+from orienteer.progress import Progress
+from orienteer.store.lock import holder_of
+from orienteer.web.cached_document import NotReadyError
+from orienteer.web.rendering import NavEntry, render
+from orienteer.web.served_crawl import served_crawl
 
 ENTRY = NavEntry("/certificate", "Certificate")
 router = APIRouter()
 
 _AGAIN_S = "3"
+_TIMEOUT_S = 3.0
 
 
 @router.get("/certificate", include_in_schema=False)
@@ -29,7 +34,7 @@ def certificate_view(request: Request) -> HTMLResponse:
     try:
         body = Markup(certificate_body(_facts(request)))  # it is escaped
     except CrawlFolderError as error:
-        why_not, is_being_made = str(error), isinstance(error, StillReadingError)
+        why_not, is_being_made = str(error), isinstance(error, NotReadyError)
     folder = str(served_crawl(request).path)
     response = render(request, "certificate.html", body=body, why_not=why_not, folder=folder, file=_file_name(request))
     if is_being_made:
@@ -56,12 +61,15 @@ def certificate_data(request: Request) -> dict[str, Any]:
 
 
 def _facts(request: Request) -> Facts:
-    state = request.app.state
-    if not hasattr(state, "certificate"):
-        state.certificate = CachedCertificate(served_crawl(request).path)
-    cached = state.certificate
-    assert isinstance(cached, CachedCertificate)
-    return cached.facts()
+    crawl = served_crawl(request)
+    if holder_of(crawl.path) is not None:
+        raise CrawlFolderError("The crawl is running. A certificate can be made when it has stopped.")
+    return crawl.document(_facts_of).current(_TIMEOUT_S).expect()
+
+
+def _facts_of(folder: Path, progress: Progress) -> Facts:
+    """Return the facts, all of which are computed again; this takes as long as replaying the crawl."""
+    return facts_of_folder(folder, progress=progress)
 
 
 def _file_name(request: Request) -> str:

@@ -11,10 +11,11 @@ from fastapi.responses import HTMLResponse, Response
 from pydantic import BaseModel
 
 from orienteer.errors import unknown_name
-from orienteer.inspect.changes import KINDS, Change, EpochChanges, changes, epoch_changes, missing_pages
+from orienteer.inspect.changes import KINDS, EpochChanges, changes, epoch_changes, missing_pages
 from orienteer.inspect.text_changes import describe_change
 from orienteer.store.folder_view import FolderView
-from orienteer.web.rendering import NavEntry, render, served_crawl
+from orienteer.web.rendering import NavEntry, render
+from orienteer.web.served_crawl import served_crawl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,18 +30,6 @@ _N_ENTRIES = 100  # of a feed, by default
 
 OfEpoch = Annotated[int | None, Query(ge=0, description="0 is the first crawl; all of them if left out")]
 OfKind = Annotated[str, Query(description="new, changed, missing or gone; all of them if left out")]
-
-
-class EpochFigures(BaseModel):
-    """The numbers of new, changed, newly missing and gone pages of an epoch. `ended` is null while it runs."""
-
-    epoch: int
-    began: float | None
-    ended: float | None
-    new: int
-    changed: int
-    missing: int
-    gone: int
 
 
 class ChangedPage(BaseModel):
@@ -68,7 +57,7 @@ class MissingNow(BaseModel):
 class ChangesResponse(BaseModel):
     """All epochs, the selected changes, newest first, and the pages that are missing now."""
 
-    epochs: list[EpochFigures]
+    epochs: list[EpochChanges]
     missing: list[MissingNow]
     changes: list[ChangedPage]
 
@@ -95,14 +84,14 @@ def changes_page(
         n_missing=len(missing),
         page=page,
         n_sheets=-(-_n_rows(selected, kind) // _N_ROWS),
-        has_schedule=hasattr(request.app.state, "library_state"),  # only crawls of a library have one
+        has_schedule=hasattr(request.app.state, "library"),  # only crawls of a library have one
     )
 
 
 @router.get("/feed", include_in_schema=False)
 def feed_page(request: Request, n: Annotated[int, Query(ge=1, le=1000)] = _N_ENTRIES) -> Response:
     """Return an Atom feed of the newest changes."""
-    from orienteer.exports.atom import MEDIA_TYPE, feed, feed_head
+    from orienteer.exports.xml_lists import MEDIA_TYPE, feed, feed_head
 
     base = f"{request.url.scheme}://{request.url.netloc}{request.scope.get('root_path', '')}"
     with _database(request) as database:
@@ -124,9 +113,9 @@ def changes_api(
     """The newest changes first."""
     with _database(request) as database:
         return ChangesResponse(
-            epochs=[EpochFigures(**one.as_dict()) for one in epoch_changes(database)],
+            epochs=epoch_changes(database),
             missing=[MissingNow(**one.as_dict()) for one in missing_pages(database)],
-            changes=[_changed_page(one) for one in changes(database, epoch, _kinds(kind), n)],
+            changes=[ChangedPage(**one.as_dict()) for one in changes(database, epoch, _kinds(kind), n)],
         )
 
 
@@ -151,7 +140,3 @@ def _selected(epochs: list[EpochChanges], epoch: int | None) -> EpochChanges:
 
 def _n_rows(selected: EpochChanges, kind: str) -> int:
     return int(selected.as_dict()[kind]) if kind else selected.n_all
-
-
-def _changed_page(change: Change) -> ChangedPage:
-    return ChangedPage(**change.as_dict())

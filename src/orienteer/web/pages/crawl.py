@@ -22,12 +22,12 @@ from orienteer.inspect.crawl_status import CrawlStatus
 from orienteer.inspect.frontier_top import WaitingPage
 from orienteer.live.control import resume_refusal
 from orienteer.store.progress_points import ProgressPoint
-from orienteer.web.band_chart import band_chart, whole_progress
-from orienteer.web.coverage_bands import coverage_bands
+from orienteer.web.coverage_charts import band_chart, coverage_bands, whole_progress
 from orienteer.web.crawl_watch import STATUS, CrawlWatch, FrontierNow
 from orienteer.web.error_responses import status_of
 from orienteer.web.forms import count_in, fields_of, share_in
-from orienteer.web.rendering import NavEntry, render, root_of, served_crawl
+from orienteer.web.rendering import NavEntry, render, root_of
+from orienteer.web.served_crawl import served_crawl
 from orienteer.wording import counted
 
 ENTRY = NavEntry("/crawl", "Status")
@@ -70,18 +70,18 @@ class ProcessAction(BaseModel):
 
 @router.get("/crawl", include_in_schema=False)
 def crawl_page(request: Request, epoch: Epoch = None) -> HTMLResponse:
-    return render(request, "crawl.html", **_template_values(_watch(request), epoch))
+    return render(request, "crawl.html", **_template_values(served_crawl(request).watch, epoch))
 
 
 @router.get("/crawl/now", include_in_schema=False)
 def page_fragment(request: Request, epoch: Epoch = None) -> HTMLResponse:
     """Return the fragment that changes while a crawl runs."""
-    return render(request, "_fragments/crawl_now.html", **_template_values(_watch(request), epoch))
+    return render(request, "_fragments/crawl_now.html", **_template_values(served_crawl(request).watch, epoch))
 
 
 @router.post("/crawl/stop", include_in_schema=False)
 def stop_by_form(request: Request) -> Response:
-    return _done(request, _watch(request).stop)
+    return _done(request, served_crawl(request).watch.stop)
 
 
 @router.post("/crawl/resume", include_in_schema=False)
@@ -89,7 +89,7 @@ async def resume_by_form(request: Request) -> Response:
     given = await fields_of(request)
 
     def resume() -> int:
-        return _watch(request).resume(share_in(given.get("until", "")), count_in(given.get("budget", "")))
+        return served_crawl(request).watch.resume(share_in(given.get("until", "")), count_in(given.get("budget", "")))
 
     return await run_in_threadpool(_done, request, resume)
 
@@ -99,14 +99,14 @@ async def resume_by_form(request: Request) -> Response:
 
 @router.get("/api/crawl", tags=["crawl"], summary="The state and the progress of the crawl")
 def crawl_api(request: Request) -> CrawlResponse:
-    watch = _watch(request)
+    watch = served_crawl(request).watch
     return CrawlResponse(**_state_of(watch), progress=watch.progress())
 
 
 @router.get("/api/crawl/frontier", tags=["crawl"], summary="The next pages, and why")
 def frontier_api(request: Request) -> FrontierNow:
     """The pages of the highest priorities, without regard to politeness delays."""
-    return _watch(request).frontier()
+    return served_crawl(request).watch.frontier()
 
 
 @router.get(
@@ -130,20 +130,20 @@ async def events_api(request: Request) -> StreamingResponse:
 @router.post("/api/crawl/stop", tags=["crawl"], summary="Ask the running crawl to stop")
 def stop_api(request: Request) -> ProcessAction:
     """It finishes the requests in flight, as with Ctrl-C."""
-    return ProcessAction(process=_watch(request).stop())
+    return ProcessAction(process=served_crawl(request).watch.stop())
 
 
 @router.post("/api/crawl/resume", tags=["crawl"], summary="Resume the crawl")
 def resume_api(request: Request, goal: NewGoal | None = None) -> ProcessAction:
     """Starts `orienteer crawl DIR`, which outlives this server."""
-    watch = _watch(request)
+    watch = served_crawl(request).watch
     new = goal or NewGoal(until=None, budget=None)
     process = watch.resume(new.until, new.budget)
     return ProcessAction(process=process, problem=watch.problem())
 
 
 async def _events(request: Request) -> AsyncIterator[bytes]:
-    watch, ending = _watch(request), served_crawl(request).ending
+    watch, ending = served_crawl(request).watch, served_crawl(request).ending
     sent, next_beat = "", time.monotonic() + _HEARTBEAT_S
     while not ending.is_set():
         try:
@@ -169,12 +169,6 @@ def _state_of(watch: CrawlWatch) -> dict[str, Any]:
 
 
 # -- values of templates ---------------------------------------------------------------------------------------------
-
-
-def _watch(request: Request) -> CrawlWatch:
-    watch = request.app.state.watch
-    assert isinstance(watch, CrawlWatch)
-    return watch
 
 
 def _template_values(watch: CrawlWatch, epoch: int | None) -> dict[str, Any]:
@@ -235,6 +229,6 @@ def _done(request: Request, act: Any) -> Response:
     try:
         act()
     except OrienteerError as error:
-        values = _template_values(_watch(request), None) | {"notice": str(error)}
+        values = _template_values(served_crawl(request).watch, None) | {"notice": str(error)}
         return render(request, "crawl.html", status_of(error), **values)
     return RedirectResponse(root_of(request) + "/crawl", 303)

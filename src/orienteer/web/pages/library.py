@@ -8,11 +8,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, Field
 
-from orienteer.library.card import Card
+from orienteer.library.library import Card
 from orienteer.web.crawl_watch import STATUS
-from orienteer.web.library_state import in_library
 from orienteer.web.pages.jobs import JobResponse, job_response
 from orienteer.web.rendering import NavEntry, render
+from orienteer.web.served_library import served_library
 
 ENTRY = NavEntry("/", "Crawls")
 router = APIRouter()
@@ -61,28 +61,28 @@ def page_fragment(request: Request) -> HTMLResponse:
 
 @router.get("/api/library", tags=["library"], summary="A summary of all crawls")
 def library_api(request: Request) -> LibraryResponse:
-    library_state = in_library(request)
-    library = library_state.library
+    served = served_library(request)
+    library = served.library
     return LibraryResponse(folder=str(library.path), crawls=[_crawl_card(card) for card in library.cards()])
 
 
 @router.post("/api/library/{name}/rename", tags=["library"], summary="Rename a crawl")
 def rename_api(request: Request, name: str, names: NewName) -> Done:
     """An error while the crawl is in use."""
-    in_library(request).rename(name, names.new)
+    served_library(request).rename(name, names.new)
     return Done(name=names.new)
 
 
 @router.post("/api/library/{name}/delete", tags=["library"], summary="Delete a crawl")
 def delete_api(request: Request, name: str) -> Done:
     """Deletes its archive, too. An error while the crawl is in use."""
-    in_library(request).delete(name)
+    served_library(request).delete(name)
     return Done(name=None)
 
 
 def _template_values(request: Request) -> dict[str, Any]:
-    library_state = in_library(request)
-    return {"cards": library_state.library.cards(), "folder": str(library_state.library.path)}
+    served = served_library(request)
+    return {"cards": served.library.cards(), "folder": str(served.library.path)}
 
 
 def _crawl_card(card: Card) -> CrawlCard:

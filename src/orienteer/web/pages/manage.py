@@ -9,11 +9,11 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 
 from orienteer.errors import InputError, OrienteerError
-from orienteer.web.downloads import exported
 from orienteer.web.error_responses import status_of
 from orienteer.web.forms import count_in, fields_of, share_in
-from orienteer.web.library_state import in_library
+from orienteer.web.pages.jobs import exported
 from orienteer.web.rendering import NavEntry, path_of_crawl, render, root_of
+from orienteer.web.served_library import served_library
 
 ENTRY = NavEntry("/manage", "Manage")
 _N_JOBS = 20
@@ -54,7 +54,7 @@ def page_fragment(request: Request) -> HTMLResponse:
 @router.get("/manage/delete", include_in_schema=False)
 def delete_page(request: Request) -> HTMLResponse:
     """Return the page that asks to confirm the deletion."""
-    return render(request, "delete.html", card=in_library(request).library.card(_name(request)))
+    return render(request, "delete.html", card=served_library(request).library.card(_name(request)))
 
 
 @router.post("/manage/start/{kind}", include_in_schema=False)
@@ -62,7 +62,7 @@ async def start_by_form(request: Request, kind: str) -> Response:
     given = await fields_of(request)
 
     def start() -> str:
-        in_library(request).jobs.start(kind, _name(request), _options(kind, given))
+        served_library(request).jobs.start(kind, _name(request), _options(kind, given))
         return root_of(request) + ("/crawl" if kind in ("crawl", "refresh") else "/manage")
 
     return await run_in_threadpool(_done, request, start)
@@ -73,7 +73,7 @@ async def rename_by_form(request: Request) -> Response:
     new = (await fields_of(request)).get("new", "")
 
     def rename() -> str:
-        in_library(request).rename(_name(request), new)
+        served_library(request).rename(_name(request), new)
         return path_of_crawl(new) + "/manage"
 
     return await run_in_threadpool(_done, request, rename, new)
@@ -82,7 +82,7 @@ async def rename_by_form(request: Request) -> Response:
 @router.post("/manage/delete", include_in_schema=False)
 def delete_by_form(request: Request) -> Response:
     def delete() -> str:
-        in_library(request).delete(_name(request))
+        served_library(request).delete(_name(request))
         return "/"
 
     return _done(request, delete)
@@ -120,16 +120,16 @@ def _done(request: Request, act: Any, new: str = "") -> Response:
 
 
 def _template_values(request: Request) -> dict[str, Any]:
-    library_state, name = in_library(request), _name(request)
-    jobs = library_state.jobs.of(name)
+    served, name = served_library(request), _name(request)
+    jobs = served.jobs.of(name)
     return {
-        "card": library_state.library.card(name),
+        "card": served.library.card(name),
         "alive": [job for job in jobs if job.is_alive],
         "ended": [job for job in jobs if not job.is_alive][:_N_JOBS],
-        "with_file": {job.id for job in jobs if job.result is not None and exported(library_state.jobs, job)},
+        "with_file": {job.id for job in jobs if job.result is not None and exported(served.jobs, job)},
         "names": {name},
         "formats": FORMATS,
-        "folder": str(library_state.library.path / name),
+        "folder": str(served.library.path / name),
         "notice": "",
         "new": "",
     }

@@ -9,13 +9,16 @@ from fastapi.responses import HTMLResponse
 from pydantic import BaseModel
 
 from orienteer.graph.regions import Kind
-from orienteer.web.crawl_map import MAX_CIRCLES, CachedMap, CrawlMap, Flow
+from orienteer.web.crawl_map import MAX_CIRCLES, CrawlMap, MappedPage, RegionFlow, map_of_folder
 from orienteer.web.rendering import NavEntry, is_fragment_request, render
+from orienteer.web.served_crawl import served_crawl
 
 ENTRY = NavEntry("/map", "Map")
 router = APIRouter()
 
 _ROWS = 50
+_LONG_S = 3600.0  # a request waits until the map is made
+_PAUSES = {"pause": 10.0, "least_pause_s": 2.0}  # between two maps of a running crawl
 _FLOWS = 10
 _MAX_PAGE = 1_000_000
 # Shares of the known pages that were fetched, from which on a region has the next colour; map.js has the same.
@@ -62,22 +65,6 @@ class MapResponse(BaseModel):
     links: MassFlows
 
 
-class RegionFlow(BaseModel):
-    name: str
-    mass: float
-    n_links: int
-
-
-class RegionPage(BaseModel):
-    """`position` is by rank among all fetched pages; `n_in` and `n_out` count links between these."""
-
-    url: str
-    rank: float
-    position: int
-    n_in: int
-    n_out: int
-
-
 class RegionResponse(BaseModel):
     """A region, its strongest links, and `n_rows` of its pages by rank, those on page `page`."""
 
@@ -92,13 +79,13 @@ class RegionResponse(BaseModel):
     links_out: list[RegionFlow]
     page: int
     n_rows: int
-    pages: list[RegionPage]
+    pages: list[MappedPage]
 
 
 @router.get("/map", include_in_schema=False)
 def map_page(request: Request, q: Words = "", page: PageNumber = 1) -> HTMLResponse:
     """Return the map, and its regions as a table; with `q`, those whose names contain these words."""
-    crawl_map = _cached(request).current()
+    crawl_map = _map(request)
     regions = list(crawl_map.named_like(q))
     rows = [_row(crawl_map, region) for region in regions[(page - 1) * _ROWS : page * _ROWS]]
     template = "_fragments/regions.html" if is_fragment_request(request) else "map.html"
@@ -112,14 +99,14 @@ def map_page(request: Request, q: Words = "", page: PageNumber = 1) -> HTMLRespo
 @router.get("/map/host", include_in_schema=False)
 def region_page(request: Request, name: Name, page: PageNumber = 1) -> HTMLResponse:
     """Return the pages of a host or of a folder."""
-    response = _region(_cached(request).current(), name, page)
+    response = _region(_map(request), name, page)
     return render(request, "region.html", region=response, n_sheets=_n_sheets(response.n_pages))
 
 
 @router.get("/api/map")
 def map_data(request: Request) -> MapResponse:
     """The map of the pages fetched so far."""
-    crawl_map = _cached(request).drawn()
+    crawl_map = _map(request)
     circles, masses = crawl_map.circles, crawl_map.masses
     regions = [
         Region(
@@ -150,13 +137,11 @@ def map_data(request: Request) -> MapResponse:
 @router.get("/api/map/host")
 def region_data(request: Request, name: Name, page: PageNumber = 1) -> RegionResponse:
     """A host or a folder: its strongest links, and its pages by rank."""
-    return _region(_cached(request).current(), name, page)
+    return _region(_map(request), name, page)
 
 
-def _cached(request: Request) -> CachedMap:
-    cached = request.app.state.map
-    assert isinstance(cached, CachedMap)
-    return cached
+def _map(request: Request) -> CrawlMap:
+    return served_crawl(request).document(map_of_folder, **_PAUSES).current(_LONG_S).expect()
 
 
 def _region(crawl_map: CrawlMap, name: str, page: int) -> RegionResponse:
@@ -173,16 +158,12 @@ def _region(crawl_map: CrawlMap, name: str, page: int) -> RegionResponse:
         n_regions=len(crawl_map.names),
         n_pages=int(masses.n_pages[region]),
         n_others=int(crawl_map.n_others[region]),
-        links_in=_region_flows(crawl_map, crawl_map.flows_in(region, _FLOWS)),
-        links_out=_region_flows(crawl_map, crawl_map.flows_out(region, _FLOWS)),
+        links_in=crawl_map.flows_in(region, _FLOWS),
+        links_out=crawl_map.flows_out(region, _FLOWS),
         page=page,
         n_rows=_ROWS,
-        pages=[RegionPage(**one._asdict()) for one in crawl_map.pages(region, (page - 1) * _ROWS, _ROWS)],
+        pages=crawl_map.pages(region, (page - 1) * _ROWS, _ROWS),
     )
-
-
-def _region_flows(crawl_map: CrawlMap, flows: list[Flow]) -> list[RegionFlow]:
-    return [RegionFlow(name=crawl_map.names[flow.region], mass=flow.mass, n_links=flow.n_links) for flow in flows]
 
 
 def _row(crawl_map: CrawlMap, region: int) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from pydantic import AliasChoices, BaseModel, Field, ValidationError
 from orienteer.errors import CrawlFolderError
 from orienteer.store.database import DatabaseView
 from orienteer.store.folder_view import estimate_of_folder
-from orienteer.web.rendering import NavEntry, render, served_crawl
+from orienteer.web.rendering import NavEntry, render
+from orienteer.web.served_crawl import served_crawl
 
 ENTRY = NavEntry("/neighborhood", "Neighborhood")
 router = APIRouter()

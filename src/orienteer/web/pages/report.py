@@ -4,34 +4,39 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse, StreamingResponse
 from markupsafe import Markup
 
+from orienteer.progress import Progress
 from orienteer.report.finding import SiteReport
+from orienteer.report.site_report import site_report
 from orienteer.report.writing import findings_html, headline, write_report
-from orienteer.web.cached_report import CachedReport
+from orienteer.web.cached_document import CachedDocument
 from orienteer.web.rendering import NavEntry, is_fragment_request, render
+from orienteer.web.served_crawl import served_crawl
 
 ENTRY = NavEntry("/report", "Report")
 router = APIRouter()
 
+_TIMEOUT_S = 1.5  # most crawls are small, and their report is ready by then
 _LONG_S = 3600.0  # a request for a file waits until the report is made
+_PAUSES = {"pause": 20.0, "least_pause_s": 30.0}  # between two reports of a running crawl
 _BLOCK_CHARS = 1 << 16
 _TYPES = {"html": "text/html", "csv": "text/csv", "json": "application/json"}
 
 
 @router.get("/report", include_in_schema=False)
 def report_page(request: Request) -> HTMLResponse:
-    state = _cached(request).current()
-    report = state.report
+    report, doing, problem = _report(request).current(_TIMEOUT_S)
     return render(
         request,
         "_fragments/report.html" if is_fragment_request(request) else "report.html",
         report=report,
-        doing=state.doing,
-        problem=state.problem,
+        doing=doing,
+        problem=problem,
         headline="" if report is None else headline(report),
         findings="" if report is None else Markup(findings_html(report, _details(request))),
     )
@@ -57,11 +62,9 @@ def report_file(request: Request, name: str) -> StreamingResponse:
 
 
 def _file(request: Request, format: str, attached: bool) -> StreamingResponse:
-    state = _cached(request).current(_LONG_S)
-    if state.report is None:
-        raise HTTPException(409, state.problem or "the report could not be made")
+    report = _report(request).current(_LONG_S).expect()
     headers = {"Content-Disposition": f'attachment; filename="site-report.{format}"'} if attached else {}
-    return StreamingResponse(_blocks(state.report, format), media_type=_TYPES[format], headers=headers)
+    return StreamingResponse(_blocks(report, format), media_type=_TYPES[format], headers=headers)
 
 
 def _blocks(report: SiteReport, format: str) -> Iterator[str]:
@@ -76,7 +79,9 @@ def _details(request: Request) -> str:
     return f"{request.scope.get('root_path', '')}/page"
 
 
-def _cached(request: Request) -> CachedReport:
-    cached = request.app.state.report
-    assert isinstance(cached, CachedReport)
-    return cached
+def _report(request: Request) -> CachedDocument[SiteReport]:
+    return served_crawl(request).document(_report_of, **_PAUSES)
+
+
+def _report_of(folder: Path, progress: Progress) -> SiteReport:
+    return site_report(folder, progress=progress)

@@ -16,8 +16,8 @@ from orienteer.library.schedule import EVERY, WEEKDAYS, Schedule, describe_due, 
 from orienteer.library.schedules import Schedules
 from orienteer.web.error_responses import status_of
 from orienteer.web.forms import fields_of, share_in
-from orienteer.web.library_state import in_library
 from orienteer.web.rendering import NavEntry, render, root_of
+from orienteer.web.served_library import served_library
 
 ENTRY: NavEntry | None = None  # Manage and Changes link here
 NEVER = "never"
@@ -31,9 +31,8 @@ _CHOICES = {
 }
 
 
-class ScheduleNow(BaseModel):
-    """The schedule of a crawl; `every` is never if it has none. `due` is the Unix time of the next refresh, `line`
-    describes it."""
+class NewSchedule(BaseModel):
+    """A schedule to set; values that are left out have their defaults."""
 
     every: str = Field(description="never, day, week or pays")
     at: str = Field("03:00", description="With day or week: the time of day where the server is")
@@ -41,19 +40,14 @@ class ScheduleNow(BaseModel):
     threshold: float = Field(0.1, description="With pays: the share of a surfer's time on pages that have changed")
     webhook: str = Field("", description="The URL that the results of each refresh are posted to")
     feed: str = Field("", description="The URL of the feed of the crawl, for the webhook")
+
+
+class ScheduleNow(NewSchedule):
+    """The schedule of a crawl; `every` is never if it has none. `due` is the Unix time of the next refresh, `line`
+    describes it."""
+
     due: float | None = None
     line: str = ""
-
-
-class NewSchedule(BaseModel):
-    """A schedule to set; values that are left out have their defaults."""
-
-    every: str
-    at: str = "03:00"
-    on: str = "monday"
-    threshold: float = 0.1
-    webhook: str = ""
-    feed: str = ""
 
 
 @router.get("/schedule", include_in_schema=False)
@@ -107,7 +101,7 @@ def _schedule_now(schedule: Schedule, every: str) -> ScheduleNow:
 
 def _of(request: Request) -> tuple[Schedules, str]:
     """Return the schedules of the library, and the name of the crawl in it."""
-    return Schedules(in_library(request).library), str(request.app.state.name)
+    return Schedules(served_library(request).library), str(request.app.state.name)
 
 
 def _schedule_in(given: dict[str, str]) -> Schedule | None:
@@ -130,7 +124,7 @@ def _set(request: Request, new: Schedule | None) -> None:
         return
     before = schedules.get(name) if _is_readable(schedules, name) else None
     old = before or Schedule()
-    allow_private = in_library(request).jobs.allow_private
+    allow_private = served_library(request).jobs.allow_private
     merged = replace(new, least_days=old.least_days, most_days=old.most_days, allow_private=allow_private)
     schedules.set(name, merged)
 

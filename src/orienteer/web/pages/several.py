@@ -15,14 +15,23 @@ from fastapi.responses import HTMLResponse, Response
 
 from orienteer.errors import InputError, OrienteerError
 from orienteer.search.completion import Suggestion
-from orienteer.search.index_files import TEXTS, index_folder
 from orienteer.search.search_index import SearchIndex
 from orienteer.search.several import SeveralResults, search_several
-from orienteer.web.library_state import in_library
-from orienteer.web.pages.opensearch import SUGGESTED, TYPE, described, suggested
-from orienteer.web.pages.search import MAX_N, N_SUGGESTIONS, Completed, Number, Words
+from orienteer.store.page_texts import TEXTS, index_folder
+from orienteer.web.pages.search import (
+    MAX_N,
+    N_SUGGESTIONS,
+    SUGGESTED,
+    TYPE,
+    Completed,
+    Number,
+    Words,
+    described,
+    suggested,
+)
 from orienteer.web.rendering import NavEntry, render
 from orienteer.web.result_text import DEFAULT, N_OPEN, N_RESULTS, ORDERS, displayed_facets, facts_of, pieces, summary_of
+from orienteer.web.served_library import served_library
 from orienteer.wording import counted, plain
 
 ENTRY = NavEntry("/search", "Search")
@@ -121,7 +130,7 @@ def description(request: Request) -> Response:
 
 def _searchable(request: Request) -> list[str]:
     """Return the names of the crawls with an index."""
-    library = in_library(request).library
+    library = served_library(request).library
     names = []
     for name in library.names():
         try:
@@ -136,7 +145,7 @@ def _expected(request: Request, chosen: list[str], names: list[str]) -> list[str
     """Return the chosen crawls; an OrienteerError if one does not exist or has no index."""
     for name in chosen:
         if name not in names:
-            in_library(request).library.path_of(name)  # raises an error if there is none
+            served_library(request).library.path_of(name)  # raises an error if there is none
             raise InputError(f"{plain(name, 100)}: there is no search index yet; make it on its search page")
     return [name for name in names if name in chosen]
 
@@ -144,12 +153,12 @@ def _expected(request: Request, chosen: list[str], names: list[str]) -> list[str
 @contextmanager
 def _opened(request: Request, names: list[str]) -> Iterator[_Opened]:
     """Yield the open indexes of these crawls, at most `MAX_CRAWLS`."""
-    library_state = in_library(request)
+    served = served_library(request)
     opened = _Opened({}, {})
     with ExitStack() as stack:
         for name in names[:MAX_CRAWLS]:
             try:
-                crawl = stack.enter_context(library_state.crawls.using(name))
+                crawl = stack.enter_context(served.using(name))
                 opened.indexes[name] = stack.enter_context(crawl.searching())
             except OrienteerError as error:
                 opened.problems[name] = str(error)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from orienteer.exports.exported_crawl import ExportedCrawl
-from orienteer.exports.exporter import Exporter, Written
-from orienteer.exports.staging import Staging
+from orienteer.exports.exporter import Exporter, Staging, Written
 from orienteer.progress import Progress
 
 

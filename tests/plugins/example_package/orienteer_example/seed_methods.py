@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.progress import Progress
-from orienteer.seeds.listed import ListedSeeds
+from orienteer.seeds.graph_based import ListedSeeds
 from orienteer.seeds.seed_method import seed_method
 
 

@@ -1,1 +1,0 @@
-"""The known and unfetched pages, and when their hosts may be requested."""

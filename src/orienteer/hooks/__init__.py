@@ -1,1 +1,0 @@
-"""User-defined Python functions that are called for each page."""

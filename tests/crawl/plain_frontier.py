@@ -1,0 +1,97 @@
+"""A reference implementation of the frontier's rules: scan all pages, every time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from orienteer.crawl.frontier import LAST
+from orienteer.crawl.politeness import Politeness
+
+
+class PlainFrontier:
+    """Hosts have slots; a slot is named after one of the hosts that have had it, with a running number."""
+
+    def __init__(self, politeness: Politeness) -> None:
+        self.politeness = politeness
+        self.pages: dict[int, tuple[float, int]] = {}  # (priority, host)
+        self.slot_of: dict[int, str] = {}
+        self.n_open: dict[str, int] = defaultdict(int)
+        self.free_at: dict[str, float] = defaultdict(float)
+        self.delay_s: dict[str, float] = defaultdict(lambda: politeness.delay_s)
+        self.quick: set[str] = set()
+        self.taken: dict[int, str] = {}
+        self.now = 0.0
+        self.n_shared = 0
+
+    def slot(self, host: int) -> str:
+        return self.slot_of.get(host, f"host {host}")
+
+    def put(self, pages: Iterable[int], priorities: Iterable[float], hosts: Iterable[int]) -> None:
+        for page, priority, host in zip(pages, priorities, hosts, strict=True):
+            self.pages[page] = priority, host
+
+    def add(self, pages: Iterable[int], hosts: Iterable[int]) -> None:
+        for page, host in zip(pages, hosts, strict=True):
+            before, old_host = self.pages.get(page, (LAST, host))
+            self.pages[page] = (0.0 if before == LAST else before), old_host
+
+    def take(self, now: float, only_quick: bool = False) -> tuple[int, float] | None:
+        self.now = now
+        hosts = {host for host in self.waiting_hosts() if self._may_be_asked(self.slot(host), only_quick)}
+        waiting = [(-priority, page) for page, (priority, host) in self.pages.items() if host in hosts]
+        if not waiting:
+            return None
+        key, page = min(waiting)
+        self.taken[page] = self.slot(self.pages.pop(page)[1])
+        self.n_open[self.taken[page]] += 1
+        return page, -key
+
+    def release(self, host: int, now: float, delay_s: float | None, page: int | None = None) -> None:
+        slot = self.slot(host) if page is None or page in self.pages else self.taken.get(page, self.slot(host))
+        self.n_open[slot] = max(self.n_open[slot] - 1, 0)
+        wait = self.delay_s[slot] if delay_s is None else delay_s
+        if wait > 0:
+            self.free_at[slot] = max(self.free_at[slot], now + wait)
+
+    def snooze(self, host: int, until: float) -> None:
+        self.free_at[self.slot(host)] = max(self.free_at[self.slot(host)], until)
+
+    def set_delay(self, host: int, delay_s: float) -> None:
+        self.delay_s[self.slot(host)] = delay_s
+
+    def set_quick(self, host: int, is_quick: bool) -> None:
+        if self.politeness.per_host:
+            (self.quick.add if is_quick else self.quick.discard)(self.slot(host))
+
+    def share_slot(self, hosts: list[int], with_host: int | None) -> None:
+        if not hosts or not self.politeness.per_host:
+            return
+        self.n_shared += 1
+        slot = f"shared {self.n_shared}" if with_host is None else self.slot(with_host)
+        self.slot_of |= dict.fromkeys(hosts, slot)
+
+    def waiting_slots(self) -> set[str]:
+        return {self.slot(host) for host in self.waiting_hosts()}
+
+    def waiting_hosts(self) -> set[int]:
+        return {host for _, host in self.pages.values()}
+
+    def n_quick_waiting(self) -> int:
+        return len(self.waiting_slots() & self.quick)
+
+    def next_time(self) -> float | None:
+        snoozed = {slot for slot in self.waiting_slots() if self.free_at[slot] > self.now}
+        ends = [self.free_at[slot] for slot in snoozed if self._has_connection(slot)]
+        return min(ends, default=None) if self.politeness.per_host else None
+
+    def best_first(self) -> list[tuple[int, float]]:
+        return [(page, -key) for key, page in sorted((-priority, page) for page, (priority, _) in self.pages.items())]
+
+    def _may_be_asked(self, slot: str, only_quick: bool) -> bool:
+        if only_quick and slot not in self.quick:
+            return False
+        return not self.politeness.per_host or (self._has_connection(slot) and self.free_at[slot] <= self.now)
+
+    def _has_connection(self, slot: str) -> bool:
+        return self.n_open[slot] < self.politeness.connections
