@@ -291,7 +291,7 @@ def plan_of(web: Web, settings: dict[str, Any]) -> CrawlPlan:
     return CrawlPlan.of_tables(tables, "benchmark")
 
 
-def crawled(web: Web, plan: CrawlPlan, folder: Path, clock: Clock | None, mark_every: int = 1_000) -> Spent:
+def crawled(web: Web, plan: CrawlPlan, folder: Path, clock: Clock | None, mark_every: int = sized(1_000, 10)) -> Spent:
     """Crawl as the command does; without its report."""
     workers = Replaying(web)
     real_monotonic, time.monotonic = time.monotonic, workers.now

@@ -39,6 +39,7 @@ KINDS = {
     "wikispeedia": "subjects of wikispeedia",
 }
 PLOT = sized(Path(__file__).parent / "plots", Path(tempfile.gettempdir())) / "global-rank-estimators.png"
+FEWEST = sized(5, 1)  # domains of a kind
 EDGES = (0.005, 0.02, 0.1, 2.0)  # of changes
 Groups = dict[str, list[Run]]
 
@@ -128,7 +129,8 @@ def _within(runs: list[Run], method: str) -> Any:
         rows, errors = _recent(run, method)
         for row in np.unique(rows):
             left[row].setdefault(run.domain.web.name, []).append(float(np.median(errors[rows == row])))
-    most = [max(np.quantile(found, 0.95) for found in kinds.values() if len(found) >= 5) for kinds in left]
+    within = ([np.quantile(found, 0.95) for found in kinds.values() if len(found) >= FEWEST] for kinds in left)
+    most = [max(one, default=0.0) for one in within]
     return np.maximum.accumulate(most)
 
 

@@ -175,7 +175,7 @@ def coordinator(scratch: str) -> None:
     from orienteer.workers.ray_backend import RayCluster
 
     _ray_node("--head", "--port=6379", f"--node-ip-address={_ADDRESSES[_CRAWL, _RAY]}", "--include-dashboard=false")
-    give_up, n_cpus = time.monotonic() + 120, 0
+    give_up, n_cpus = time.monotonic() + 600, 0
     while n_cpus < 2 and time.monotonic() < give_up:
         time.sleep(2)
         with suppress(Exception), closing(RayCluster(_CLUSTER)) as cluster:

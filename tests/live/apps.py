@@ -19,8 +19,9 @@ from tests.fake_web.site import RequestHeaders, Site, SiteWithRobots
 
 APPLICATIONS = Path(__file__).parents[3] / "shared/data/spas.tar.zst"
 FRAMEWORKS = ("react", "vue", "svelte", "lit")
-WORDS = ("anchor", "basket", "candle", "dagger", "easel", "falcon")
-N_ITEMS = len(WORDS)
+N_ITEMS = 12
+WORDS = ("anchor", "basket", "candle", "dagger", "easel", "falcon", "goblet", "hammer", "inkwell", "jacket", "kettle",
+         "lantern")  # fmt: skip
 ITEMS = [
     {"id": k, "name": f"{word} number {k}", "text": f"The {word} hangs in the old hall of the harbour, on shelf {k}."}
     for k, word in enumerate(WORDS, 1)
@@ -61,7 +62,7 @@ class CountingSite(SiteWithRobots):
 
 
 class Applications(CountingSite):
-    """The applications at react.test, vue.test and so on: 7 pages each."""
+    """The applications at react.test, vue.test and so on: 13 pages each."""
 
     def page_response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
         files, name = applications(), host.removesuffix(".test")
