@@ -155,7 +155,7 @@ def _read_manuals(manuals: Path) -> tuple[dict[str, str], str]:
     row = [
         "manuals", f"{len(list(manuals.glob('*.pdf')))}", f"{len(texts)}", f"{n_in_part}", f"{n_pages:,}",
         f"{n_bytes / 1e6:.0f}", f"{n_links:,}", f"{cpu_s:.1f}", f"{1000 * cpu_s / n_pages:.2f}",
-        f"{n_pages / cpu_s:,.0f}", f"{longest_s:.1f}", f"{peak / _MIB:.0f}",
+        f"{n_pages / max(cpu_s, 0.01):,.0f}", f"{longest_s:.1f}", f"{peak / _MIB:.0f}",
     ]  # fmt: skip
     return texts, table(headings, [row])
 
