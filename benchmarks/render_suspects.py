@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from pathlib import Path
 
 from benchmarks.measure import table
+from benchmarks.sizes import DATA
 from orienteer.extract.page import extract_page
 from orienteer.extract.script_signs import is_sparse
 from orienteer.files.compressed import zstd
 
-PAGES = Path(__file__).parents[2] / "shared" / "data" / "wcxb-dev.jsonl.zst"
+PAGES = DATA / "wcxb-dev.jsonl.zst"
 _WORD = re.compile(r"\w+")
 _LEAST = 0.5
 
