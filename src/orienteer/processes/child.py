@@ -44,6 +44,7 @@ from orienteer.errors import ProcessError
 _TIMEOUT_S = 5.0  # for a graceful exit; then the child is killed
 _MAX_STDERR_BYTES = 4096
 _NUMBER_BYTES = 8
+_FORK_S = 1.0  # a server that is ready forks sooner
 
 
 @dataclass(frozen=True)
@@ -253,13 +254,16 @@ class _ForkedProcess:
     def kill(self) -> None:
         if self.poll() is not None:
             return
-        if self._pid is None:  # when the server forks it, it ends at once
+        if self._pid is None:  # the server does not fork it any more, or it ends at once
             assert self.stdin is not None
             self.stdin.close()
-            self._end(-signal.SIGKILL)
-        else:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.wait(_FORK_S)
+        if self._code is None and self._pid:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self._pid, signal.SIGKILL)
+        elif self._code is None:
+            self._end(-signal.SIGKILL)
 
     def _end(self, code: int) -> None:
         self._code = code
@@ -297,12 +301,16 @@ def _serve_forks(channel: Connection, prepare: bytes) -> int | None:
                 if not message:
                     return None
                 child_end, stdin, status, *stderr = descriptors
-                pid = os.fork()
+                is_wanted = not wait([stdin], 0.0)  # else the parent has closed it
+                pid = os.fork() if is_wanted else None
                 if pid == 0:
                     break
                 for descriptor in (child_end, stdin, *stderr):
                     os.close(descriptor)
-                statuses[pid] = status
+                if pid is None:
+                    os.close(status)
+                else:
+                    statuses[pid] = status
     _report(status, os.getpid())
     return _begin_forked(child_end, stdin, *stderr)
 
