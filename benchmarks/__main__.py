@@ -4,7 +4,7 @@ Without names, all of them run, which takes some hours; an interrupted run is re
 after the other on one core, those that only count run on the other cores at the same time, and those that need all
 cores or measure wall time run last and alone. `quick` means those that take minutes. Each benchmark replaces its own
 section of RESULTS.md, and the tables above the sections are regenerated. `summary` runs nothing and only regenerates
-those tables.
+those tables. `--tiny` runs benchmarks with tiny sizes to see that they work, and writes nothing.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 
 from benchmarks import goals, growth, missed, over_webs, runs
 from benchmarks.results_file import Results
+from benchmarks.sizes import IS_TINY, TINY_OPTION, MissingError
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 EXPERIMENTS = Path(__file__).parents[1] / "experiments"
@@ -132,17 +133,20 @@ Both axes are logarithmic: a straight line of slope 1 is proportional to the web
 
 
 def main() -> None:
-    arguments = sys.argv[1:]
+    arguments = [word for word in sys.argv[1:] if word != TINY_OPTION]
     names = [name for word in arguments for name in (QUICK if word == "quick" else [word]) if name != "summary"]
     unknown = [name for name in names if name not in QUICK + SLOW]
     if unknown:
         print(f"{__doc__}\nQuick: {', '.join(QUICK)}. Slow: {', '.join(SLOW)}.")
         sys.exit(0 if "--help" in arguments else 2)
-    if not arguments:
+    if not arguments and not IS_TINY:
         sys.exit(_run_all())
-    for name in names:
-        _run(name)
-    if not names:
+    try:
+        for name in names:
+            _run(name)
+    except MissingError as error:
+        sys.exit(f"{name} needs what is not here: {error}")
+    if not names and not IS_TINY:
         _write()
 
 
@@ -191,7 +195,8 @@ def _run(name: str) -> None:
     load = f"load {before:.1f} before, {os.getloadavg()[0]:.1f} after"
     how = f"Measured {when} UTC in {time.time() - began:,.0f} s; {load}."
     print(f"{text}\n{how}", flush=True)
-    _write(name, f"{about}\n\n{text.strip()}\n\n{how}")
+    if not IS_TINY:
+        _write(name, f"{about}\n\n{text.strip()}\n\n{how}")
 
 
 def _write(name: str | None = None, text: str = "") -> None:

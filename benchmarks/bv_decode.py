@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import machine, measured, table
+from benchmarks.sizes import sized
 from experiments.webs import web_folder
 from orienteer.graph.link_graph import LinkGraph
 from tests.graph.formats.bv_encoder import Settings, write_graph
 
-N_PAGES = 200_000
+N_PAGES = sized(200_000, 300)
 
 CASES = {
     "default codes": Settings(),

@@ -19,10 +19,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import machine, table
+from benchmarks.sizes import sized
 from tests.laws.adversarial_crawl import Moment, crawled
 from tests.laws.adversarial_site import random_site
 
-N_SITES = 10_000
+N_SITES = sized(10_000, 2)
 _ROUNDING = 1e-9
 
 

@@ -26,6 +26,7 @@ import numpy as np
 from benchmarks.crawlers.task import CONNECTIONS, CONNECTIONS_PER_HOST
 from benchmarks.live_crawl import DOCUMENTATION
 from benchmarks.measure import machine, measured, table
+from benchmarks.sizes import sized
 from orienteer.browser.job import BrowserRequest
 from orienteer.crawl.crawl import Crawl
 from orienteer.extract import near_duplicates
@@ -52,9 +53,9 @@ from tests.fake_web.page_site import PageSite
 from tests.fake_web.site import RequestHeaders
 
 KINDS: dict[str, dict[str, Any]] = {"all by default": {}, "links only": {"near_duplicates": "off"}}
-SIZES = (200_000, 1_000_000)  # known URLs
+SIZES = sized((200_000, 1_000_000), (4_000, 8_000))  # known URLs
 LINKS_PER_PAGE, NEW_PER_PAGE, N_HOSTS = 40, 20, 1_000
-LAST_PAGES = 5_000  # before a size is reached: their CPU time is reported
+LAST_PAGES = sized(5_000, 50)  # before a size is reached: their CPU time is reported
 RECORD_BYTES = 6_000  # of a compressed record: a usual page
 COMPONENTS: dict[str, list[tuple[type, tuple[str, ...]]]] = {
     "URLs, scope, depths": [(Ledger, ("_number",))],
@@ -290,7 +291,7 @@ def plan_of(web: Web, settings: dict[str, Any]) -> CrawlPlan:
     return CrawlPlan.of_tables(tables, "benchmark")
 
 
-def crawled(web: Web, plan: CrawlPlan, folder: Path, clock: Clock | None, mark_every: int = 1_000) -> Spent:
+def crawled(web: Web, plan: CrawlPlan, folder: Path, clock: Clock | None, mark_every: int = sized(1_000, 10)) -> Spent:
     """Crawl as the command does; without its report."""
     workers = Replaying(web)
     real_monotonic, time.monotonic = time.monotonic, workers.now

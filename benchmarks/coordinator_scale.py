@@ -19,11 +19,12 @@ from typing import Any
 from benchmarks.frontier import resident_bytes
 from benchmarks.measure import machine, measured, table
 from benchmarks.memory import BYTES_PER_LINK, NEW_PER_PAGE, POLICIES, crawl_pages, held, plan_of
+from benchmarks.sizes import sized
 from orienteer.ledger.ledger import Ledger
 from orienteer.live.warm_up import warm_up
 from orienteer.store.folder import CrawlFolder
 
-SIZES = (200_000, 1_000_000, 5_000_000)
+SIZES = sized((200_000, 1_000_000, 5_000_000), (1_000, 2_000, 4_000))
 
 
 def stage(policy: str, n_urls: int, place: Path) -> Callable[[], dict[str, Any]]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from benchmarks.crawl_speed import policy
 from benchmarks.measure import machine, measured, table
+from benchmarks.sizes import sized
 from experiments.webs import web_folder
 from orienteer.graph.link_graph import LinkGraph
 
-SIZES = {1_000_000: 800_000, 10_000_000: 8_000_000, 100_000_000: 80_000_000}
+SIZES = sized({1_000_000: 800_000, 10_000_000: 8_000_000, 100_000_000: 80_000_000}, {300: 200})
 
 
 def run() -> str:

@@ -14,6 +14,7 @@ import numpy as np
 
 from benchmarks.lazy_heap import fractional_order
 from benchmarks.measure import machine, measured, table
+from benchmarks.sizes import sized
 from experiments.webs import web_folder
 from orienteer.crawl.simulate import simulate
 from orienteer.graph.link_graph import LinkGraph
@@ -58,7 +59,7 @@ def lazy_heap(path: Path) -> Callable[[], Any]:
     return run
 
 
-def run(n_pages: int = 10_000_000) -> str:
+def run(n_pages: int = sized(10_000_000, 300)) -> str:
     path = web_folder(n_pages)
     n_links = LinkGraph.load(path).n_links
     measurements = {label: measured(policy, path, name, settings, rounds=1) for label, name, settings in RUNS}

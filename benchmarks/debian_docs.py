@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.search_web import File, SearchWeb, written_files
+from benchmarks.sizes import IS_TINY, MissingError
+from benchmarks.tiny_data import tiny_site
 
 _CACHE = Path(tempfile.gettempdir()) / "orienteer-debian-docs"
 
@@ -32,15 +34,26 @@ def unpacked(package: str) -> Path:
     if not place.exists():
         _CACHE.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(dir=_CACHE) as scratch:
-            subprocess.run(["apt-get", "download", package], cwd=scratch, check=True, capture_output=True)
+            downloaded(package, scratch)
             (archive,) = Path(scratch).glob("*.deb")
             subprocess.run(["dpkg-deb", "-x", archive, f"{scratch}/files"], check=True)
             Path(scratch, "files").rename(place)
     return place
 
 
+def downloaded(package: str, folder: str | Path) -> None:
+    """Download a package into a folder."""
+    try:
+        subprocess.run(["apt-get", "download", "-qq", package], cwd=folder, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        raise MissingError(f"the Debian package {package}") from None
+
+
 def pages_of(manual: Manual) -> Iterator[File]:
     """The pages of a manual in the order of their names, each once: links in the file system are left out."""
+    if IS_TINY:
+        yield from ((f"{manual.host}/{name}", page.encode()) for name, page in tiny_site(manual.host))
+        return
     root = unpacked(manual.package) / manual.folder
     for path in sorted(root.rglob("*")):
         if path.name.endswith(manual.endings) and path.is_file() and not path.is_symlink():

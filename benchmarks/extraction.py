@@ -12,15 +12,15 @@ from __future__ import annotations
 import io
 import tarfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
-from benchmarks.measure import machine, measured, table
+from benchmarks.measure import NotInstalledError, is_installed, machine, measured, table
+from benchmarks.sizes import DATA, sized
 from orienteer.files.compressed import zstd
 
-ARCHIVE = Path(__file__).parents[2] / "shared" / "data" / "dev-docs-web.tar.zst"
-ONE_OF = 5  # pages of the archive
+ARCHIVE = DATA / "dev-docs-web.tar.zst"
+ONE_OF = sized(5, 1)  # pages of the archive
 
 
 def pages() -> list[tuple[str, bytes]]:
@@ -166,20 +166,10 @@ def run() -> str:
     for name, prepare, arguments in CONTENDERS:
         try:
             found = measured(prepare, *arguments, rounds=5)
-        except RuntimeError as error:
-            if "ModuleNotFoundError" not in str(error):
-                raise
+        except NotInstalledError:
             rows.append([name, "not installed"])
             continue
         n_pages = found.result
         rows.append([name, f"{1e3 * found.cpu_s / n_pages:.3f}"])
-    packages = ["turbohtml", "numba", "rensa"] + [
-        name for name in ("lxml", "parsel", "selectolax") if _is_installed(name)
-    ]
+    packages = ["turbohtml", "numba", "rensa", *filter(is_installed, ("lxml", "parsel", "selectolax"))]
     return f"{n_pages:,} pages. {machine(*packages)}\n\n" + table(["", "CPU ms per page"], rows)
-
-
-def _is_installed(name: str) -> bool:
-    from importlib.util import find_spec
-
-    return find_spec(name) is not None

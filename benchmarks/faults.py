@@ -25,17 +25,18 @@ from statistics import fmean
 from typing import Any
 
 from benchmarks.measure import machine, table
+from benchmarks.sizes import sized
 from tests.fake_web.server import FakeWeb
 from tests.faults.crawl_process import CrawlCommand, archived_urls, check_archive, outcomes
 from tests.faults.kills import AMONG_WORKERS, Killer, KillReport
 from tests.faults.webs import RoughWeb
 
-N_PAGES = 600
-KILLS_PER_CRAWL = 8
+N_PAGES = sized(600, 60)
+KILLS_PER_CRAWL = sized(8, 1)
 POLICIES = ("certified", "fractional", "breadth-first")
 CRAWLERS = [(policy, workers, 1) for policy in POLICIES for workers in (1, 16)]
 WITH_PROCESSES = [("certified", 16, 3), ("certified", 16, 2)]
-N_WITH_PROCESSES, KILLS_OF_WORKERS = 10, 50
+N_WITH_PROCESSES, KILLS_OF_WORKERS = sized((10, 50), (1, 1))
 Crawler = tuple[str, int, int]  # policy, workers, processes
 
 
@@ -96,7 +97,7 @@ def undisturbed(web: FakeWeb, scratch: Path) -> tuple[CrawlCommand, dict[int, fl
     return whole, durations
 
 
-def run(n_kills: int = 100) -> str:
+def run(n_kills: int = sized(100, 1)) -> str:
     rng = random.Random(2)
     results: dict[Crawler, Sum] = {crawler: Sum() for crawler in (*CRAWLERS, *WITH_PROCESSES)}
     moments: Counter[str] = Counter()

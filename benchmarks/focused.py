@@ -7,27 +7,27 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from benchmarks.measure import machine, table
+from benchmarks.sizes import DATA, IS_TINY, sized
 from experiments.papers import experiments_named
 from experiments.real_data import DOCS, SCHOOLS, RealData
 from experiments.topic_tasks import ENCYCLOPEDIA, SECTIONS, SUBJECTS, urls_of
 from experiments.webs import Webs, web_folder
 from orienteer.crawl.simulate import simulate
 from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.synthetic import synthetic_web
 from orienteer.policies import make_policy
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
 ABOUT = """**Before the first target is met.** Topics that are no task of the experiment: every subject of 8 to 163
 articles, from the article about Wikipedia and from three articles drawn at random, and every folder of 5 to 199 pages
 of a documentation host, from its main page. Nothing is judged relevant, so a single crawl serves all topics of a site.
 """
 POLICIES = ("breadth-first", "random", "fractional", "scent")
-N_SCALE = 1_000_000
+N_SCALE = sized(1_000_000, 300)
 LIVE_MS = (0.83, 1.66, 2.08)  # CPU a page of a live crawl, from the section live_crawl: least, by default, real pages
 
 
@@ -39,11 +39,15 @@ class _Search(NamedTuple):
 
 
 def run() -> str:
-    data = RealData(experiments_named("navigational")[0], Webs(DATA, quick=False))
     cost = f"**Recomputing Navigational Rank on a crawl of {N_SCALE:,} pages**\n"
-    return "\n".join(
-        [machine("numba", "numpy") + "\n", ABOUT, _searches([*_schools(data), *_docs(data)]), cost, _scale()]
-    )
+    return "\n".join([machine("numba", "numpy") + "\n", ABOUT, _searches(_real_searches()), cost, _scale()])
+
+
+def _real_searches() -> list[_Search]:
+    if IS_TINY:
+        return [_Search("generated", synthetic_web(200), 0, [[1, 2], [3]])]
+    data = RealData(experiments_named("navigational")[0], Webs(DATA, quick=False))
+    return [*_schools(data), *_docs(data)]
 
 
 def _searches(searches: list[_Search]) -> str:

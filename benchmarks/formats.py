@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import machine, measured, table
+from benchmarks.sizes import sized
 from experiments.webs import web_folder
 from orienteer.graph import link_sorter, shapes
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.synthetic import synthetic_web
 
+N_PAGES = sized(200_000, 300)
 NAMES = ["web", "web.txt", "web.csv.gz", "web.tsv.zst", "web.npz", "web.parquet", "web.graphml"]
 
 
@@ -38,12 +40,12 @@ def writing(source: Path, path: Path) -> Callable[[], Any]:
 
 def url_list(folder: Path) -> Path:
     path = folder / "urls.csv"
-    synthetic_web(50_000, with_urls=True).save(path, urls=True)
+    synthetic_web(sized(50_000, 300), with_urls=True).save(path, urls=True)
     return path
 
 
 def run() -> str:
-    source = web_folder(200_000)
+    source = web_folder(N_PAGES)
     n_links = LinkGraph.load(source).n_links
     rows = []
     with tempfile.TemporaryDirectory(prefix="orienteer-benchmark-") as name:

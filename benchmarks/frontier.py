@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.measure import machine, measured, table
+from benchmarks.sizes import sized
 from orienteer.crawl.frontier import Frontier
 from orienteer.crawl.politeness import Politeness
 from orienteer.crawl.seen import SeenUrls
 
-N_URLS, PER_CALL, N_OBSERVED = 5_000_000, 50, 1_000_000
-N_PAGES, N_TURNS, N_CHANGES = 2_000_000, 200_000, 10
+N_URLS, PER_CALL, N_OBSERVED = sized(5_000_000, 5_000), 50, sized(1_000_000, 1_000)
+N_PAGES, N_TURNS, N_CHANGES = sized(2_000_000, 5_000), sized(200_000, 200), 10
 
 
 def resident_bytes() -> int:
@@ -106,7 +107,7 @@ def run() -> str:
     seen = measured(seen_urls, rounds=1)
     n_observed, bytes_per_url = seen.result
     rows = [[f"{n_hosts:,}", f"{1e6 * result.cpu_s / result.result[0]:.1f}", f"{result.result[1]:.1f}"]
-            for n_hosts in (1_000, 10_000, 100_000)
+            for n_hosts in sized((1_000, 10_000, 100_000), (10, 100))
             for result in [measured(slots, n_hosts, rounds=1)]]  # fmt: skip
     return (
         f"{N_URLS:,} URLs: {n_observed / seen.cpu_s / 1e6:.2f} million observations per CPU-second, "

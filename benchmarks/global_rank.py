@@ -11,6 +11,7 @@ Plot: `benchmarks/plots/`.
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from benchmarks.global_rank_domains import grouped_domains, more_kinds
 from benchmarks.measure import machine, table
+from benchmarks.sizes import sized
 from experiments.domain_runs import L1, METHODS, ROUNDS, Run, complement_runs
 from experiments.global_rank import MARKS
 from orienteer.evaluate.report import COLOURS, write_figure
@@ -36,7 +38,8 @@ KINDS = {
     "ukwa-hosts-1996": "suffixes of .uk",
     "wikispeedia": "subjects of wikispeedia",
 }
-PLOT = Path(__file__).parent / "plots" / "global-rank-estimators.png"
+PLOT = sized(Path(__file__).parent / "plots", Path(tempfile.gettempdir())) / "global-rank-estimators.png"
+FEWEST = sized(5, 1)  # domains of a kind
 EDGES = (0.005, 0.02, 0.1, 2.0)  # of changes
 Groups = dict[str, list[Run]]
 
@@ -126,7 +129,8 @@ def _within(runs: list[Run], method: str) -> Any:
         rows, errors = _recent(run, method)
         for row in np.unique(rows):
             left[row].setdefault(run.domain.web.name, []).append(float(np.median(errors[rows == row])))
-    most = [max(np.quantile(found, 0.95) for found in kinds.values() if len(found) >= 5) for kinds in left]
+    within = ([np.quantile(found, 0.95) for found in kinds.values() if len(found) >= FEWEST] for kinds in left)
+    most = [max(one, default=0.0) for one in within]
     return np.maximum.accumulate(most)
 
 

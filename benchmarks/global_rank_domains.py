@@ -14,22 +14,24 @@ from __future__ import annotations
 import gzip
 import itertools
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
-from experiments.domains import CNR, MANY, TOPIC, Domain, RankedWeb, RealDomains, hosts_of
+from benchmarks.sizes import DATA, IS_TINY
+from experiments.domains import CNR, MANY, SITE, TOPIC, Domain, RankedWeb, RealDomains, hosts_of
 from experiments.papers import experiments_named
 from experiments.real_data import RealData
 from experiments.webs import Webs
 from orienteer.graph.link_graph import LinkGraph
+from orienteer.graph.synthetic import synthetic_web
 from orienteer.url import host_of
-
-DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
 def grouped_domains() -> dict[str, list[Domain]]:
     """Of each kind every second one is watched, and so are the further ones."""
+    if IS_TINY:
+        found = _tiny_domains()
+        return {"held out": found[0::3], "watched": found[1::3], "chosen by": found[2::3]}
     real = RealDomains(RealData(experiments_named("global-rank")[0], Webs(DATA, quick=False)))
     by_kind = real.by_kind()
     return {
@@ -42,10 +44,20 @@ def grouped_domains() -> dict[str, list[Domain]]:
 def more_kinds() -> list[Domain]:
     """Domains that had nothing to do with frontier return, for what is said of errors: subjects of another
     encyclopedia, hosts of universities, and hosts of webs that have only links between hosts."""
+    if IS_TINY:
+        return []
     found = list(_wikispeedia())
     for name, least in (("webkb-dev", 40), ("tsaparas-movies", 20), ("tsaparas-cars", 20)):
         found += itertools.islice(hosts_of(_with_hosts(name), least, MANY), 30)
     return found
+
+
+def _tiny_domains() -> list[Domain]:
+    """Hosts of two generated webs, and pages of one without links between them."""
+    webs = [RankedWeb.of(name, synthetic_web(300, rng=k)) for k, name in enumerate(("docs-web-dev", "hollins-2004"))]
+    dangling = np.flatnonzero(webs[0].graph.out_degrees() == 0)[:5]
+    hosts = [domain for web in webs for domain in itertools.islice(hosts_of(web, 3, MANY), 6)]
+    return [*hosts, Domain(webs[0], SITE, "dangling pages", dangling)]
 
 
 def _wikispeedia() -> Iterator[Domain]:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import machine, measured, table
+from benchmarks.sizes import sized
 from experiments.webs import web_folder
 from orienteer.graph import shapes
 from orienteer.graph.estimation.estimation import Estimation, estimate_global_rank
@@ -24,9 +25,9 @@ from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank
 
 METHODS = ("paper", "frontier-return")
-SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
-WEB = 5_000_000
-DOMAIN = 60_000
+SIZES = sized((10_000, 30_000, 100_000, 300_000, 1_000_000), (300,))
+WEB = sized(5_000_000, 2_000)
+DOMAIN = sized(60_000, 100)
 ROUNDS = 3
 
 

@@ -23,15 +23,17 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import machine, table
+from benchmarks.sizes import sized
 from tests.fake_web.fake_response import NOT_FOUND, FakeResponse, redirect_to
 from tests.fake_web.process import FakeWebProcess
 from tests.fake_web.site import RequestHeaders, Site
 
-N_GOOD, N_BROKEN = 60, 3
-BUDGET, TRAP_DELAY_S = 400, 0.02
-N_DRIPPING, DRIP_DELAY_S, DRIP_S = 200, 0.05, 32.0
-N_HOSTS = 400
+N_GOOD, N_BROKEN = sized(60, 5), 3
+BUDGET, TRAP_DELAY_S = sized(400, 20), 0.02
+N_DRIPPING, DRIP_DELAY_S, DRIP_S = sized(200, 5), 0.05, sized(32.0, 0.5)
+N_HOSTS = sized(400, 5)
 GOOD = "www.example.test"
+KINDS = (("none", ""), ("three, 500", "500"), ("three, redirect to mailto:", "mailto"))  # of broken pages
 
 
 class BrokenPages(Site):
@@ -132,7 +134,7 @@ def _ended(command: list[str], folder: Path, stop_after_s: float | None) -> tupl
 def broken_pages() -> str:
     rows = []
     alone = 0.0
-    for name, kind in (("none", ""), ("three, 500", "500"), ("three, redirect to mailto:", "mailto")):
+    for name, kind in sized(KINDS, KINDS[:2]):
         crawled = Crawled(BrokenPages, kind, f"http://{GOOD}/", "--delay", 0.02, "--policy", "breadth-first")
         alone = alone or crawled.took_s
         n_good = crawled.n_ok[GOOD]
@@ -143,7 +145,7 @@ def broken_pages() -> str:
 
 def wildcard_hosts() -> str:
     rows = []
-    for policy in ("certified", "breadth-first"):
+    for policy in sized(("certified", "breadth-first"), ("certified",)):
         alone = 0
         for has_trap in (False, True):
             options = ("--scope", "site", "--budget", BUDGET, "--delay", TRAP_DELAY_S, "--policy", policy)
@@ -171,7 +173,7 @@ def dripping_hosts() -> str:
 
 def many_hosts() -> str:
     rows = []
-    for n_files in (20_000, 256, 64, 16, 8):
+    for n_files in sized((20_000, 256, 64, 16, 8), (64,)):
         options = ("--scope", "web", "--delay", 0.02, "--ignore-robots")
         crawled = Crawled(ManyHosts, None, "http://h0.test/", *options, n_files=n_files)
         n_ok = crawled.n_ok.total()

@@ -6,28 +6,27 @@ Simulated over whole graphs, by the policy `certified`; every request takes abou
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from benchmarks.measure import table
+from benchmarks.sizes import DATA, sized
 from orienteer.crawl.simulate import simulate
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.synthetic import synthetic_web
 
-DATA = Path(__file__).parents[2] / "shared" / "data" / "graphs"
+GRAPHS = DATA / "graphs"
 UNTIL = 0.98
 IN_FLIGHT = (1, 16, 64, 512)
-N_PAGES = 100_000
+N_PAGES = sized(100_000, 300)
 
 
 def webs() -> dict[str, tuple[LinkGraph, list[int]]]:
     """Graphs, with the pages that are trusted."""
     found: dict[str, tuple[LinkGraph, list[int]]] = {}
     generated = synthetic_web(N_PAGES)
-    found["generated, 100,000 pages"] = generated, home_pages(generated)
-    if (DATA / "docs-web-dev.npz").exists():
-        documentation = LinkGraph.load(DATA / "docs-web-dev.npz")
+    found[f"generated, {N_PAGES:,} pages"] = generated, home_pages(generated)
+    if (GRAPHS / "docs-web-dev.npz").exists():
+        documentation = LinkGraph.load(GRAPHS / "docs-web-dev.npz")
         found["36 documentation hosts"] = documentation, home_pages(documentation)
     return found
 

@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 
 from benchmarks import search_web
 from benchmarks.measure import machine, measured, table
+from benchmarks.sizes import sized
 
-N_PROCESSES = (1, 2, 4)
+N_PROCESSES = sized((1, 2, 4), (1, 2))
 _TOPIC = '[topic]\nkind = "keywords"\nwords = ["history"]\nthreshold = 0.3\n'
 
 
@@ -37,7 +38,7 @@ class Spent(NamedTuple):
     load: float
 
 
-def run(rounds: int = 2) -> str:
+def run(rounds: int = sized(2, 1)) -> str:
     with tempfile.TemporaryDirectory(prefix="orienteer-index-pool-") as place:
         folder = Path(place) / "crawl"
         web = search_web.written_web(Path(place) / "web.tar", 0)

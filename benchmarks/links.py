@@ -15,9 +15,10 @@ import shutil
 import sys
 
 from benchmarks.measure import table
+from benchmarks.sizes import MissingError, sized
 from tests.extract.documents import random_document
 
-N_DOCUMENTS, SEED = 6000, 1
+N_DOCUMENTS, SEED = sized(6000, 8), 1
 _SIZES = (8, 16, 32, 64)
 _LISTED = 3
 
@@ -29,7 +30,7 @@ def run(n_documents: int = N_DOCUMENTS, seed: int = SEED) -> str:
 
     path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if path is None:
-        return "There is no browser on this machine.\n"
+        raise MissingError("a browser")
     rng = random.Random(seed)
     rows, wrong = [], []
     with sync_playwright() as playwright:

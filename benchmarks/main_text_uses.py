@@ -23,8 +23,9 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.measure import machine, table
-from benchmarks.reading import DATA, SITES, pages_of_sites
+from benchmarks.reading import SITES, pages_of_sites
 from benchmarks.reading_truth import main_and_rest, with_main_of
+from benchmarks.sizes import DATA, sized
 from experiments.real_data import SCHOOLS
 from experiments.topic_tasks import ARCHIVES, SUBJECTS
 from experiments.web_words import archived_pages
@@ -36,9 +37,9 @@ from orienteer.topics import make_topic
 from orienteer.topics.cross_validation import cross_validated
 from orienteer.topics.topic import PageContent
 
-PAGES_PER_HOST = 60
-N_ARTICLES = 1_500
-N_MOVED = 200
+PAGES_PER_HOST = sized(60, 5)
+N_ARTICLES = sized(1_500, 20)
+N_MOVED = sized(200, 5)
 TOPICS = ("bayes", "linear")
 CLASSES = ("course", "faculty", "student")
 

@@ -21,10 +21,11 @@ from typing import Any
 from benchmarks.extraction import ARCHIVE, over_pages
 from benchmarks.markdown_documents import documents, seen
 from benchmarks.measure import machine, measured, table
+from benchmarks.sizes import sized
 from orienteer.files.compressed import zstd
 
-N_DOCUMENTS = 200
-CODE_ONE_OF = 20  # pages whose code is compared; 1 compares all, which takes minutes
+N_DOCUMENTS = sized(200, 2)
+CODE_ONE_OF = sized(20, 1)  # pages whose code is compared; 1 compares all, which takes minutes
 URL = "http://example.org/dir/"
 TEMPLATE = """<!doctype html><html lang=en><head><title>A page</title><style>p {{ margin: 0 }}</style></head><body>
 <header><a href=/><img src=/logo.png alt=Logo></a><nav class=menu><ul><li><a href=/a>Menu one</a><li><a href=/b>Menu two

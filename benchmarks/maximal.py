@@ -16,15 +16,16 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.measure import machine, measured, table
+from benchmarks.sizes import sized
 from tests.fake_web.fake_response import FakeResponse
 from tests.fake_web.process import FakeWebProcess
 from tests.fake_web.site import RequestHeaders, Site
 
-N_PAGES = 64
-N_PAGES_OF_TAGS = 16  # each takes seconds to read
+N_PAGES = sized(64, 2)
+N_PAGES_OF_TAGS = sized(16, 1)  # each takes seconds to read
 N_HOSTS = 16
 KINDS = ("small", "text", "packed", "tags")
-_WIRE_BYTES, _UNPACKED_BYTES = 10_000_000, 30_000_000
+_WIRE_BYTES, _UNPACKED_BYTES = sized((10_000_000, 30_000_000), (10_000, 30_000))
 
 
 class MaximalSite(Site):

@@ -2,6 +2,8 @@
 
 CPU time counts all threads of the process. A contender is a function `prepare(*arguments)` that does what is not
 measured (loading, compiling) and returns the function to measure; that one may return a result to be checked.
+
+A peer that is not installed is left out, and the head of the result says so.
 """
 
 from __future__ import annotations
@@ -12,8 +14,15 @@ import resource
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from typing import Any
+
+from benchmarks.sizes import IS_TINY
+
+
+class NotInstalledError(RuntimeError):
+    """A contender that is not on this machine."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +34,10 @@ class Measurement:
 
 
 def measured(prepare: Callable[..., Callable[[], Any]], *arguments: Any, rounds: int = 3) -> Measurement:
-    """Run `prepare(*arguments)` in a new process and measure what it returns."""
-    context = multiprocessing.get_context("spawn")
+    """Run `prepare(*arguments)` in a new process and measure what it returns; once, and in a fork, if it is tiny."""
+    context = multiprocessing.get_context("fork" if IS_TINY else "spawn")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_child, args=(sender, prepare, arguments, rounds))
+    process = context.Process(target=_child, args=(sender, prepare, arguments, 1 if IS_TINY else rounds))
     process.start()
     sender.close()
     try:
@@ -53,6 +62,8 @@ def _child(sender: Any, prepare: Callable[..., Callable[[], Any]], arguments: tu
         assert best is not None
         peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         sender.send((*best, peak_mib, result))
+    except ImportError as error:
+        sender.send(NotInstalledError(str(error)))
     except Exception as error:
         sender.send(RuntimeError(f"{type(error).__name__}: {error}"))
 
@@ -68,5 +79,16 @@ def machine(*packages: str) -> str:
     with open("/proc/cpuinfo") as info:
         model = next((line.split(":")[1].strip() for line in info if line.startswith("model name")), "unknown")
     cores = multiprocessing.cpu_count()
-    versions = ", ".join(f"{name} {version(name)}" for name in packages)
+    versions = ", ".join(f"{name} {_version(name)}" for name in packages)
     return f"{model}, {cores} cores, Python {platform.python_version()}, {versions}"
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def is_installed(module: str) -> bool:
+    return find_spec(module) is not None

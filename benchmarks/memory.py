@@ -23,6 +23,7 @@ import numpy as np
 
 from benchmarks.frontier import resident_bytes
 from benchmarks.measure import machine, measured, table
+from benchmarks.sizes import sized
 from orienteer.extract import near_duplicates
 from orienteer.extract.page import Page
 from orienteer.ledger.ledger import Ledger
@@ -35,7 +36,7 @@ from orienteer.store.folder import CrawlFolder
 from orienteer.workers.fetch_result import FetchResult
 
 POLICIES = ("certified", "fractional")
-N_PAGES, LINKS_PER_PAGE, NEW_PER_PAGE = 100_000, 40, 20
+N_PAGES, LINKS_PER_PAGE, NEW_PER_PAGE = sized(100_000, 100), 40, 20
 PAGES_PER_COMMIT = 500
 N_HOSTS = 20_000
 BYTES_PER_LINK = 4

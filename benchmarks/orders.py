@@ -7,18 +7,19 @@ The figures in brackets are those of an independent prototype, where there are a
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.measure import table
+from benchmarks.sizes import DATA, sized
 from experiments.webs import web_folder
 from orienteer.crawl.simulate import simulate
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank
 
 LEVEL = 0.98
+N_PAGES = sized(200_000, 300)
 RUNS: list[tuple[str, dict[str, Any]]] = [
     ("optimal", {}),
     ("l-neighbor", {}),
@@ -52,11 +53,11 @@ PROTOTYPE = {
 def graphs() -> dict[str, LinkGraph]:
     """The real graphs where they are at hand (../shared/data), and a generated web."""
     found = {}
-    real = Path(__file__).parents[2] / "shared" / "data" / "graphs"
+    real = DATA / "graphs"
     for name in ("cnr-2000-nat", "docs-web-dev", "hollins-2004", "wb-cs-stanford-2001"):
         if (real / f"{name}.npz").exists():
             found[name] = LinkGraph.load(real / f"{name}.npz")
-    found["generated, 200,000 pages"] = LinkGraph.load(web_folder(200_000))
+    found[f"generated, {N_PAGES:,} pages"] = LinkGraph.load(web_folder(N_PAGES))
     return found
 
 

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import machine, table
+from benchmarks.sizes import sized
 from orienteer.graph.synthetic import synthetic_web
 from tests.fake_web.faults import Faulty
 from tests.fake_web.graph_site import GraphSite
@@ -33,10 +34,10 @@ from tests.fake_web.server import FakeWeb
 from tests.faults.crawl_process import check_archive, log_of, outcomes
 from tests.live.live_crawls import hub
 
-N_PAGES = 3000
-LATENCY_S = (0.1, 0.5)
-CUT_S = 60.0
-CUT_AFTER = 100  # pages
+N_PAGES = sized(3000, 60)
+LATENCY_S = sized((0.1, 0.5), (0.01, 0.05))
+CUT_S = sized(60.0, 2.0)
+CUT_AFTER = sized(100, 10)  # pages
 TIMEOUT_S = 5.0
 IN_FLIGHT = 24
 CRAWL_TIMEOUT_S = 540.0
@@ -174,7 +175,7 @@ def coordinator(scratch: str) -> None:
     from orienteer.workers.ray_backend import RayCluster
 
     _ray_node("--head", "--port=6379", f"--node-ip-address={_ADDRESSES[_CRAWL, _RAY]}", "--include-dashboard=false")
-    give_up, n_cpus = time.monotonic() + 120, 0
+    give_up, n_cpus = time.monotonic() + 600, 0
     while n_cpus < 2 and time.monotonic() < give_up:
         time.sleep(2)
         with suppress(Exception), closing(RayCluster(_CLUSTER)) as cluster:

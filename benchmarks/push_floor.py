@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
 
 import numpy as np
 
 from benchmarks.measure import machine, table
+from benchmarks.sizes import DATA, sized
 from experiments.webs import web_folder
 from orienteer.crawl.simulate import simulate
 from orienteer.graph.link_graph import LinkGraph
@@ -26,9 +26,10 @@ from orienteer.graph.synthetic import synthetic_web
 from orienteer.policies.policy import TrustedPages
 from orienteer.policies.pushing import Certified
 
+SMALL, LARGE = sized((20_000, 10_000_000), (300, 1_000))
 LEVELS = (0.9, 0.98, 0.99, 0.999, 0.9999)
 FLOORS = (0.0, Certified.floor)
-REAL = Path(__file__).parents[2] / "shared" / "data" / "graphs"
+REAL = DATA / "graphs"
 
 
 class Case(NamedTuple):
@@ -48,11 +49,11 @@ class Work(NamedTuple):
 
 def cases() -> Iterator[Case]:
     small = {path.stem: LinkGraph.load(path) for path in sorted(REAL.glob("*.npz"))}
-    for name, web in (*small.items(), ("generated, 20,000 pages", synthetic_web(20_000))):
+    for name, web in (*small.items(), (f"generated, {SMALL:,} pages", synthetic_web(SMALL))):
         yield Case(name, web, np.argsort(-pagerank(web), kind="stable")[:160], LEVELS, web.n_pages < 100_000)
-    large = LinkGraph.load(web_folder(10_000_000))
+    large = LinkGraph.load(web_folder(LARGE))
     popular = np.argsort(-large.in_degrees(), kind="stable")[:160]
-    yield Case("generated, 10,000,000 pages", large, popular, LEVELS[:3], False)
+    yield Case(f"generated, {LARGE:,} pages", large, popular, LEVELS[:3], False)
 
 
 def fetches(case: Case, floor: float) -> list[int]:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import machine, table
+from benchmarks.sizes import sized
 from orienteer.graph.synthetic import synthetic_web
 from tests.fake_web.faults import Faulty
 from tests.fake_web.graph_site import GraphSite
@@ -28,9 +29,9 @@ from tests.faults.crawl_process import CrawlCommand, CrawlProcess, acknowledged,
 from tests.live.live_crawls import hub
 from tests.workers.ray_nodes import RayNodes, environment
 
-N_PAGES = 600
+N_PAGES = sized(600, 60)
 IN_FLIGHT = 24
-KILLS_PER_CRAWL = 5
+KILLS_PER_CRAWL = sized(5, 1)
 KINDS = ("worker", "node", "crawl")
 
 
@@ -95,7 +96,7 @@ class Ordeal:
         self._safe = now
 
 
-def run(n_kills: int = 50, most_s: float = 900.0) -> str:
+def run(n_kills: int = sized(50, 1), most_s: float = 900.0) -> str:
     os.environ |= environment()
     rng = random.Random(20)
     site = GraphSite(synthetic_web(N_PAGES, rng=7))

@@ -18,13 +18,13 @@ import re
 import tarfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import machine, measured, table
+from benchmarks.measure import NotInstalledError, machine, measured, table
 from benchmarks.reading_truth import main_and_rest
+from benchmarks.sizes import DATA, sized
 from experiments.main_text_pages import KnownPage, known_pages, sample_of
 from experiments.main_text_weights import cross_validated, f1, judged, outer_fold
 from orienteer.extract.boilerplate import HostBoilerplate
@@ -32,11 +32,10 @@ from orienteer.extract.main_text import as_bytes, main_text, with_headings, with
 from orienteer.extract.page import extract_page
 from orienteer.files.compressed import zstd
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
 PAGES = DATA / "wcxb-dev.jsonl.zst"
 SITES = {"documentation": "dev-docs-web.tar.zst", "encyclopedia": "schools-wikipedia-articles.tar.zst"}
-PAGES_PER_HOST = 20
-LEAST_PAGES = 10
+PAGES_PER_HOST = sized(20, 4)
+LEAST_PAGES = sized(10, 2)
 
 _WORD = re.compile(r"\w+")
 _PEERS = ("trafilatura", "resiliparse", "turbohtml")
@@ -121,9 +120,7 @@ def run() -> str:
     for name, prepare in CONTENDERS:
         try:
             result = measured(prepare, rounds=1 if prepare is trafilatura else 3)
-        except RuntimeError as error:
-            if "ModuleNotFoundError" not in str(error) and "ImportError" not in str(error):
-                raise
+        except NotInstalledError:
             cells.append([name, "not installed"])
             continue
         found[name] = (result.result, f"{1e3 * result.cpu_s / len(pages):.1f}")

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import machine, table
+from benchmarks.sizes import sized
 from orienteer.extract.near_duplicates import digest
 from orienteer.graph.synthetic import synthetic_web
 from orienteer.ledger.revisiting import DAY_S
@@ -35,7 +36,7 @@ from tests.fake_web.changing import ChangingSite, next_epoch
 from tests.fake_web.graph_site import GraphSite
 from tests.fake_web.server import FakeWeb
 
-N_PAGES, N_DAYS = 1000, 30
+N_PAGES, N_DAYS = sized((1000, 30), (30, 2))
 RATES = ((0.05, 1.0), (0.10, 0.2), (0.25, 1 / 30), (0.60, 0.0))  # share of the pages, changes a day
 OUTAGE, HOST_DOWN = range(12, 14), "h1.test"
 

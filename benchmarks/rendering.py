@@ -27,6 +27,7 @@ from typing import Any
 from benchmarks.measure import machine, measured, table
 from benchmarks.process_costs import Cost, Meter
 from benchmarks.render_suspects import choice_table
+from benchmarks.sizes import DATA, sized
 from orienteer.browser.job import BrowserRequest, BrowserResponse, RenderJob, RenderSettings
 from orienteer.browser.process import find_browser
 from orienteer.browser.renderer import Renderer
@@ -35,10 +36,10 @@ from orienteer.pages.outcome import Outcome
 from orienteer.responses.headers import Headers
 from orienteer.responses.response import PageRequest, Response
 
-ARCHIVE = Path(__file__).parents[2] / "shared" / "data" / "spas.tar.zst"
+ARCHIVE = DATA / "spas.tar.zst"
 NAMES = ("react", "vue", "svelte", "lit")
-N_WARM = 4
-ROUNDS = 2
+N_WARM = sized(4, 1)
+ROUNDS = sized(2, 1)
 AGENT = "Mozilla/5.0 (compatible; Orienteer/benchmark)"
 ITEMS = [{"id": i, "name": f"Thing {i}", "text": f"The words of number {i} are here"} for i in range(1, 13)]
 

@@ -32,6 +32,7 @@ from typing import NamedTuple
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 from benchmarks.measure import machine, table
+from benchmarks.sizes import DATA, MissingError
 from orienteer.live.session import live_crawl
 from orienteer.report.finding import SiteReport
 from orienteer.report.site_report import site_report
@@ -41,7 +42,7 @@ from tests.fake_web.page_site import PageSite
 from tests.fake_web.server import FakeWeb
 from tests.fake_web.site import RequestHeaders
 
-ARCHIVE = Path(__file__).parents[2] / "shared" / "data" / "dev-docs-web.tar.zst"
+ARCHIVE = DATA / "dev-docs-web.tar.zst"
 PROGRAM = "linkchecker"
 _SETTINGS = "[checking]\nmaxrequestspersecond=1000\nmaxfilesizeparse=100000000\nmaxfilesizedownload=100000000\n"
 _AT_ONCE = 8  # it waits a quarter of a second before each request, on average, whatever its settings say
@@ -62,7 +63,7 @@ def run() -> str:
     if not ARCHIVE.exists():
         return f"The real pages are not here: {ARCHIVE.name}\n"
     if shutil.which(PROGRAM) is None:
-        return f"{PROGRAM} is not on the path.\n"
+        raise MissingError(f"{PROGRAM} on the path")
     site = PageSite(ARCHIVE)
     counted, times, unexplained = {}, {}, []
     with FakeWeb(site) as web, tempfile.TemporaryDirectory() as folder:

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import machine, measured, table
+from benchmarks.sizes import sized
 from experiments.webs import web_folder
 from orienteer.graph import shapes
 from orienteer.graph.components import components
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank
 
-SIZES = (1_000_000, 10_000_000, 100_000_000)
+SIZES = sized((1_000_000, 10_000_000, 100_000_000), (300,))
 
 
 def made(n_pages: int) -> Callable[[], Any]:

@@ -36,6 +36,7 @@ import orienteer as ori
 from benchmarks.crawlers.scrapy_project import Ran
 from benchmarks.live_crawl import DOCUMENTATION, documentation_site
 from benchmarks.measure import machine, table
+from benchmarks.sizes import sized
 from tests.fake_web.process import FakeWebProcess
 
 ONE_LINE = {"ADDONS": {"orienteer.scrapy.Addon": 500}}
@@ -45,8 +46,8 @@ BREADTH_FIRST = {
     "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
 }
 SHARES = (0.90, 0.98)
-N_KILLS = 5
-ITEMS_PER_KILL = 900
+N_KILLS = sized(5, 0)
+ITEMS_PER_KILL = sized(900, 3)
 
 
 @dataclass

@@ -41,6 +41,7 @@ import numpy as np
 from benchmarks import search_web
 from benchmarks.measure import machine, measured, table
 from benchmarks.search_queries import KINDS, Query, QueryMaker, everyday_queries, leave_out, texts_of
+from benchmarks.sizes import sized
 from orienteer.store.page_texts import PageTexts, StoredText
 from orienteer.url import host_of
 
@@ -55,7 +56,7 @@ class Answered(NamedTuple):
     reciprocal: float
 
 
-def run(n_pages: int = 31_000, n_queries: int = 300) -> str:
+def run(n_pages: int = sized(31_000, 20), n_queries: int = sized(300, 3)) -> str:
     with tempfile.TemporaryDirectory(prefix="orienteer-search-") as place:
         texts = [_speed(Path(place), n_pages, n_queries), _known_items(Path(place)), _orders(Path(place))]
     return f"{machine('tantivy', 'numba')}, SQLite {sqlite3.sqlite_version}\n\n" + "\n".join(texts)

@@ -22,9 +22,10 @@ from benchmarks.debian_docs import Manual, pages_of
 from benchmarks.measure import machine, measured, table
 from benchmarks.search_quality import Answered, bm25s_defaults, fts5_plain, ours, tantivy_defaults
 from benchmarks.search_queries import Query, texts_of
+from benchmarks.sizes import sized
 from orienteer.url import host_of
 
-N_PAGES, N_QUERIES = 80, 50
+N_PAGES, N_QUERIES = sized((80, 50), (2, 2))
 _GUIDE, _HELP = "usr/share/doc/installation-guide-amd64", "usr/share/libreoffice/help"
 MANUALS = (
     *(

@@ -30,9 +30,10 @@ from benchmarks import search_web
 from benchmarks.debian_docs import Manual, written_site
 from benchmarks.measure import machine, measured, table
 from benchmarks.search_queries import Query, texts_of
+from benchmarks.sizes import sized
 from orienteer.store.page_texts import StoredText
 
-N_QUERIES = 1_000
+N_QUERIES = sized(1_000, 5)
 MANUALS = (
     Manual("sqlite.test", "sqlite3-doc", "usr/share/doc/sqlite3"),
     Manual("postgresql.test", "postgresql-doc-15", "usr/share/doc/postgresql-doc-15/html"),

@@ -21,13 +21,14 @@ from zlib import crc32
 
 import numpy as np
 
+from benchmarks.sizes import sized
 from orienteer.search.indexing import update_index
 from orienteer.search.page_columns import PageColumns
 from orienteer.store.page_texts import PageTexts, StoredText
 from orienteer.url import host_of
 
 KINDS = ("title", "one word less", "a sentence", "a link")
-N_QUERIES = 2000
+N_QUERIES = sized(2000, 5)
 _MIN_TEXT_CHARS = 500
 _N_RARE = 3
 _SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z])")

@@ -21,6 +21,7 @@ from urllib.parse import unquote
 
 from backports import zstd
 
+from benchmarks.sizes import DATA
 from orienteer.ledger.settings import EstimateSettings
 from orienteer.live.session import live_crawl
 from orienteer.side_crawls.estimate import live_estimate
@@ -28,7 +29,6 @@ from orienteer.url import canonical_url
 from tests.fake_web.page_site import PageSite
 from tests.fake_web.process import FakeWebProcess
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
 SETS = ("dev-docs-web.tar.zst", "schools-wikipedia-articles.tar.zst", "webkb-dev.jsonl.zst")
 _DIRECTORY = "directory.test"
 _LINKS_PER_LIST = 500

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import machine, measured, table
+from benchmarks.sizes import DATA, sized
 from experiments.webs import web_folder
 from orienteer.graph import shapes
 from orienteer.graph.link_graph import LinkGraph
@@ -18,8 +19,8 @@ from orienteer.seeds import all_methods
 from orienteer.seeds.select import seed_selection
 
 K, HOPS = 10, 5
-REAL = Path(__file__).parents[2] / "shared" / "data" / "graphs"
-GROWTH = (100_000, 200_000, 1_000_000, 3_000_000, 10_000_000)
+REAL = DATA / "graphs"
+GROWTH = sized((100_000, 200_000, 1_000_000, 3_000_000, 10_000_000), (300,))
 EXACT_UP_TO = 200_000
 
 

@@ -23,16 +23,17 @@ from typing import Any
 
 from benchmarks.measure import machine, measured, table
 from benchmarks.memory import BYTES_PER_LINK, held, taken_apart
+from benchmarks.sizes import sized
 from orienteer.ledger.plan import CrawlPlan
 from orienteer.live.session import open_crawl
 from tests.fake_web.fake_response import FakeResponse
 from tests.fake_web.process import FakeWebProcess
 from tests.fake_web.site import RequestHeaders, Site
 
-N_PAGES = 200_000
-N_STEPS = 8
+N_PAGES = sized(200_000, 20)
+N_STEPS = sized(8, 2)
 N_HOSTS = 64
-_WARM_UP_PAGES = 2_000
+_WARM_UP_PAGES = sized(2_000, 5)
 _TEXT = "words of a page that goes on and on " * 20
 
 

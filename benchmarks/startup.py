@@ -24,14 +24,15 @@ from typing import NamedTuple
 import orienteer
 from benchmarks.debian_docs import Manual, pages_of
 from benchmarks.measure import machine, table
+from benchmarks.sizes import IS_TINY, sized
 from tests.fake_web.server import FakeWeb
 from tests.fake_web.site import MadeSite
 
-N_PAGES = 20
+N_PAGES = sized(20, 3)
 N_KNOWN = 300
 CLICK = Manual("click.test", "python-click-doc", "usr/share/doc/python-click-doc/html")
 MADE, REAL = "http://a.test/0", "http://click.test/index.html"
-ROUNDS = 5
+ROUNDS = sized(5, 1)
 ORIENTEER = ["-m", "orienteer"]
 WARM = "crawl-warm"
 
@@ -49,9 +50,13 @@ def run() -> str:
     compileall.compile_dir(Path(orienteer.__file__).parent, quiet=1)
     with tempfile.TemporaryDirectory(prefix="orienteer-startup-") as scratch, FakeWeb(_site()) as web:
         folder = Path(scratch)
-        crawls = {"cold": _cold_crawl(web, folder, MADE), "cold, real pages": _cold_crawl(web, folder, REAL)}
+        crawls = {
+            name: _cold_crawl(web, folder, seed)
+            for name, seed in sized({"cold": MADE, "cold, real pages": REAL}, {}).items()
+        }
         _fill_cache(folder)
-        crawls |= {"warm": _crawl(web, folder, MADE, WARM), "warm, real pages": _crawl(web, folder, REAL, "crawl-real")}
+        crawls["warm"] = _crawl(web, folder, MADE, WARM)
+        crawls["warm, real pages"] = _crawl(web, folder, REAL, "crawl-real")
         _cpu_s([*ORIENTEER, "index", WARM], folder)
         commands = {
             "orienteer --help": [*ORIENTEER, "--help"],
@@ -62,6 +67,7 @@ def run() -> str:
             "scrapy --help": ["-m", "scrapy", "--help"],
             "python -c pass": ["-c", "pass"],
         }
+        commands = sized(commands, {"orienteer --help": [*ORIENTEER, "--help"]})
         cpu = {name: min(_cpu_s(words, folder) for _ in range(ROUNDS)) for name, words in commands.items()}
     load = ", ".join(f"{figure:.1f}" for figure in os.getloadavg())
     crawl_rows = [
@@ -110,14 +116,17 @@ def _command(web: FakeWeb, seed: str, output: str) -> list[str]:
 
 def _fill_cache(folder: Path) -> None:
     """Compile all that these crawls need."""
+    if IS_TINY:
+        return
     made = "CrawlPlan.of_tables({'crawl': {'seeds': ['http://a.test/'], 'topic': True}}, 'here')"
     code = f"from orienteer.ledger.plan import CrawlPlan; from orienteer.live.warm_up import warm_up; warm_up({made})"
     subprocess.run([sys.executable, "-c", code], cwd=folder, env=_environment(folder), check=True)
 
 
 def _environment(folder: Path) -> dict[str, str]:
+    """The process's own with a new cache; a tiny run compiles nothing again."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return {**environment, "NUMBA_CACHE_DIR": str(folder / "cache")}
+    return environment if IS_TINY else {**environment, "NUMBA_CACHE_DIR": str(folder / "cache")}
 
 
 def _cpu_of_children() -> float:

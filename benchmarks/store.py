@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import machine, measured, table
+from benchmarks.sizes import sized
 from orienteer.crawl.seen import SeenUrls
 from orienteer.store import record
 from orienteer.store.archive import Archive
@@ -27,7 +28,7 @@ from orienteer.store.page_row import PageRow
 
 LINKS_PER_PAGE = 50
 NEW_PER_PAGE = 10
-PAGES_PER_COMMIT = 500
+PAGES_PER_COMMIT = sized(500, 10)
 N_HOSTS = 20_000
 
 
@@ -164,7 +165,7 @@ def archive(compress: str, n_pages: int) -> Callable[[], Any]:
     return run
 
 
-def run(n_urls: int = 5_000_000) -> str:
+def run(n_urls: int = sized(5_000_000, 200)) -> str:
     result = measured(crawl_and_reopen, n_urls, rounds=1)
     cpu_s, counts = result.result
     n_observations = counts["pages"] * LINKS_PER_PAGE
@@ -192,7 +193,7 @@ def run(n_urls: int = 5_000_000) -> str:
     )
 
 
-def _archive_table(n_pages: int = 2000) -> str:
+def _archive_table(n_pages: int = sized(2000, 50)) -> str:
     rows = []
     for compress in ("ISA-L", "zlib"):
         result = measured(archive, compress, n_pages)

@@ -16,24 +16,27 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.measure import machine, table
+from benchmarks.sizes import DATA, sized
 from experiments.webs import web_folder
 from orienteer.crawl.simulate import simulate
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.pagerank import pagerank
 from orienteer.pages.stop_reason import StopReason
 
-REAL = Path(__file__).parents[2] / "shared" / "data" / "graphs"
-GENERATED = {"generated, 1 million": (1_000_000, 3), "generated, 10 million": (10_000_000, 1)}
+REAL = DATA / "graphs"
+GENERATED = sized(
+    {"generated, 1 million": (1_000_000, 3), "generated, 10 million": (10_000_000, 1)}, {"generated, 300": (300, 1)}
+)
 POLICIES = ("certified", "rankmass", "fractional", "opic", "breadth-first")
 LEVELS, LEVELS_OF_OTHERS = (0.90, 0.95, 0.98, 0.99), (0.90, 0.98)
 CONFIDENCE = 0.999
-RUNS, RUNS_OF_OTHERS = 20, 5
+N_PAGES_OF_CPU = sized(1_000_000, 300)
+RUNS, RUNS_OF_OTHERS = sized((20, 5), (1, 1))
 LARGE = 1000  # pages until it is true
 
 
@@ -177,7 +180,7 @@ def _trust_and_truth(graph: LinkGraph) -> tuple[Any, Any]:
 
 def cpu() -> str:
     """Least of three; both kinds take turns."""
-    graph = LinkGraph.load(web_folder(1_000_000))
+    graph = LinkGraph.load(web_folder(N_PAGES_OF_CPU))
     trusted, _ = _trust_and_truth(graph)
     simulate(graph, "certified", trusted, 0.5, 3000, CONFIDENCE)  # compiles
     spent: dict[str, list[float]] = {"measured": [], "not measured": []}
@@ -194,4 +197,5 @@ def cpu() -> str:
         for kind, seconds in spent.items()
     ]
     rows.append(["on top, %", "", "", f"{100 * (with_it / without - 1):.0f}"])
-    return "**CPU**, generated, 1 million pages, c = 0.98\n\n" + table(["crawl", "pages", "CPU s", "of it"], rows)
+    title = f"**CPU**, generated, {N_PAGES_OF_CPU:,} pages, c = 0.98\n\n"
+    return title + table(["crawl", "pages", "CPU s", "of it"], rows)

@@ -22,11 +22,11 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 
 import numpy as np
 
 from benchmarks.measure import machine, table
+from benchmarks.sizes import DATA, sized
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
 from orienteer.graph.link_graph import LinkGraph
@@ -36,7 +36,7 @@ from orienteer.policies import make_policy
 from orienteer.policies.policy import TrustedPages
 from tests.graph.survey.reactive import Outcome, crawled, web_with_a_far_part
 
-REAL = Path(__file__).parents[2] / "shared" / "data" / "graphs"
+REAL = DATA / "graphs"
 GENERATED = "generated"
 WEBS = {GENERATED: 0.9, "docs-web-dev": 0.9, "wb-cs-stanford-2001": 0.9, "schools-wikipedia-articles": 0.9}
 PRICED = (*list(WEBS)[1:], "hollins-2004", "webkb-dev", "polblogs-2004", "ukwa-hosts-1996", "cnr-2000-nat")
@@ -47,7 +47,7 @@ SERVERS = {  # the share of pages out of order that are answered falsely, and fr
     "half": (0.5, 0.0),
     "a quarter": (0.25, 0.0),
 }
-RUNS, RUNS_ON_GENERATED = 20, 100
+RUNS, RUNS_ON_GENERATED = sized((20, 100), (1, 1))
 CONFIDENCE = 0.999
 SEEDS: dict[str, Callable[[bytes], str]] = {"without decoys": bytes.hex, "with decoys": survey_seed}
 

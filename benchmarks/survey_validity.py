@@ -21,12 +21,12 @@ from __future__ import annotations
 import os
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 
 import numpy as np
 from scipy.stats import beta
 
 from benchmarks.measure import machine, table
+from benchmarks.sizes import DATA, sized
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
 from orienteer.crawl.simulate import simulate
@@ -41,13 +41,13 @@ from orienteer.policies import make_policy
 from orienteer.policies.policy import TrustedPages
 from tests.graph.survey.reference import OddWeb, odd_web, plain_web
 
-REAL = Path(__file__).parents[2] / "shared" / "data" / "graphs"
+REAL = DATA / "graphs"
 SMALL = ("epa-kleinberg", "tsaparas-cars", "tsaparas-movies", "polblogs-2004", "webkb-dev", "hollins-2004")
 LARGER = ("wb-cs-stanford-2001", "docs-web-dev", "hollins-2004", "schools-wikipedia-articles")
 CONFIDENCES = (0.95, 0.99)
 LOW_CONFIDENCE = 0.8
-WEBS, REAL_SURVEYS, JUST_BELOW_SURVEYS = 3400, 170, 100  # of each kind and confidence
-_CHUNK = 50
+WEBS, REAL_SURVEYS, JUST_BELOW_SURVEYS = sized((3400, 170, 100), (3, 1, 1))  # of each kind and confidence
+_CHUNK = sized(50, 3)
 
 Tally = Counter[tuple[str, float, str]]  # kind, confidence; "n", "below" or "above"
 

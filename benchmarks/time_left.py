@@ -19,12 +19,12 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.measure import machine, table
+from benchmarks.sizes import DATA, sized
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
 from orienteer.crawl.politeness import Politeness
@@ -39,7 +39,7 @@ from orienteer.live.time_left import HostPace, Point, TimeForecast
 from orienteer.policies import make_policy
 from orienteer.policies.policy import TrustedPages
 
-REAL = Path(__file__).parents[2] / "shared" / "data" / "graphs"
+REAL = DATA / "graphs"
 REAL_WEBS = (
     "docs-web-dev",
     "hollins-2004",
@@ -48,7 +48,9 @@ REAL_WEBS = (
     "schools-wikipedia-articles",
     "wikispeedia",
 )
-GENERATED = {"generated, 2,000": 2_000, "generated, 8,000": 8_000, "generated, 20,000": 20_000}
+GENERATED = sized(
+    {"generated, 2,000": 2_000, "generated, 8,000": 8_000, "generated, 20,000": 20_000}, {"generated, 200": 200}
+)
 NATIONAL = "cnr-2000-nat"  # ids are in the order of URLs
 NATIONAL_PAGES, NATIONAL_HELD_OUT = (100_000, 106_000), ((20_000, 28_000), (60_000, 64_000), (150_000, 160_000))
 GOALS = {
@@ -182,18 +184,18 @@ def estimated(history: History) -> Estimated:
 def webs() -> Iterator[tuple[str, LinkGraph]]:
     for rng, (name, n_pages) in enumerate(GENERATED.items()):
         yield name, synthetic_web(n_pages, 12, rng=rng)
-    yield "generated, 5,000, many links between hosts", synthetic_web(5_000, 23, inter_host=0.3, rng=101)
-    yield "generated, 5,000, many dead ends", synthetic_web(5_000, 6, dangling=0.4, rng=102)
-    yield "generated, 10,000, many links", synthetic_web(10_000, 60, inter_host=0.01, rng=103)
+    yield "generated, 5,000, many links between hosts", synthetic_web(sized(5_000, 200), 23, inter_host=0.3, rng=101)
+    yield "generated, 5,000, many dead ends", synthetic_web(sized(5_000, 200), 6, dangling=0.4, rng=102)
+    yield "generated, 10,000, many links", synthetic_web(sized(10_000, 200), 60, inter_host=0.01, rng=103)
     yield from _real(REAL_WEBS)
     yield from _national(NATIONAL_PAGES)
 
 
 def held_out() -> Iterator[tuple[str, LinkGraph]]:
-    yield "generated, 3,000, few links", synthetic_web(3_000, 5, inter_host=0.2, rng=201)
-    yield "generated, 4,000, half of them dead ends", synthetic_web(4_000, 15, dangling=0.5, rng=202)
-    yield "generated, 7,000, dense", synthetic_web(7_000, 90, inter_host=0.02, rng=203)
-    yield "generated, 12,000, links everywhere", synthetic_web(12_000, 30, inter_host=0.5, rng=204)
+    yield "generated, 3,000, few links", synthetic_web(sized(3_000, 200), 5, inter_host=0.2, rng=201)
+    yield "generated, 4,000, half of them dead ends", synthetic_web(sized(4_000, 200), 15, dangling=0.5, rng=202)
+    yield "generated, 7,000, dense", synthetic_web(sized(7_000, 200), 90, inter_host=0.02, rng=203)
+    yield "generated, 12,000, links everywhere", synthetic_web(sized(12_000, 200), 30, inter_host=0.5, rng=204)
     yield from _national(*NATIONAL_HELD_OUT)
 
 

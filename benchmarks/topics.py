@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import machine, measured, table
+from benchmarks.sizes import DATA
 from orienteer.files.compressed import zstd
 
-ARCHIVE = Path(__file__).parents[2] / "shared" / "data" / "webkb-dev.jsonl.zst"
+ARCHIVE = DATA / "webkb-dev.jsonl.zst"
 BATCH = 512
 WORDS = ("course", "homework*", "lecture*", "syllabus", "exam", "instructor", "textbook", "office hours")
 

@@ -28,13 +28,14 @@ from benchmarks.crawlers.scrapy_crawler import AIOHTTP, QuickSpider
 from benchmarks.crawlers.task import Archived, Task, archived
 from benchmarks.live_crawl import DOCUMENTATION, documentation_site
 from benchmarks.measure import Measurement, machine, measured, table
+from benchmarks.sizes import sized
 from orienteer.inspect.figures import CrawlFigures
 from orienteer.live.session import live_crawl
 from orienteer.processes.pool import usable_cores
 from tests.fake_web.process import FakeWebProcess
 
 IN_FLIGHT = 64
-ROUNDS = 3
+ROUNDS = sized(3, 1)
 WORK = {"all by default": orienteer_crawler.DEFAULTS, "links only": orienteer_crawler.SAME_WORK}
 SCRAPY = "Scrapy, on disk, aiohttp"
 

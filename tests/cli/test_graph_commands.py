@@ -114,7 +114,7 @@ def test_a_full_disk_leaves_no_half_graph(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "orienteer", "graph", "generate", str(tmp_path / "web"), "-n", "30000000"]
+    command = [sys.executable, "-m", "orienteer", "graph", "generate", str(tmp_path / "web"), "-n", "10000000"]
     process = ReadyPopen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_until(lambda: process.worked_s() > 0.5)
     process.send_signal(signal.SIGINT)

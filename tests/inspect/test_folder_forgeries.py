@@ -365,8 +365,8 @@ def test_what_is_measured_with_pages_that_are_not_archived(
     response: FakeResponse, of_reachable: bool, tmp_path: Path
 ) -> None:
     """Nothing of the forged part of the crawl is archived: pictures are not, and neither is what failed."""
-    folder, site = tmp_path / "c", GraphSite(synthetic_web(6_000, rng=5))
-    measured: Tables = {"crawl": {"stop_when": "measured", "budget": 300}}
+    folder, site = tmp_path / "c", GraphSite(synthetic_web(1_500, rng=5))
+    measured: Tables = {"crawl": {"stop_when": "measured", "budget": 200}}
     with FakeWeb(site) as web:
         crawled(web, hub(site), folder, until=0.9, settings=measured)
     honest = verify(folder)
@@ -374,7 +374,7 @@ def test_what_is_measured_with_pages_that_are_not_archived(
     with FakeWeb(Skipping(site, StoredCrawl(folder).fetched_urls(), response)) as web:
         retry = {"max_attempts": 1, "give_up_after": 100_000, "back_off_s": 0.01, "max_back_off_s": 0.05}
         more: Tables = {
-            "crawl": {"stop_when": "measured" + ",reachable" * of_reachable, "budget": 6_000},
+            "crawl": {"stop_when": "measured" + ",reachable" * of_reachable, "budget": 1_500},
             "retry": retry,
         }
         crawled(web, hub(site), folder, until=0.9, settings=more)
