@@ -13,6 +13,7 @@ from collections import Counter
 from benchmarks.measure import table
 from benchmarks.sizes import DATA
 from orienteer.extract.page import extract_page
+from orienteer.extract.script_signs import is_sparse
 from orienteer.files.compressed import zstd
 
 PAGES = DATA / "wcxb-dev.jsonl.zst"
@@ -29,13 +30,21 @@ def choice_table() -> str:
         row = json.loads(line)
         if not row["main"]:
             continue
-        page = extract_page(row["html"].encode("utf-8", "replace"), row["url"] or "http://page.test/", "utf-8")
+        html = row["html"].encode("utf-8", "replace")
+        page = extract_page(html, row["url"] or "http://page.test/", "utf-8")
         needs = _recall(row["main"], f"{page.title} {page.text}") < _LEAST
         n_code += page.has_code
-        found[needs, "suspect" if page.is_suspect else "sample" if page.has_code else "neither"] += 1
+        kind = "suspect" if page.is_suspect else "sample" if page.has_code else "neither"
+        if kind == "sample" and is_sparse(page.text, html):
+            kind = "sparse"
+        found[needs, kind] += 1
     n_needed = sum(n for (needs, _), n in found.items() if needs)
     rows = []
-    for label, kinds in (("suspect", {"suspect"}), ("suspect, or the first of its kind", {"suspect", "sample"})):
+    for label, kinds in (
+        ("suspect", {"suspect"}),
+        ("suspect, or a sample once one has gained nothing", {"suspect", "sparse"}),
+        ("suspect, or a sample before that", {"suspect", "sparse", "sample"}),
+    ):
         right = sum(n for (needs, kind), n in found.items() if needs and kind in kinds)
         wrong = sum(n for (needs, kind), n in found.items() if not needs and kind in kinds)
         rows.append([label, f"{right + wrong}", f"{right}", f"{wrong}", f"{n_needed - right}"])

@@ -32,7 +32,7 @@ def test_commands_take_it(folder: Path) -> None:
     assert "31 pages" in exported
     topic = folder.parent / "topic.toml"
     topic.write_text('[topic]\nkind = "keywords"\nwords = ["word7"]\nthreshold = 0.1\n')
-    asked = ["compare", folder, "--topic", topic, "--policies", "scent", "--json"]
+    asked = ["topic", "compare", folder, "--topic", topic, "--policies", "scent", "--json"]
     found = [json.loads(orienteer(*asked, "--processes", n).stdout) for n in ("1", "2")]
     assert [one["n_targets"] for one in found] == [1, 1]
 
@@ -44,4 +44,6 @@ def test_it_is_a_number_from_one(command: list[str], number: str) -> None:
 
 
 def test_where_no_page_is_read_it_is_refused(folder: Path) -> None:
-    assert "--processes goes with --topic" in refused("compare", folder, "--processes", "2")
+    assert "--processes goes with --topic" in refused(
+        "topic", "compare", folder, "--labels", folder, "--processes", "2"
+    )

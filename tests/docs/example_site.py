@@ -5,28 +5,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from orienteer.fake_web.page import SiteResponse
 from orienteer.fake_web.site import TownSite
 from orienteer.fake_web.town import TOWN, host_name
+from tests.fake_web.fake_response import FakeResponse
+from tests.fake_web.site import RequestHeaders, Site
 
 NAME = "example.org"
 HALL = host_name("www")
 
 
-class ExampleSite:
+class ExampleSite(Site):
     def __init__(self, town: TownSite) -> None:
         self._town = town
 
-    def response(self, host: str, target: str) -> SiteResponse:
+    def response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
         name = HALL if host == NAME else host.replace(NAME, TOWN)
         response = self._town.response(name, target)
-        named = tuple((key, _renamed(value)) for key, value in response.headers)
         is_text = response.content_type.startswith("text/")
-        return replace(
-            response, body=_renamed(response.body.decode()).encode() if is_text else response.body, headers=named
-        )
+        body = _renamed(response.body.decode()) if is_text else response.body
+        named = tuple((key, _renamed(value)) for key, value in response.headers)
+        return FakeResponse(body, response.status, named, response.content_type)
 
 
 def _renamed(text: str) -> str:

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import pytest
 
 from orienteer.exports.export import export
-from orienteer.fake_web.server import TownServer
 from tests.docs.blocks import Document, document, missing_line
 from tests.docs.example_site import ExampleSite
 from tests.docs.page_runner import PageRunner
 from tests.docs.small_town import small_town
+from tests.fake_web.server import FakeWeb
 from tests.ready_process import ready
 from tests.tables import over_rows
 
@@ -42,7 +42,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     folder = tmp_path_factory.mktemp("shop")
     tools = folder / "bin"
     tools.mkdir()
-    with TownServer(ExampleSite(small_town())) as web:
+    with FakeWeb(ExampleSite(small_town())) as web:
         (tools / "orienteer").write_text(ready().client(web.address))
         (tools / "orienteer").chmod(0o755)
         with PageRunner(folder, tools) as runner:

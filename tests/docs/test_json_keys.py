@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from orienteer.cli.display import JSON_VERSION
-from orienteer.fake_web.server import TownServer
 from tests.cli.run import orienteer
 from tests.docs.example_site import ExampleSite
 from tests.docs.small_town import small_town
+from tests.fake_web.server import FakeWeb
 
 TEXT = (Path(__file__).parents[2] / "docs" / "how-to" / "monitor.md").read_text(encoding="utf-8")
 
@@ -30,7 +30,7 @@ def printed(*arguments: str) -> dict[str, Any]:
 
 def test_the_tables_have_the_keys_that_commands_print(tmp_path: Path) -> None:
     folder = str(tmp_path / "example")
-    with TownServer(ExampleSite(small_town())) as web:
+    with FakeWeb(ExampleSite(small_town())) as web:
         options = ["--allow-private", "--connect-to", web.address, "--delay", "0", "--budget", "5", "-q"]
         report = printed("crawl", "http://example.org/", "-o", folder, *options)
     status = printed("status", folder)

@@ -138,9 +138,8 @@ def test_keys_are_those_of_pywb(url: str) -> None:
     assert searchable_url(url, keep_slash=False) == surt(url)
 
 
-def test_wacz_is_valid(crawl: Path, tmp_path: Path) -> None:
-    export(crawl, "wacz", tmp_path / "all.wacz")
-    assert validated(tmp_path / "all.wacz") == "0 Validation succeeded, the passed WACZ is valid"
+def test_a_wacz_has_the_pages_and_names_the_first_one(crawl: Path, tmp_path: Path) -> None:
+    export(crawl, "wacz", tmp_path / "all.wacz")  # test_valid_archives validates it
     with zipfile.ZipFile(tmp_path / "all.wacz") as package:
         assert package.testzip() is None
         stored = {info.filename for info in package.infolist() if info.compress_type == zipfile.ZIP_STORED}

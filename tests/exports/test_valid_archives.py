@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import time
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -62,26 +61,22 @@ def refreshed(folder: Path) -> None:
             refresh(folder, now=time.time() + days * DAY_S, budget=50)
 
 
-def rendered_by(**more: object) -> Callable[[Path], None]:
+def rendered(folder: Path) -> None:
     """Pages that a browser has rendered, with assets and screenshots, and again in a refresh."""
-
-    def rendered(folder: Path) -> None:
-        needs_browser()
-        site = ChangingSite(MadeSite(APP))
-        settings = {"render": {"mode": "always", "screenshots": True}, "crawl": more}
-        with FakeWeb(site) as web:
-            crawled(web, "http://app.test/", folder, settings=settings, assets=True)
-            site.begin_epoch()
-            site.edit("http://app.test/plain", "<title>Plain</title><p>Edited. <a href=/>home</a>")
-            refresh(folder, now=time.time() + DAY_S, budget=50)
-        kinds = [kind for kind, *_ in records(folder / "archive" / "orienteer-00000.warc.gz")]
-        assert kinds.count("resource") >= 6, "documents and pictures of three pages"
-
-    return rendered
+    needs_browser()
+    site = ChangingSite(MadeSite(APP))
+    settings = {"render": {"mode": "always", "screenshots": True}}
+    with FakeWeb(site) as web:
+        crawled(web, "http://app.test/", folder, settings=settings, assets=True)
+        site.begin_epoch()
+        site.edit("http://app.test/plain", "<title>Plain</title><p>Edited. <a href=/>home</a>")
+        refresh(folder, now=time.time() + DAY_S, budget=50)
+    kinds = [kind for kind, *_ in records(folder / "archive" / "orienteer-00000.warc.gz")]
+    assert kinds.count("resource") >= 6, "documents and pictures of three pages"
 
 
 def imported(folder: Path) -> None:
-    rendered_by()(folder.with_name("source"))
+    rendered(folder.with_name("source"))
     export(folder.with_name("source"), "warc", folder.with_name("source.warc.gz"))
     import_crawl([folder.with_name("source.warc.gz")], folder)
 
@@ -90,8 +85,7 @@ CRAWLS = {
     "plain": plain,
     "documents": documents_and_feeds,
     "refreshed": refreshed,
-    "rendered": rendered_by(),
-    "rendered by workers": rendered_by(processes=2),
+    "rendered": rendered,
     "imported": imported,
 }
 

@@ -8,7 +8,7 @@ import tarfile
 
 from orienteer.extract.links import SCRIPTED
 from orienteer.extract.page import Page, extract_page
-from orienteer.extract.script_signs import FEW_WORDS
+from orienteer.extract.script_signs import FEW_WORDS, LITTLE_PROSE, is_sparse
 from orienteer.files.compressed import zstd
 from tests.conftest import shared_file
 from tests.tables import over_rows
@@ -164,3 +164,19 @@ def test_suspect_real_pages_are_empty_without_scripts() -> None:
     ]
     assert len(suspects) <= 1
     assert all(not row["main"].strip() for row in suspects)
+
+
+def test_sparse_pages_have_little_prose_or_much_data() -> None:
+    sentence = "these are twelve words in a line which may well be prose\n"
+    prose = sentence * (LITTLE_PROSE // 12 + 1)
+    assert is_sparse("", b"")
+    assert is_sparse("a short line\n" * 500, b"")
+    assert is_sparse(sentence, b"")
+    assert not is_sparse(prose, b"<p>")
+    assert not is_sparse("\u6587" * 2 * LITTLE_PROSE, b"<p>")  # Chinese has no spaces
+    for tag in (b"<script type=application/json>", b"<SCRIPT id=a type='application/ld+json'>"):
+        assert is_sparse(prose, tag + b"x" * 31 * len(prose) + b"</script>")
+        assert is_sparse(prose, (tag + b"x" * len(prose) + b"</script>") * 31)
+        assert not is_sparse(prose, tag + b"x" * 20 * len(prose) + b"</script>" + b"y" * 20 * len(prose))
+        assert is_sparse(prose, tag * 2 * len(prose))  # none of them ends
+    assert not is_sparse(prose, b"<script>" + b"x" * 31 * len(prose) + b"</script>json")

@@ -172,22 +172,22 @@ def test_an_interrupt_in_a_callback_is_raised_by_poll(monkeypatch, capfd, callba
 
 def test_after_an_interrupt_in_the_socket_callback_the_fetcher_is_reset(capfd):
     class Interrupting:
-        """A selector that is interrupted when the first socket is registered."""
+        """A poller that is interrupted when the first socket is registered."""
 
-        def __init__(self, selector) -> None:
-            self.selector, self.n_times = selector, 0
+        def __init__(self, poller) -> None:
+            self.poller, self.n_times = poller, 0
 
         def register(self, *arguments) -> None:
             self.n_times += 1
             if self.n_times == 1:
                 raise Interrupted
-            self.selector.register(*arguments)
+            self.poller.register(*arguments)
 
         def __getattr__(self, name: str):
-            return getattr(self.selector, name)
+            return getattr(self.poller, name)
 
     with KeepAliveServer(echo) as server, LibcurlFetcher(loopback(connect_to=f"127.0.0.1:{server.port}")) as fetcher:
-        fetcher._selector = Interrupting(fetcher._selector)
+        fetcher._poller = Interrupting(fetcher._poller)
         for page in range(3):
             fetcher.start(PageRequest(f"http://host-{page}.example/", page))
         with pytest.raises(Interrupted):

@@ -126,23 +126,6 @@ def test_with_a_hook_and_wat_files(tmp_path: Path, fresh_rng: random.Random) -> 
     assert found[0]["added"]
 
 
-def test_killed_children_do_not_change_the_result(tmp_path: Path, fresh_rng: random.Random) -> None:
-    source = write(tmp_path / "x.warc.gz", mixed(500, fresh_rng))
-    killed = []
-
-    def on_page(page: ori.HookPage) -> None:
-        """It runs here, for each page in its turn."""
-        if page.url.endswith("00") and (found := children(os.getpid())):
-            killed.append(fresh_rng.choice(found))
-            os.kill(killed[-1], signal.SIGKILL)
-
-    report = ori.import_crawl(source, tmp_path / "killed", seeds=f"{A}/1", scope="web", hooks=[on_page], processes=2)
-    assert killed
-    plain = ori.import_crawl(source, tmp_path / "plain", seeds=f"{A}/1", scope="web", processes=1)
-    assert (report.n_fetched, report.n_failed, report.n_skipped) == (plain.n_fetched, plain.n_failed, plain.n_skipped)
-    assert held(tmp_path / "killed")["page"] == held(tmp_path / "plain")["page"]
-
-
 def test_a_page_that_crashes_its_reader_is_unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = "".join(f"<a href=/{k}>x</a>" for k in range(50)) + "<a href=/deadly>y</a>"
     records = [response(f"{A}/", home), *(response(f"{A}/{k}", f"<p>word{k}") for k in range(50))]

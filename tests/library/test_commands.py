@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 from orienteer.errors import InputError, OrienteerError
 from orienteer.exports import all_exporters
 from orienteer.library.commands import (
+    _OPTIONS,
     KINDS,
     Options,
     checked_options,
     checked_url,
     command_line,
-    option_names,
     plan_of_new_crawl,
 )
 from orienteer.library.jobs import Jobs, expect_public
 from orienteer.library.library import Library
 from tests.tables import over_rows
 
-NAMED = sorted({name for kind in KINDS for name in option_names(kind, is_new=True)})
+NAMED = sorted({name for kind in KINDS for name in _OPTIONS["new crawl" if kind == "crawl" else kind]})
 GIVEN = st.sampled_from(["--allow-private", "-o /etc", "x\n--hook=evil", "98 %", "0.5", "1", "on", "web", "auto", "2n"])
 VALUES = GIVEN | st.text(max_size=30) | st.integers() | st.floats() | st.booleans()
 FLAGS = (

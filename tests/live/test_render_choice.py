@@ -53,6 +53,40 @@ def test_a_sample_that_was_not_rendered_is_replaced() -> None:
         chosen.page_received(item(k))  # it had no scripts
 
 
+def test_a_crawl_in_which_nothing_gains_takes_few_samples() -> None:
+    """Three at first, and one more for 2,000 pages; after the first one only of pages with little text."""
+    n_fetched, chosen = 0, RenderChoice(RenderSettings(), lambda: n_fetched)
+    reasons = []
+    for n_fetched in range(6_000):
+        url = f"https://host-{n_fetched // 20}.test/{n_fetched}"
+        reasons.append(chosen.reason(url))
+        if reasons[-1] in (RenderReason.SAMPLE, RenderReason.SPARSE):
+            chosen.learn(url, *NOTHING)
+        chosen.page_received(url)
+    assert (reasons.count("sample"), reasons.count("sparse")) == (1, 5)
+    assert chosen.reason("https://b.test/about") == RenderReason.SUSPECT
+
+
+def test_a_gain_pays_for_another_sample() -> None:
+    chosen = choice()
+    for k in range(3):
+        chosen.learn(f"https://host-{k}.test/", *NOTHING)
+    assert chosen.reason("https://b.test/") == RenderReason.SUSPECT
+    chosen.learn(item(1), *MUCH)
+    assert chosen.reason("https://b.test/") == RenderReason.SPARSE
+    assert chosen.reason("https://c.test/") == RenderReason.SUSPECT
+
+
+def test_only_some_pages_of_a_host_are_searched_for_one_with_little_text() -> None:
+    chosen = choice(n_fetched=10_000)
+    chosen.learn("https://b.test/", *NOTHING)
+    reasons = []
+    for k in range(30):
+        reasons.append(chosen.reason(item(k)))
+        chosen.page_received(item(k))  # it had enough
+    assert reasons == ["sparse"] * 20 + ["suspect"] * 10
+
+
 def test_pages_of_a_template_that_gained_are_rendered() -> None:
     chosen = choice()
     chosen.learn(item(1), *MUCH)

@@ -21,6 +21,7 @@ from orienteer.repair.repair import RepairReport, repair
 from orienteer.search.indexing import update_index
 from orienteer.store.database import Database
 from orienteer.store.folder import CrawlFolder
+from orienteer.store.folder_view import FolderView
 from orienteer.store.schema import RANGES
 from tests.conftest import golden_folder, random_web
 from tests.fake_web.graph_site import GraphSite
@@ -52,7 +53,6 @@ def folder(whole: Path, tmp_path: Path) -> Path:
 
 def certificate_of(folder: Path) -> tuple[float, float]:
     from orienteer.ledger.event_replay import EventReplay
-    from orienteer.store.folder_view import FolderView
 
     with FolderView.open(folder) as view:
         stored = EventReplay(view, plan_of_folder(folder)).crawl.certificate()
@@ -249,6 +249,27 @@ def test_pages_with_lost_urls_are_read_again(
     report = check(site, folder, all_of_it)
     assert report.n_urls_lost > 5
     assert report.n_added > 0
+
+
+def test_pages_have_new_numbers_in_the_history_of_visits_too(folder: Path) -> None:
+    with FolderView.open(folder) as view:
+        done = [row.id for row in view.database.pages.fetched()]
+        lost, kept, page, other = done[-5], done[-4], done[-3], done[-2]
+        urls = {old: view.database.urls.of(old) for old in (kept, page, other)}
+    with sqlite3.connect(folder / "crawl.db") as database:
+        for old, repeated in ((page, kept), (other, lost)):
+            columns = "page, first_time, checked, n_checks, n_changes, n_missing, repeated"
+            database.execute(f"INSERT INTO revisit ({columns}) VALUES (?, 1.0, 1.0, 1, 1, 0, ?)", (old, repeated))
+        database.execute("DELETE FROM url WHERE id IN (?, ?)", (min(done[1:]), lost))
+    database.close()
+    assert repair(folder).n_urls_lost >= 1
+    with FolderView.open(folder) as view:
+        new = view.database.urls.find_all(list(urls.values()))
+        repeated_of = {old: view.database.visits.revisits(new[urls[old]]) for old in (page, other)}
+        assert repeated_of[page] is not None
+        assert repeated_of[page].repeated == new[urls[kept]] != kept
+        assert repeated_of[other] is not None
+        assert repeated_of[other].repeated is None
 
 
 def test_damaged_derived_files_are_moved(folder: Path) -> None:

@@ -1,15 +1,9 @@
-"""Several processes build the same index as a single one, even if some of them are killed."""
+"""Several processes build the same index as a single one. Killed processes are tested with the pool."""
 
 from __future__ import annotations
 
 import os
-import random
-import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
-import time
 import zlib
 from functools import partial
 from pathlib import Path
@@ -23,8 +17,7 @@ from orienteer.errors import CrawlFolderError, SkippedPageWarning
 from orienteer.search import indexing
 from orienteer.search.indexing import update_index
 from orienteer.search.search_index import search
-from tests.processes.jobs import children, is_alive
-from tests.ready_process import ReadyPopen
+from tests.processes.jobs import children
 from tests.search.deadly import deadly
 from tests.search.small_webs import HandmadeCrawl, page
 from tests.search.test_indexing import answers, links, many
@@ -93,25 +86,6 @@ def test_changes_are_read_by_several_processes(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_killed_children_change_nothing(tmp_path: Path, fresh_rng: random.Random) -> None:
-    """At each report of progress a reading process is killed with probability 0.7, and at the first for certain."""
-    crawl = filled(tmp_path / "crawl", 300)
-    killed: list[int] = []
-
-    def kill(stage: str, done: int, total: int) -> None:
-        is_time = stage == "reading pages" and (not killed or fresh_rng.random() < 0.7)
-        if is_time and (found := children(os.getpid())):
-            killed.append(fresh_rng.choice(found))
-            os.kill(killed[-1], signal.SIGKILL)
-
-    report = update_index(crawl.path, processes=2, progress=kill)
-    assert killed
-    assert (report.n_read, report.n_skipped) == (343, 0)
-    expected = contents(crawl.path)
-    update_index(crawl.path, rebuild=True, processes=1)
-    assert contents(crawl.path) == expected
-
-
 def test_a_page_that_kills_is_skipped_counted_and_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     crawl, url = filled(tmp_path / "crawl", 60), "http://h1.org/deadly"
     update_index(crawl.path, processes=1)
@@ -135,40 +109,8 @@ def test_a_page_that_kills_is_skipped_counted_and_reported(tmp_path: Path, monke
     assert search(crawl.path, "nightshade").total == 1
 
 
-@pytest.fixture(scope="module")
-def once(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """A folder without an index, to be copied, and the contents of an index built by one process."""
-    folder = filled(tmp_path_factory.mktemp("once") / "crawl", 100).path
-    shutil.copytree(folder, indexed := folder.with_name("indexed"))
-    update_index(indexed, processes=1)
-    return folder, contents(indexed)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_after_a_signal_no_process_is_left_and_indexing_can_continue(
-    tmp_path: Path, once: tuple[Path, dict[str, Any]], how: signal.Signals
-) -> None:
-    crawl = shutil.copytree(once[0], tmp_path / "crawl")
-    command = [sys.executable, "-m", "orienteer", "index", crawl, "--processes", "2"]
-    with ReadyPopen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        while len(started := children(process.pid)) < 2:
-            assert process.poll() is None
-            time.sleep(0.005)
-        process.send_signal(how)
-        process.wait()
-        assert process.stderr is not None
-        errors = process.stderr.read()
-    assert "Traceback" not in errors
-    assert process.returncode != 0
-    while any(map(is_alive, started)):
-        time.sleep(0.02)
-    update_index(crawl, processes=1, max_deleted_share=0)
-    assert contents(crawl) == once[1]
-
-
-def test_an_exception_ends_all_processes(tmp_path: Path, once: tuple[Path, dict[str, Any]]) -> None:
-    crawl = shutil.copytree(once[0], tmp_path / "crawl")
+def test_an_exception_ends_all_processes(tmp_path: Path) -> None:
+    crawl = filled(tmp_path / "crawl", 100).path
 
     def interrupt(stage: str, done: int, total: int) -> None:
         if children(os.getpid()):

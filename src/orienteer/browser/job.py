@@ -6,11 +6,13 @@ A rendered page is a `RenderedPage` (`responses/rendered`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from orienteer.errors import InputError
-from orienteer.responses.response import PageRequest, Response
 from orienteer.settings import check, setting
+
+if TYPE_CHECKING:
+    from orienteer.responses.response import Response  # the settings are imported for the help of commands
 
 _MODES = ("auto", "never", "always")
 
@@ -63,6 +65,8 @@ class RenderJob(NamedTuple):
 
     @property
     def page(self) -> int:
+        from orienteer.responses.response import PageRequest
+
         request = self.response.request
         assert isinstance(request, PageRequest)
         return request.page

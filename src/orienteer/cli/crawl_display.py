@@ -167,7 +167,7 @@ def panel(folder: Path, figures: CrawlFigures, stop_level: int = 0) -> Panel:
     add_fact(rows, "assets", _assets(figures))
     add_fact(rows, "hosts", _hosts(figures))
     add_fact(rows, "errors", _errors(figures) or "none")
-    add_fact(rows, "time", f"{duration(figures.elapsed_s)} so far; left: {_left(figures)}")
+    add_fact(rows, "time", f"{duration(figures.elapsed_s)} so far; left: {time_left(figures.eta_s)}")
     rows.add_row()
     rows.add_row("", _footer(figures, stop_level))
     return Panel(rows, title=Text(plain(str(folder), 60), "bold"), title_align="left", border_style="dim")
@@ -183,7 +183,7 @@ def progress_line(folder: Path, figures: CrawlFigures, stop_level: int = 0) -> s
         f"coverage {_bounds(figures)}",
         _measured(figures),
         f"running for {duration(figures.elapsed_s)}",
-        f"left: {_left(figures)}",
+        f"left: {time_left(figures.eta_s)}",
         _assets(figures),
         "stopping" if stop_level else "",
     ]
@@ -340,10 +340,6 @@ def _impossible(figures: CrawlFigures) -> str:
 def _of_reachable(figures: CrawlFigures) -> str:
     """Describe the reachable coverage, if it is the goal or the goal is impossible."""
     return describe_reachable(figures.certificate) if figures.of_reachable or figures.goal_is_impossible else ""
-
-
-def _left(figures: CrawlFigures) -> str:
-    return time_left(figures.eta_s)
 
 
 def _limit(figures: CrawlFigures) -> str:

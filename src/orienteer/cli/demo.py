@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from orienteer.fake_web.site import TownSite
 
 _PORT = 8642
-_KILLED_AFTER = 150  # requests: before the crawl can have finished
+_KILLED_AFTER = 500  # requests: some pages are committed by then, and the crawl has not finished
 _KILL = "kill -9: "  # before a command that is killed
 _QUICK = "--allow-private --delay 0.004 --connections 4"  # this web is our own
 _CRAWL = f"crawl --seeds-from first-look --n-seeds 5 --seed-hops 3 --seed-trust value --scope site --until 98% {_QUICK}"

@@ -128,7 +128,7 @@ def show(folder: Path, place: ServeAddress) -> None:
     FolderView.open(folder).close()  # fail early if it is not one
     app = create_app(folder, **place.guarding)
     place.serve(app, folder)
-    process = app.state.watch.started_here()
+    process = app.state.crawl.watch.started_here()
     if process is not None:
         say(f"The crawl is still running (process {process}). To stop it: orienteer stop {folder}")
 
@@ -142,9 +142,9 @@ def show_library(path: Path | None, place: ServeAddress, allow_private: bool = F
     chosen.make()
     folder = chosen.path.absolute()
     app = create_library_app(folder, allow_private=allow_private, **place.guarding)
-    with running_scheduler(RefreshScheduler(app.state.library_state.jobs)):
+    with running_scheduler(RefreshScheduler(app.state.library.jobs)):
         place.serve(app, folder)
-    alive = [job for job in app.state.library_state.jobs.all() if job.is_alive]
+    alive = [job for job in app.state.library.jobs.all() if job.is_alive]
     if alive:
         where = "" if path is None else f" --library {path}"
         say(f"{counted(len(alive), 'job is', 'jobs are')} still running. To see them: orienteer jobs{where}")

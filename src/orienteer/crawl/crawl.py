@@ -463,8 +463,9 @@ class Crawl:
         if survey.start.of_reachable and not is_fetched and not self.coverage.is_blocked(page):
             return  # it is missing, not unreachable: walks that need it never end
         needed = survey.record_page(page, is_fetched, self.coverage, self._links())
-        self._grow_states()
-        self._share_priorities()
+        if needed:
+            self._grow_states()
+            self._share_priorities()
         for probe, walk in needed:
             self._probes.add(probe)
             priority = FIRST / (1 + walk)
@@ -532,8 +533,9 @@ class Crawl:
         """Reorder the frontier by priorities that the policy has changed, and by new links to these pages."""
         pages, values = changed.pages, changed.values
         if self._probes:
-            is_other = ~np.isin(pages, list(self._probes))
-            pages, values = pages[is_other], values[is_other]
+            is_probe = (pages[:, np.newaxis] == np.fromiter(self._probes, np.uint32)).any(axis=1)
+            if is_probe.any():
+                pages, values = pages[~is_probe], values[~is_probe]
         self._grow_states()
         if self._n_own:
             self._update_in_flight(pages, values)

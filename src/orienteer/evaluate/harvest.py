@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from orienteer.crawl.simulate import simulate
 from orienteer.errors import InputError
 from orienteer.evaluate.metrics import Curve, measured, sample_positions
-from orienteer.evaluate.report import COLOURS, checked_target, write_figure
+from orienteer.evaluate.report import COLOURS, checked_target, make_plain, write_figure
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.navigational import checked_relevance
 from orienteer.graph.reach import distances
@@ -240,9 +240,7 @@ def _draw(panel: Axes, group: Sequence[HarvestComparison], styles: dict[str, dic
     panel.set_ylim(0, 1.01)
     for axis in (panel.xaxis, panel.yaxis):
         axis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
-    panel.grid(which="major", color="#e4e4e4", linewidth=0.8)
-    panel.set_axisbelow(True)
-    panel.spines[["top", "right"]].set_visible(False)
+    make_plain(panel)
 
 
 def _root(share: NDArray[np.float64]) -> NDArray[np.float64]:

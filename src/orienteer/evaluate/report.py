@@ -128,9 +128,7 @@ def _new_figure(comparison: Comparison, title: str) -> tuple[Figure, Axes]:
     axes.xaxis.set_major_locator(LogLocator())
     axes.xaxis.set_major_formatter(lambda count, _: f"{count:,.0f}")
     axes.set_xlabel("pages fetched (logarithmic)")
-    axes.grid(which="major", color="#e4e4e4", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+    make_plain(axes)
     return figure, axes
 
 
@@ -186,6 +184,13 @@ def _legend(axes: Axes, entries: list[tuple[str, dict[str, Any]]], title: str) -
         alignment="left", borderaxespad=0.0,
     )  # fmt: skip
     legend.get_title().set_fontweight("bold")
+
+
+def make_plain(axes: Axes) -> None:
+    """Draw a light grid below the curves, and no frame."""
+    axes.grid(which="major", color="#e4e4e4", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def write_figure(figure: Figure, path: Path) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import InputError
-from orienteer.evaluate.report import COLOURS, MARKERS, checked_target, write_figure
+from orienteer.evaluate.report import COLOURS, MARKERS, checked_target, make_plain, write_figure
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.progress import Progress, silent
 from orienteer.seeds import all_methods, make_method, settings_of
@@ -308,9 +308,7 @@ def _draw(
     axes.axhline(0, color="#999999", linewidth=0.9, zorder=1)
     axes.set_xticks(np.arange(1, len(series[RANDOM].pages) + 1))
     axes.yaxis.set_major_formatter(lambda percent, _: f"{percent:+,.6g} %" if percent else "0 %")
-    axes.grid(which="major", color="#e4e4e4", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+    make_plain(axes)
 
 
 def _scale(axes: Axes, percents: NDArray[np.float64]) -> None:

@@ -64,7 +64,7 @@ def resolved(references: Iterable[str], base: str, charset: str) -> Resolved:
     too_long: dict[str, None] = {}
     folder = _folder(base)
     for n_read, reference in enumerate(references, 1):
-        sent = reference if is_utf8 else _as_sent(reference, charset)
+        sent = reference if is_utf8 or reference.isascii() else _as_sent(reference, charset)
         is_in_folder = folder and sent[:1] in _FIRST_OF_PATHS and len(sent) <= _MAX_CACHED_CHARS
         link = _link_in(folder, sent) if is_in_folder else canonical_url(sent, base)
         if link is not None:
@@ -106,8 +106,6 @@ def base_url(stated: str | None, url: str) -> str:
 
 def _as_sent(reference: str, charset: str) -> str:
     """Encode the query of a reference in the encoding of the page, as browsers do; all else is UTF-8."""
-    if reference.isascii() or "?" not in reference:
-        return reference
     path, mark, query = reference.partition("?")
     return path + mark + _NOT_ASCII.sub(lambda found: _escaped(found[0], charset), query)
 

@@ -71,6 +71,7 @@ def _name_table() -> tuple[NDArray[np.uint64], Ints]:
 
 
 _HASHES, _HASHED_NUMBERS = _name_table()
+_NO_NODES, _NO_LINES, _NO_LINKED = np.empty((4, 0), np.int64), np.empty(0, np.int64), np.empty(0)
 
 
 class PageText:
@@ -87,10 +88,15 @@ class PageText:
         letters, state = np.empty(len(page), np.uint8), np.zeros(_N_NODES + 1, np.int64)
         opened = np.empty((min(n_elements, _MAX_OPEN), 4), np.int32)
         links, headings = np.empty((n_elements, 2), np.int32), np.empty((n_elements, 2), np.int32)
-        nodes = np.empty((4, n_elements + 1 if with_nodes else 0), np.int64)
-        nodes[:, :1] = [[-1], [NUMBERS["html"]], [0], [0]]
-        n_lines = len(page) // 2 + 1 if with_nodes else 0
-        of_lines, linked = np.zeros(n_lines, np.int64), np.zeros(n_lines)
+        nodes, of_lines, linked = _NO_NODES, _NO_LINES, _NO_LINKED
+        if with_nodes:
+            n_lines = len(page) // 2 + 1
+            nodes, of_lines, linked = (
+                np.empty((4, n_elements + 1), np.int64),
+                np.zeros(n_lines, np.int64),
+                np.zeros(n_lines),
+            )
+            nodes[:, 0] = -1, NUMBERS["html"], 0, 0
         _read_text(page, letters, state, opened, links, headings, nodes, of_lines, linked)
         self._lines = lines = str(letters[: state[_SIZE]].data, "utf-8")
         self._links, self._headings = links[: state[_N_FOUND_LINKS]], headings[: state[_N_FOUND_HEADINGS]]
@@ -111,7 +117,8 @@ class PageText:
 
     def _texts_of(self, ranges: NDArray[np.int32], max_chars: int) -> list[str]:
         lines, n_read = self._lines, max_chars + 2  # white space, and one more character
-        return [collapsed(lines[start : min(end, start + n_read)], max_chars) for start, end in ranges.tolist()]
+        texts = [" ".join(lines[start : min(end, start + n_read)].split()) for start, end in ranges.tolist()]
+        return [text if len(text) <= max_chars else text[:max_chars].rstrip() for text in texts]
 
 
 def collapsed(text: str, max_chars: int) -> str:

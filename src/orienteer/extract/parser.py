@@ -19,6 +19,7 @@ __all__ = [
     "parsed", "tokens",
 ]  # fmt: skip
 
+_NO_ASCII = ("iso-2022-jp", "replacement", "utf-16be", "utf-16le")  # encodings where bytes of ASCII may mean others
 _BYTE_ORDER_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -58,10 +59,12 @@ def decoded(html: bytes, charset: str | None = None) -> str:
 
 def as_utf8(html: bytes, charset: str) -> bytes:
     """Convert a page from the encoding of `charset_of` to valid UTF-8 without a byte order mark."""
+    if html.isascii() and charset not in _NO_ASCII:
+        return html
     if charset == "utf-8":
         html = html.removeprefix(codecs.BOM_UTF8)
         try:
-            html.isascii() or html.decode()
+            html.decode()
         except UnicodeDecodeError:
             html = html.decode(errors="replace").encode()
         return html

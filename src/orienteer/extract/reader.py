@@ -17,7 +17,7 @@ from orienteer.extract.guard import refusal
 from orienteer.extract.language import primary_language
 from orienteer.extract.page_fields import FoundFields
 from orienteer.extract.page_text import BLOCKS, PageText, collapsed
-from orienteer.extract.parser import Document, Namespace, Tag, Text, TokenType, TreeElement, parsed, tokens
+from orienteer.extract.parser import Document, Namespace, Tag, TokenType, TreeElement, parsed, tokens
 from orienteer.extract.refresh import StatedRefresh, stated_refresh
 from orienteer.extract.robot_rules import ALL_ROBOTS, OUR_NAME
 from orienteer.extract.script_signs import ScriptKind, ScriptSigns, count_words, kind_of_script, reads_noscript
@@ -95,7 +95,7 @@ class PageReader:
         self.text = self.title = self.description = self.language = ""
         self.noscript_text = ""  # the end of the text, if it includes text of `noscript`
         self.lines: PageText | None = None  # the text without that of `noscript`
-        self.anchors: dict[tuple[str, str], None] = {}  # references and their texts
+        self.anchors: list[tuple[str, str]] = []  # references and their texts
         self.headings: list[str] = []
         self.blocks: list[Block] = []
         self.base: str | None = None
@@ -354,16 +354,16 @@ class PageReader:
 
     def _read_anchors(self, texts: list[list[str]]) -> None:
         """Read the anchors; `texts` are those of the `a` elements of the page, and of `noscript` if it is read."""
-        texts = texts if len(texts) == 2 else [*texts, []]
-        is_known = len(texts[0]) == self._n_links[0]  # a link in the title of a drawing has no text
+        of_page, of_noscript = texts[0], texts[1] if len(texts) == 2 else []
+        is_known = len(of_page) == self._n_links[0]  # a link in the title of a drawing has no text
         hidden, nofollow, anchors = self._in_noscript, self._nofollow, self.anchors
         for tag, reference, number, relations in self._links[:MAX_REFERENCES]:
             if not reference or number == _UNCLICKED or (relations and tag in nofollow):
                 continue
-            of_links = texts[bool(hidden) and tag in hidden]
+            of_links = of_noscript if hidden and tag in hidden else of_page
             text = of_links[number] if is_known and 0 <= number < len(of_links) else ""
             if text := text or _text_of_link(tag, with_text=not is_known and number != _AREA):
-                anchors[reference, text] = None
+                anchors.append((reference, text))
 
     def read_blocks(self) -> None:
         """Read the text as blocks."""
@@ -408,7 +408,7 @@ class PageReader:
 
 
 def _texts(*elements: TreeElement) -> Iterator[str]:
-    return (node.data for element in elements for node in element.descendants if isinstance(node, Text))
+    return (text for element in elements for text in element.strings)
 
 
 def _lines(text: str) -> Iterator[str]:

@@ -30,6 +30,10 @@ HARDLY_WORDS = 20
 MIN_NOSCRIPT_WORDS = 20
 FEW_LINKS = 3
 SOURCE_CHARS = 10_000
+LITTLE_PROSE = 50
+_PROSE_WORDS = 12  # in a line of prose
+_MUCH_DATA = 30  # times the text
+_DATA = re.compile(rb"<script[^>]{0,200}application/(?:ld\+)?json[^>]{0,200}>", re.IGNORECASE)
 _MUCH_CODE, _VERY_MUCH_CODE = SOURCE_CHARS, 5 * SOURCE_CHARS
 
 _WORD = re.compile(r"[^\W_]+")
@@ -106,6 +110,35 @@ class ScriptSigns:
         if reads_noscript(n_visible, n_noscript):
             n_visible += n_noscript
         return n_visible < (FEW_WORDS if has_few else HARDLY_WORDS)
+
+
+def is_sparse(text: str, html: bytes) -> bool:
+    """Whether a page with code has little text: less than LITTLE_PROSE words in lines as long as those of paragraphs,
+    or far more data for scripts than text. Scripts may add to it.
+
+    Of 307 real pages with scripts (WCXB, development) this is true of 10, among them the two that lack most of their
+    text without scripts; of 4,693 pages of documentation with scripts of 734, mostly lists and tables.
+    """
+    n_prose = sum(n for line in text.split("\n") if (n := _n_words(line)) >= _PROSE_WORDS)
+    if n_prose < LITTLE_PROSE:
+        return True
+    return _n_data_bytes(html) > _MUCH_DATA * len(text)
+
+
+def _n_data_bytes(html: bytes) -> int:
+    """Return the size of the JSON in scripts."""
+    n_bytes = end = 0
+    for opening in _DATA.finditer(html) if b"json" in html else ():
+        if opening.start() >= end:
+            end = html.find(b"</script", opening.end())
+            end = len(html) if end < 0 else end
+            n_bytes += end - opening.end()
+    return n_bytes
+
+
+def _n_words(line: str) -> int:
+    n_words = len(line.split())
+    return n_words if line.isascii() else max(n_words, len(_SIGN.findall(line)) // 2)
 
 
 def reads_noscript(n_words: int, n_noscript_words: int) -> bool:

@@ -14,11 +14,25 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Self
 
 from orienteer.errors import CrawlFolderError, InputError
 
 _ADVICE = "nothing is written through links in a crawl folder"
 _MAX_BYTES = 4 << 20
+
+
+class Closeable:
+    """Base of what a with-statement closes."""
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 @contextmanager

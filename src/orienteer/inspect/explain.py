@@ -31,6 +31,7 @@ _MAX_EVENTS = 1_000_000
 _RENDER_REASONS = {
     RenderReason.SUSPECT: "scripts seemed to make it",
     RenderReason.SAMPLE: "it was a sample of its host",
+    RenderReason.SPARSE: "it was a sample of its host",
     RenderReason.LEARNED: "pages like it gained links or words",
     RenderReason.REQUESTED: "the settings requested it",
     RenderReason.ROUTE: "it is a route of an application",

@@ -9,7 +9,7 @@ Same content: equal once the session of the URL is removed from it, and without 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ from orienteer.url import session_of
 # makes more.
 COPIES_FOLLOWED = 4
 
+_LEAST_DIGESTS = 1 << 12  # room of a filter
+_BITS_PER_DIGEST = 16
+
 
 class Duplicates:
     """Finds the first page that a page repeats, exactly or nearly, for the comparisons that are enabled."""
@@ -35,18 +38,15 @@ class Duplicates:
         self._exact = exact
         self._near = near
         self._indexes: list[BandIndex] = []  # all but the last are full
-        self._digests: set[int] | None = None  # hashes of all stored digests, and of some former ones
+        self._digests: DigestFilter | None = None
 
     def exact(self, page: int, digest: bytes) -> int | None:
         """Return the first other page with exactly the same content."""
         if not self._exact:
             return None
-        if self._digests is None:  # on first use, as with the signatures
-            self._digests = set(map(hash, self._database.pages.digests()))
-        if (key := hash(digest)) not in self._digests:  # no need to search
-            self._digests.add(key)
-            return None
-        return self._database.pages.with_digest(digest, page)
+        if self._digests is None or self._digests.is_full:  # on first use, as with the signatures
+            self._digests = DigestFilter(self._database.pages.digests())
+        return self._database.pages.with_digest(digest, page) if self._digests.add(digest) else None
 
     def still_repeats(self, row: PageRow) -> bool:
         """Whether the original of this copy still has the same content; True if the page was no copy."""
@@ -102,6 +102,41 @@ class Duplicates:
         if self._indexes[-1].is_full:
             self._indexes.append(BandIndex())
         self._indexes[-1].add(pages, signatures)
+
+
+class DigestFilter:
+    """Which digests may be stored, in memory: two to eight bytes a page, and one in sixteen is a false positive.
+
+    >>> known = DigestFilter([b"digest 1"])
+    >>> known.add(b"digest 1"), known.add(b"digest 2"), known.add(b"digest 2")
+    (True, False, True)
+    """
+
+    def __init__(self, digests: Iterable[bytes] = ()) -> None:
+        bits = np.array([_bit(digest) for digest in digests], np.uint64)
+        self._room = max(_LEAST_DIGESTS, 4 * len(bits))
+        self._n_bits = _BITS_PER_DIGEST * self._room
+        mask = np.zeros(self._n_bits, np.bool_)
+        mask[bits % np.uint64(self._n_bits)] = True
+        self._bits = bytearray(np.packbits(mask, bitorder="little"))
+        self._n = len(bits)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a new filter is needed, with more room."""
+        return self._n >= self._room
+
+    def add(self, digest: bytes) -> bool:
+        """Add a digest; return whether it may have been there."""
+        at, bit = divmod(_bit(digest) % self._n_bits, 8)
+        was_known = bool(self._bits[at] >> bit & 1)
+        self._bits[at] |= 1 << bit
+        self._n += not was_known
+        return was_known
+
+
+def _bit(digest: bytes) -> int:
+    return int.from_bytes(digest[:8], "little")
 
 
 class Sessions:

@@ -142,10 +142,6 @@ class EventReplay:
     def host(self, page: int) -> int:
         return int(self.seen.page_hosts.array[page])
 
-    def host_named(self, name: str) -> int | None:
-        """Return the number of a host; None if no URL of it is known."""
-        return self.seen.find_host(name)
-
     def depth(self, page: int) -> int:
         """Return the number of links from a seed, by the shortest known path."""
         return self._depths.of(page)

@@ -46,7 +46,6 @@ from orienteer.files.plain import open_plain, replaced_inside, state_folder
 from orienteer.files.signing import is_signed, signature
 from orienteer.settings import option_word
 from orienteer.store.failures import map_disk_errors
-from orienteer.store.folder_view import ALLOWED
 from orienteer.wording import plain
 
 # Keys of crawl.toml in folders of earlier versions, by table, with the names that they have now.
@@ -201,6 +200,8 @@ def expect_allowed(folder: Path, stored: CrawlPlan, *given: Tables) -> None:
 
 def remember_allowed(folder: Path, plan: CrawlPlan) -> None:
     """Sign the plan, which the user runs, so that later commands allow the same; without a key this is not possible."""
+    from orienteer.store.folder_view import ALLOWED
+
     path = folder / ALLOWED
     signed = signature(_PURPOSE, [_content(plan)]) if opening_settings(plan) else None
     with map_disk_errors(path):
@@ -212,6 +213,8 @@ def remember_allowed(folder: Path, plan: CrawlPlan) -> None:
 
 
 def _is_signed(folder: Path, plan: CrawlPlan) -> bool:
+    from orienteer.store.folder_view import ALLOWED
+
     path = folder / ALLOWED
     if not path.is_file():
         return False

@@ -138,11 +138,6 @@ def settings_of_new_crawl() -> dict[str, SettingsField]:
     return {name: option.field for name, option in _NEW.items() if option.field is not None}
 
 
-def option_names(kind: str, is_new: bool = False) -> tuple[str, ...]:
-    """Return the names of the options of this kind of job."""
-    return tuple(_OPTIONS["new crawl" if kind == "crawl" and is_new else kind])
-
-
 def checked_options(kind: str, options: Options) -> dict[str, Any]:
     """Return the parsed options without those that are empty or off; InputError names an invalid one."""
     if kind not in KINDS:

@@ -24,7 +24,7 @@ from orienteer.library.commands import (
 )
 from orienteer.library.job import ALIVE, ENDED, Job, current_job
 from orienteer.library.job_folder import new_id
-from orienteer.library.job_record import JobFiles, JobRecord, last_lines
+from orienteer.library.job_record import JobFiles, last_lines
 from orienteer.library.library import Library, expect_plain_name
 from orienteer.live.control import resume_refusal
 from orienteer.live.session import expect_no_credentials, plan_of_folder
@@ -78,19 +78,23 @@ class Jobs:
             record = self._folder.start(
                 kind, crawl, stored, self._command(request, out), "" if out is None else out.name, id
             )
-        return self._job(record, "starting")
+        return current_job(self.library, record, "starting")
 
     def all(self) -> list[Job]:
         """Return all jobs, running and finished, newest first."""
-        return [self._job(record, state) for record, state in self._folder.records()]
+        return [current_job(self.library, record, state) for record, state in self._folder.records()]
 
     def of(self, crawl: str) -> list[Job]:
         """Return the jobs of a crawl, newest first."""
-        return [self._job(record, state) for record, state in self._folder.records() if record.crawl == crawl]
+        return [
+            current_job(self.library, record, state)
+            for record, state in self._folder.records()
+            if record.crawl == crawl
+        ]
 
     def get(self, id: str) -> Job:
         """Return a job; NotInLibraryError if there is none with this id."""
-        return self._job(*self._folder.record(id))
+        return current_job(self.library, *self._folder.record(id))
 
     def output(self, id: str) -> str:
         """Return the last lines that a job printed, as plain text."""
@@ -177,9 +181,6 @@ class Jobs:
         folder = request.folder.parent.resolve() / request.folder.name
         typed = command_line(request.kind, folder, request.options, None if out is None else out.resolve())
         return (*typed, "--allow-private") if self._allows_private(request) else typed
-
-    def _job(self, record: JobRecord, state: str) -> Job:
-        return current_job(self.library, record, state)
 
 
 def expect_public(url: str) -> None:

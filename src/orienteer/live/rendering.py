@@ -6,7 +6,9 @@ robots.txt, in the slot of their host, from no private address. While a page is 
 Rendering costs seventy times as much as reading, so not all pages are rendered. With `auto`, these are:
 
 - pages that look as if scripts generate them (`extract/script_signs`);
-- a few other pages with scripts of every host, as a sample of whether they gain links or words by it;
+- a few other pages with scripts, as a sample of whether they gain links or words by it: at most two of a host while
+  none of its pages has gained, and few of a crawl while nothing has; after the first that gained nothing only those
+  that have little text, or much data for scripts;
 - all pages whose template gained. URLs of the same host with the same parameters have the same template if their
   paths differ only in numbers and names.
 
@@ -37,6 +39,9 @@ from orienteer.workers.worker_pool import WorkerPool
 _SAMPLE_OF_TEMPLATE = 1  # rendered pages of a template, to see whether they gain
 _SAMPLE_OF_HOST = 2  # the same for a host, while none of its pages has gained
 _MORE_OF_HOST = 30  # once one has
+_FREE_SAMPLES = 3  # of a crawl that may gain nothing, ...
+_PAGES_PER_SAMPLE = 2_000  # ... and one more for so many pages, so that they take 5 % of the CPU time of a long crawl
+_MOST_LOOKS = 20  # pages of a host in which to look for one with little text
 _GAIN = 1.2  # the factor by which words or links must grow, ...
 _FEW_LINKS, _FEW_WORDS = 3, 30  # ... and by this many at least
 _FREE = 50  # pages rendered before `max_share` applies
@@ -108,11 +113,12 @@ class Rendering:
 
 @dataclass(slots=True)
 class _Tally:
-    """Counts of rendered pages and of those that gained; `n_pending` are samples in flight."""
+    """Counts of rendered pages and of those that gained; `n_pending` are samples in flight, `n_looks` all so far."""
 
     n_rendered: int = 0
     n_gained: int = 0
     n_pending: int = 0
+    n_looks: int = 0
 
 
 class RenderChoice:
@@ -124,6 +130,7 @@ class RenderChoice:
         self._templates: defaultdict[str, _Tally] = defaultdict(_Tally)
         self._hosts: defaultdict[str, _Tally] = defaultdict(_Tally)
         self._gained: dict[str, bool] = {}  # whether a rendered page gained, by URL
+        self._n_gained = 0
         self._samples: set[str] = set()  # URLs in flight as samples
 
     @property
@@ -145,7 +152,7 @@ class RenderChoice:
         template = self._templates[template_of(url)]
         if template.n_rendered and 2 * template.n_gained >= template.n_rendered:
             return RenderReason.LEARNED
-        return RenderReason.SAMPLE if self._takes_sample(url, template) else RenderReason.SUSPECT
+        return self._sample(url, template)
 
     def page_received(self, url: str) -> None:
         """Count the response for a page, rendered or not."""
@@ -158,19 +165,29 @@ class RenderChoice:
         """Record the gain of a rendered page, in place of an earlier one."""
         gained, before = is_gain(n_words_sent, n_words, n_links_sent, n_links), self._gained.get(url)
         self._gained[url] = gained
+        self._n_gained += gained - bool(before)
         for tally in (self._templates[template_of(url)], self._hosts[host_of(url)]):
             tally.n_rendered += before is None
             tally.n_gained += gained - bool(before)
 
-    def _takes_sample(self, url: str, template: _Tally) -> bool:
-        host = self._hosts[host_of(url)]
+    def _sample(self, url: str, template: _Tally) -> RenderReason:
+        """Return SAMPLE or SPARSE if the page may be a sample, else SUSPECT."""
+        host, n_useless = self._hosts[host_of(url)], len(self._gained) - self._n_gained
         most = _MORE_OF_HOST if host.n_gained else _SAMPLE_OF_HOST
-        if template.n_rendered + template.n_pending >= _SAMPLE_OF_TEMPLATE or host.n_rendered + host.n_pending >= most:
-            return False
+        most_useless = _FREE_SAMPLES + self._n_gained + self._n_fetched() / _PAGES_PER_SAMPLE
+        is_sparse = n_useless > 0 and not host.n_gained
+        if (
+            template.n_rendered + template.n_pending >= _SAMPLE_OF_TEMPLATE
+            or host.n_rendered + host.n_pending >= most
+            or n_useless + len(self._samples) >= most_useless
+            or (is_sparse and host.n_looks >= _MOST_LOOKS)
+        ):
+            return RenderReason.SUSPECT
         self._samples.add(url)
         template.n_pending += 1
         host.n_pending += 1
-        return True
+        host.n_looks += 1
+        return RenderReason.SPARSE if is_sparse else RenderReason.SAMPLE
 
     def _is_over_budget(self) -> bool:
         return len(self._gained) >= max(_FREE, self._settings.max_share * self._n_fetched())

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,7 @@ def resume(
     watch: Callable[[CrawlFigures], None] | None = None,
     stop: StopRequest | None = None,
 ) -> Report:
-    """Continue the crawl in a folder; with `refresh`, revisit its pages (see `refresh`).
+    """Continue the crawl in a folder; with `refresh`, revisit its pages (see below).
 
     Goal, `hooks` and `settings` default to those of the crawl; `cluster`, `credentials`, `browser` and `stop` are as
     for `live_crawl`.
@@ -140,29 +141,9 @@ def resume(
         return run(live, watch)
 
 
-def refresh(
-    folder: str | Path,
-    *,
-    until: float | None = None,
-    budget: int | None = None,
-    hooks: Sequence[HookSource] | None = None,
-    settings: Mapping[str, Mapping[str, Any]] | None = None,
-    now: float | None = None,
-    cluster: str | None = None,
-    credentials: str | Path | None = None,
-    browser: str | Path = "",
-    watch: Callable[[CrawlFigures], None] | None = None,
-    stop: StopRequest | None = None,
-) -> Report:
-    """Revisit the pages of a crawl: run a new epoch, or resume one that was interrupted.
-
-    A budget counts the pages requested in the epoch. `now` is the time by which pages are due, in seconds since 1970.
-    The rest is as for `resume`.
-    """
-    return resume(
-        folder, until=until, budget=budget, refresh=True, hooks=hooks, settings=settings, now=now, cluster=cluster,
-        credentials=credentials, browser=browser, watch=watch, stop=stop,
-    )  # fmt: skip
+# Revisit the pages of a crawl: run a new epoch, or resume one that was interrupted. A budget counts the pages that are
+# requested in the epoch; `now` is the time by which pages are due, in seconds since 1970.
+refresh = partial(resume, refresh=True)
 
 
 def plan_of_folder(path: Path, *changes: Mapping[str, Mapping[str, Any]]) -> CrawlPlan:
@@ -242,31 +223,6 @@ def open_crawl(
     passed in every run. A new folder is removed again after a SeedError or a LoginError, since nothing was crawled.
     """
     is_new, has_folder = not (path / DATABASE).exists(), path.is_dir()
-    try:
-        with _open_crawl(path, plan, refresh, now, progress, topic, hooks, cluster, credentials, browser) as live:
-            yield live
-    except (SeedError, LoginError):
-        if is_new:
-            with suppress(CrawlFolderError):
-                remove_crawl(path)
-            if has_folder:
-                path.mkdir(exist_ok=True)
-        raise
-
-
-@contextmanager
-def _open_crawl(
-    path: Path,
-    plan: CrawlPlan,
-    refresh: bool,
-    now: float | None,
-    progress: Progress,
-    topic: Path | None,
-    hooks: Sequence[Hook] | None,
-    cluster: str | None,
-    credentials: Credentials | None,
-    browser: str,
-) -> Iterator[LiveCrawl]:
     plan.store.expect_usable()
     program = browser if can_render(plan, browser) else None
     plan = _with_credentials(path, plan, credentials)
@@ -274,26 +230,34 @@ def _open_crawl(
     loaded_topic = None if topic is None else LoadedTopic(topic)
     policy = LoadedPolicy(plan, path)
     plan = policy.plan
-    with (
-        _pool(plan, cluster) as pool,
-        CrawlFolder.open(path) if refresh else CrawlFolder.open_or_create(path, plan.to_toml()) as folder,
-    ):
-        before = CrawlPlan.of_folder(folder)
-        if loaded_topic is not None:
-            loaded_topic.store(folder)
-        if before != plan:
-            folder.write_settings(before.continued(plan).to_toml())
-        remember_allowed(path, plan)
-        folder.configure_archive(plan.store)
-        policy.store(folder)
-        if refresh:
-            begin_epoch(folder, plan, now, progress)
-        with loaded_kernels(plan) as kernels:
-            used_plan = plan if pool.uses_network else _without_delays(plan)
-            used_credentials = credentials or without_secrets_for(pool.granted_origins)
-            live = LiveCrawl(Ledger(folder, used_plan), pool, used_hooks, Keyring(used_credentials), program, kernels)
-            with never_waiting():
-                yield live
+    try:
+        with (
+            _pool(plan, cluster) as pool,
+            CrawlFolder.open(path) if refresh else CrawlFolder.open_or_create(path, plan.to_toml()) as folder,
+        ):
+            before = CrawlPlan.of_folder(folder)
+            if loaded_topic is not None:
+                loaded_topic.store(folder)
+            if before != plan:
+                folder.write_settings(before.continued(plan).to_toml())
+            remember_allowed(path, plan)
+            folder.configure_archive(plan.store)
+            policy.store(folder)
+            if refresh:
+                begin_epoch(folder, plan, now, progress)
+            with loaded_kernels(plan) as kernels:
+                ledger = Ledger(folder, plan if pool.uses_network else _without_delays(plan))
+                keyring = Keyring(credentials or without_secrets_for(pool.granted_origins))
+                live = LiveCrawl(ledger, pool, used_hooks, keyring, program, kernels)
+                with never_waiting():
+                    yield live
+    except (SeedError, LoginError):
+        if is_new:
+            with suppress(CrawlFolderError):
+                remove_crawl(path)
+            if has_folder:
+                path.mkdir(exist_ok=True)
+        raise
 
 
 def expect_no_credentials(path: Path, plan: CrawlPlan) -> None:

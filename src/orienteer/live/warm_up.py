@@ -24,11 +24,12 @@ import numpy as np
 from orienteer import kernel_folder
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
+from orienteer.crawl.politeness import Politeness
 from orienteer.crawl.seen import SeenUrls
 from orienteer.errors import ProcessError
 from orienteer.extract.tokens import page_tokens
 from orienteer.graph.coverage import Coverage
-from orienteer.graph.growing_graph import sources_of
+from orienteer.graph.growing_graph import PageHosts, sources_of
 from orienteer.graph.pagerank import pagerank
 from orienteer.graph.push import LinkRows
 from orienteer.graph.survey.evidence import Evidence, kelly
@@ -40,7 +41,7 @@ from orienteer.ledger.plan import CrawlPlan
 from orienteer.ledger.scope import HostsInScope, Scope
 from orienteer.policies.batches import BatchedPolicy
 from orienteer.policies.focused import AboutPage, LinkWords
-from orienteer.policies.policy import TrustedPages
+from orienteer.policies.policy import Policy, TrustedPages
 from orienteer.policies.policy_spec import PolicySpec
 from orienteer.processes.child import Child
 from orienteer.workers.serving import warm_up_reading
@@ -59,9 +60,14 @@ def warm_up(plan: CrawlPlan) -> None:
     Depths().reach(ids, 0)
     HostsInScope(Scope(plan.scope, [_URL]), seen).divided([_URL, *content.links], ids)
     seen.find_host("a.example")
-    policy = PolicySpec.parse(plan.crawl.policy).make(plan.crawl.damping)
+    warm_up_crawl(PolicySpec.parse(plan.crawl.policy).make(plan.crawl.damping), plan.politeness, seen.page_hosts)
+
+
+def warm_up_crawl(policy: Policy, politeness: Politeness, hosts: PageHosts | None = None) -> None:
+    """Crawl four made-up pages with this policy, without a folder."""
+    ids = np.arange(4, dtype=np.uint32)
     trusted = TrustedPages(ids[:1], np.ones(1))
-    crawl = Crawl(policy, trusted, Goal(until=0.999), plan.politeness, seen.page_hosts)
+    crawl = Crawl(policy, trusted, Goal(until=0.999), politeness, hosts)
     page = crawl.next()
     assert page == 0
     crawl.retry(page)
@@ -86,7 +92,7 @@ def warm_up(plan: CrawlPlan) -> None:
     crawl.certificate()
     crawl.waiting()
     _measure(crawl)
-    rank = pagerank(crawl.web.freeze(), trusted.vector(crawl.web.n_pages), plan.crawl.damping)
+    rank = pagerank(crawl.web.freeze(), trusted.vector(crawl.web.n_pages), policy.damping)
     sources_of(crawl.web, ids, rank)
 
 

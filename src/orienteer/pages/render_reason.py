@@ -11,6 +11,7 @@ class RenderReason(StrEnum):
     NONE = ""
     SUSPECT = "suspect"  # if scripts seem to build it
     SAMPLE = "sample"  # if it has scripts at all: to measure whether pages like this one gain by it
+    SPARSE = "sparse"  # the same, if it has scripts and little text, or much data for scripts
     LEARNED = "learned"  # pages like this one have gained by it
     REQUESTED = "asked"  # by the settings
     ROUTE = "route"  # the URL differs from others only in its fragment, which only a browser sees

@@ -162,6 +162,13 @@ class _Rebuilding:
     def _optional_id(self, old: Any) -> int | None:
         return None if old is None else self._id(old)
 
+    def _remaining_id(self, old: int | None) -> int | None:
+        """Return the new id; None for None, or if the URL is lost."""
+        try:
+            return self._optional_id(old)
+        except _UnusableRowError:
+            return None
+
     def _ids(self, old: NDArray[np.uint32]) -> NDArray[np.uint32]:
         if old.max(initial=0) >= max(len(self._numbers), 1) or (self._numbers[old] < 0).any():
             raise _UnusableRowError("a URL that it links to is lost")
@@ -354,7 +361,8 @@ class _Rebuilding:
         for page, text in self._of_pages("added", ("added",)):
             new.details.set_added(page, Additions.of_json(text))
         for page, *values in self._of_pages("revisit", Revisits._fields[1:]):
-            new.visits.set_revisits(Revisits(page, *values))
+            revisits = Revisits(page, *values)
+            new.visits.set_revisits(revisits._replace(repeated=self._remaining_id(revisits.repeated)))
         for page, signature in self._of_pages("signature", ("signature",)):
             new.signatures.add(page, signature)
         assets = copy_assets(self._old, self._scan, new)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from orienteer.errors import CrawlFolderError
+from orienteer.files.plain import Closeable
 from orienteer.progress import Progress, silent
 from orienteer.store.archive import Archive, ArchiveEnd, Position
 from orienteer.store.archive_members import whole_members
@@ -28,7 +29,7 @@ _ERRORS = (sqlite3.Error, UnicodeDecodeError, OverflowError)
 _OTHER = 0  # instead of the hash of a URL: a record that is no response
 
 
-class Salvage:
+class Salvage(Closeable):
     """A database that may be damaged or missing. `n_lost` counts invalid and unreadable rows, and ranges of those."""
 
     def __init__(self, path: Path) -> None:
@@ -43,12 +44,6 @@ class Salvage:
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
-
-    def __enter__(self) -> Salvage:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def is_sound(self) -> bool:
         """Return whether the file passes the integrity check of SQLite."""

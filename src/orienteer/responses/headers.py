@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 # Validators are sent back in later requests: accept only what the standard allows.
 _ETAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e]{0,200}"')
+_SPACES = " \t\r\n"  # not the other spaces of Latin-1, which belong to a value
 _DATE = re.compile(r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT")
 
 
@@ -34,11 +35,11 @@ class Headers:
             text = line.decode("latin-1")
             if text[:1] in (" ", "\t"):
                 if items:
-                    items[-1] = (items[-1][0], f"{items[-1][1]} {text.strip()}".strip())
+                    items[-1] = (items[-1][0], f"{items[-1][1]} {text.strip(_SPACES)}".strip(_SPACES))
                 continue
             name, colon, value = text.partition(":")
             if colon:
-                items.append((name.strip(), value.strip()))
+                items.append((name.strip(_SPACES), value.strip(_SPACES)))
         return cls(items)
 
     def get(self, name: str, default: str | None = None) -> str | None:

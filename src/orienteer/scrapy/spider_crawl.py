@@ -332,34 +332,6 @@ def _history(crawl: Crawl) -> Iterator[tuple[int, PageState, int | None, NDArray
 
 def warm_up(settings: PluginSettings) -> None:
     """Crawl a few artificial pages, so that kernels are compiled before the first request."""
-    crawl = SpiderCrawl(settings)
-    pages = [crawl.add(host=0, priority=0) for _ in range(5)]
-    crawl.start_from(pages[0])
-    crawl.next(0.0)
-    crawl.put_back(pages[0], 0.0, 1.0)
-    crawl.wake(0)
-    crawl.next(0.0)
-    crawl.retry(pages[0], priority=1)
-    crawl.next(0.0)
-    crawl.finish(pages[0], PageState.FETCHED, links=pages[1:4])
-    crawl.start_from(pages[4])
-    for state in (PageState.FETCHED, PageState.FAILED, PageState.BLOCKED):
-        page = crawl.next(0.0)
-        assert page is not None, "only four pages are done by then"
-        crawl.finish(page, state, redirect_to=pages[4] if state is PageState.FETCHED else None)
-    crawl.certificate()
-    crawl.n_waiting()
-    if settings.until is not None and settings.confidence is not None:
-        _warm_up_walks(settings)
+    from orienteer.live.warm_up import warm_up_crawl
 
-
-def _warm_up_walks(settings: PluginSettings) -> None:
-    """Crawl a page with links to a hundred others, on which walks begin and end."""
-    crawl = SpiderCrawl(settings)
-    first, *others = [crawl.add(host=0, priority=0) for _ in range(100)]
-    crawl.start_from(first)
-    crawl.next(0.0)
-    crawl.measure(0, width=1)
-    crawl.finish(first, PageState.FETCHED, links=others)
-    while (page := crawl.next(0.0)) is not None:
-        crawl.finish(page, PageState.FETCHED)
+    warm_up_crawl(Boosted(settings.new_policy(), Boosts()), _UNLIMITED)

@@ -14,10 +14,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from orienteer.errors import CrawlFolderError, InputError
+from orienteer.files.plain import Closeable
 from orienteer.notebook import data_frame, rows_html
 from orienteer.search import ranking
 from orienteer.search.completion import Suggestion, completed
@@ -88,7 +88,7 @@ def search(folder: str | Path, words: str, **options: Any) -> SearchResults:
         return index.search(words, **options)
 
 
-class SearchIndex:
+class SearchIndex(Closeable):
     """The index of a crawl folder, open for searches."""
 
     def __init__(self, folder: Path, texts: PageTexts) -> None:
@@ -137,12 +137,6 @@ class SearchIndex:
     def close(self) -> None:
         for texts in self._opened:
             texts.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        self.close()
 
     @property
     def n_pages(self) -> int:

@@ -87,7 +87,8 @@ class MaxScc(MaxWeight):
 
     def best(self, cover: Cover) -> int | None:
         n_components = self._web_of_components.n_pages
-        weight_of_page = np.bincount(self._labels, cover.remaining_values, n_components)[self._labels]
+        weights = np.bincount(self._labels, cover.remaining_values, n_components)
+        weight_of_page = weights[self._labels]
         in_heaviest = int(weight_of_page.argmax())
         if weight_of_page[in_heaviest] <= 0:
             return None

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from orienteer.errors import CrawlFolderError
 from orienteer.files.plain import make_plain_folder, open_plain
 from orienteer.files.signing import is_signed, signature
-from orienteer.store.connection import connected
+from orienteer.store.connection import connected, transaction
 from orienteer.store.failures import map_disk_errors
 from orienteer.url import canonical_url
 
@@ -84,7 +84,7 @@ class CaptureTable:
     def add_scan(self, file: int, before: Scanned | None, after: Scanned, rows: Iterable[CaptureRow]) -> bool:
         """Add the records of a file between two offsets; False, and no change, if another process was faster."""
         keyed = [(key_of(row.url), *row) for row in rows]
-        with self._mapped_errors(), self._transaction():
+        with self._mapped_errors(), transaction(self._connection):
             found = self._connection.execute("SELECT size_bytes, tail FROM scanned WHERE file = ?", (file,)).fetchone()
             if found != (None if before is None else tuple(before)):
                 return False
@@ -95,7 +95,7 @@ class CaptureTable:
     def delete(self, file: int | None = None) -> None:
         """Delete the rows of a file, or of all files."""
         where, values = ("", ()) if file is None else (" WHERE file = ?", (file,))
-        with self._mapped_errors(), self._transaction():
+        with self._mapped_errors(), transaction(self._connection):
             for table in ("capture", "scanned"):
                 self._connection.execute(f"DELETE FROM {table}{where}", values)
 
@@ -147,16 +147,6 @@ class CaptureTable:
         if not connection.execute("SELECT name FROM sqlite_master").fetchone():
             _make(connection)
         return connection
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._connection.execute("ROLLBACK")
-            raise
-        self._connection.execute("COMMIT")
 
     @contextmanager
     def _mapped_errors(self) -> Iterator[None]:

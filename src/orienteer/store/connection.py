@@ -245,11 +245,9 @@ class DatabaseConnection:
             self.missing_tables = new_tables
             self._add_temporarily(statements)
         else:
-            self._connection.execute("BEGIN IMMEDIATE")
-            for statement in statements:
-                self._connection.execute(statement)
-            self._connection.execute(f"PRAGMA user_version = {steps.stop}")
-            self._connection.execute("COMMIT")
+            with transaction(self._connection):
+                for statement in (*statements, f"PRAGMA user_version = {steps.stop}"):
+                    self._connection.execute(statement)
             self.upgraded_from = steps.start
 
     def _add_temporarily(self, statements: Sequence[str]) -> None:
@@ -323,3 +321,16 @@ def connected(path: Path, read_only: bool, many_threads: bool = False) -> sqlite
         # In a read-only folder SQLite cannot create its shared memory, and does not need it: no process writes there.
         connection = sqlite3.connect(f"{address}?immutable=1", **options)
     return connection
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Commit what is executed inside, or nothing of it."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
+from orienteer.files.plain import Closeable
 from orienteer.store.connection import CRAWL_DATABASE, DatabaseConnection
 from orienteer.store.detail_tables import DetailTables, SignatureTables
 from orienteer.store.history import HistoryTables
@@ -15,7 +15,7 @@ from orienteer.store.url_tables import MetaTables, UrlTables
 from orienteer.store.visit_tables import EpochTables, SurveyTables, VisitTables
 
 
-class Database:
+class Database(Closeable):
     """`Database.create(path)` or `Database.open(path)`; nothing is durable before `commit`."""
 
     def __init__(self, connection: DatabaseConnection) -> None:
@@ -52,12 +52,6 @@ class Database:
     def close(self) -> None:
         """Close the database; uncommitted changes are lost."""
         self.connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        self.close()
 
 
 class DatabaseView(Database):

@@ -45,7 +45,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.errors import CrawlFolderError
-from orienteer.files.plain import expect_plain, expect_plain_folder, replaced_inside
+from orienteer.files.plain import Closeable, expect_plain, expect_plain_folder, replaced_inside
 from orienteer.files.signing import SIGNATURE_BYTES, is_signed, signature
 from orienteer.store.archive import Archive, ArchiveEnd
 from orienteer.store.database import Database, DatabaseView
@@ -64,7 +64,7 @@ _SMALL_BYTES = 1 << 20  # arrays up to this size are compressed without a look
 _N_SAMPLES, _SAMPLE_BYTES = 16, 1 << 12
 
 
-class FolderFiles:
+class FolderFiles(Closeable):
     """The files of an open crawl folder: what readers and writers share."""
 
     def __init__(self, path: Path, database: Database, archive: Archive) -> None:
@@ -81,12 +81,6 @@ class FolderFiles:
     def close(self) -> None:
         self.archive.close()
         self.database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @property
     def settings_text(self) -> str:

@@ -21,16 +21,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import compress
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from isal import isal_zlib
 from numpy.typing import NDArray
 
 from orienteer.errors import CrawlFolderError
-from orienteer.files.plain import open_plain
-from orienteer.store.connection import connected
+from orienteer.files.plain import Closeable, open_plain
+from orienteer.store.connection import connected, transaction
 from orienteer.store.failures import map_disk_errors
 
 _FORMAT = 0x4F720005  # of this database, and of the text index made from it
@@ -129,7 +128,7 @@ class Completion(NamedTuple):
     text: str
 
 
-class PageTexts:
+class PageTexts(Closeable):
     """The texts of the pages of an index. Several threads may read."""
 
     def __init__(self, path: Path, read_only: bool = False) -> None:
@@ -168,12 +167,6 @@ class PageTexts:
     def close(self) -> None:
         self._connection.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        self.close()
-
     def stamps(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return all pages, in increasing order, and their stamps."""
         with _mapped_errors(self.path):
@@ -202,7 +195,7 @@ class PageTexts:
     def set_main(self, masks: Iterable[tuple[int, NDArray[np.bool_] | None]], basis: int) -> None:
         """Set which lines of pages are main text, as decided with `basis`; None leaves a page unchanged."""
         update = "UPDATE page SET lead = ?, rest = ?, aside = ?, mask = ?, scores = ?, basis = ? WHERE id = ?"
-        with _mapped_errors(self.path), self._transaction():
+        with _mapped_errors(self.path), transaction(self._connection):
             for page, is_main in masks:
                 self._connection.execute("UPDATE page SET basis = ? WHERE id = ?", (basis, int(page)))
                 if is_main is not None:
@@ -222,7 +215,7 @@ class PageTexts:
 
     def replace_completions(self, completions: Iterable[Completion]) -> None:
         """Replace all completions in one transaction; of two with the same key and text the first one counts."""
-        with _mapped_errors(self.path), self._transaction():
+        with _mapped_errors(self.path), transaction(self._connection):
             self._connection.execute("DELETE FROM completion")
             rows = sorted(completions, key=lambda row: (row.kind, row.key, row.text))
             self._connection.executemany("INSERT OR IGNORE INTO completion VALUES (?, ?, ?, ?)", rows)
@@ -308,7 +301,7 @@ class PageTexts:
     def replace(self, gone: Iterable[int], pages: Iterable[NewText]) -> None:
         """Delete the pages in `gone`, and insert or replace `pages`, in one transaction."""
         new = list(pages)
-        with _mapped_errors(self.path), self._transaction():
+        with _mapped_errors(self.path), transaction(self._connection):
             execute, many = self._connection.execute, self._connection.executemany
             for page in (*gone, *(page.id for page in new)):
                 for (packed,) in execute("SELECT anchors FROM page WHERE id = ?", (int(page),)).fetchall():
@@ -321,17 +314,6 @@ class PageTexts:
             many(
                 "INSERT INTO anchor VALUES (?, ?, ?)", anchors
             )  # sorted as the B-tree: each of its pages is written once
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._connection.execute("COMMIT")
-        except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise
 
 
 @contextmanager

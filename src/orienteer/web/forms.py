@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from contextlib import suppress
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
@@ -24,35 +26,23 @@ async def fields_of(request: Request) -> dict[str, str]:
 
 def share_in(text: str) -> float | None:
     """Parse a coverage in per cent; None for an empty text."""
-    if not text:
-        return None
-    try:
-        share = float(text.removesuffix("%").replace(",", ".")) / 100
-    except ValueError:
-        share = math.nan
-    if not math.isfinite(share):
-        raise InputError(f"the coverage is {text[:50]!r}; it must be a number of per cent, such as 98")
-    return share
+    typed = text.removesuffix("%").replace(",", ".")
+    return _number(text, typed, "the coverage", "per cent, such as 98") / 100 if text else None
 
 
 def count_in(text: str) -> int | None:
     """Parse a number of pages; None for an empty text."""
-    if not text:
-        return None
-    try:
-        return int(text.replace(",", "").replace(" ", ""))
-    except ValueError:
-        raise InputError(f"the limit is {text[:50]!r}; it must be a number of pages, such as 10000") from None
+    typed = text.replace(",", "").replace(" ", "")
+    return int(_number(text, typed, "the limit", "pages, such as 10000", int)) if text else None
 
 
 def seconds_in(text: str) -> float | None:
     """Parse a number of seconds; None for an empty text."""
-    if not text:
-        return None
-    try:
-        seconds = float(text.replace(",", "."))
-    except ValueError:
-        seconds = math.nan
-    if not math.isfinite(seconds):
-        raise InputError(f"the pause is {text[:50]!r}; it must be a number of seconds, such as 1")
-    return seconds
+    return _number(text, text.replace(",", "."), "the pause", "seconds, such as 1") if text else None
+
+
+def _number(text: str, typed: str, name: str, unit: str, kind: Callable[[str], float] = float) -> float:
+    with suppress(ValueError):
+        if math.isfinite(number := kind(typed)):
+            return number
+    raise InputError(f"{name} is {text[:50]!r}; it must be a number of {unit}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -32,29 +33,26 @@ N_OPEN = 6  # values of a facet that are displayed before "more"
 
 
 class Order(NamedTuple):
-    """A way to order results: its name, its label in the switch, and phrases for a position in it, long and short."""
+    """A way to order results: its name, its label in the switch, and a phrase for a position in it."""
 
     name: str
     label: str
     phrase: str
-    short: str
     about: str
 
 
 ORDERS = (
-    Order("blend", "Best", "best first", "best first", "By words, and a little by links in this crawl and on the web."),
-    Order("text", "Words only", "by words", "by words", "By words alone."),
+    Order("blend", "Best", "best first", "By words, and a little by links in this crawl and on the web."),
+    Order("text", "Words only", "by words", "By words alone."),
+    Order("local", "Most linked", "by links in this crawl", "By words, and by the links within this crawl."),
     Order(
-        "local", "Most linked", "by links in this crawl", "by links in this crawl",
-        "By words, and by the links within this crawl.",
-    ),
-    Order(
-        "global", "Most linked on the web", "by links of the whole web", "by links of the whole web",
+        "global",
+        "Most linked on the web",
+        "by links of the whole web",
         "By words, and by the links of the whole web.",
     ),
-)  # fmt: skip
+)
 _PHRASES = {order.name: order.phrase for order in ORDERS}
-_SHORT = {order.name: order.short for order in ORDERS}
 
 
 class Move(NamedTuple):
@@ -107,16 +105,22 @@ def facet_label(name: str, value: str) -> str:
 def describe(results: SearchResults, has_global_rank: bool, seen_from: str) -> dict[str, Any]:
     """Return the template's values that describe results."""
     before = _order_before(results.rank, seen_from, has_global_rank)
-    return {
-        "summary": summary_of(results, len(results.hits)),
+    return describe_hits(results, results.hits) | {
         "moves": [_move(hit, before) for hit in results.hits],
         "compared": _PHRASES[before] if before else "",
-        "snippets": [pieces(hit) for hit in results.hits],
         "places": [_places(hit) for hit in results.hits],
-        "facts": [facts_of(hit) for hit in results.hits],
+        "seen_from": seen_from if before else "",
+    }
+
+
+def describe_hits(results: SearchResults | SeveralResults, hits: Sequence[Hit]) -> dict[str, Any]:
+    """Return the template's values that describe results of one crawl or of several."""
+    return {
+        "summary": summary_of(results, len(hits)),
+        "snippets": [pieces(hit) for hit in hits],
+        "facts": [facts_of(hit) for hit in hits],
         "facets": displayed_facets(results.facets, results.total),
         "n_last": min(-(-results.total // results.n), MAX_RESULTS // results.n),
-        "seen_from": seen_from if before else "",
     }
 
 
@@ -141,7 +145,7 @@ def _move(hit: Hit, before: str | None) -> Move | None:
 
 def _places(hit: Hit) -> str:
     """Describe the position of a hit in all orders."""
-    return ", ".join(f"no. {place:,} {_SHORT[name]}" for name, place in hit.positions.items() if place is not None)
+    return ", ".join(f"no. {place:,} {_PHRASES[name]}" for name, place in hit.positions.items() if place is not None)
 
 
 def facts_of(hit: Hit) -> list[str]:

@@ -18,6 +18,7 @@ from orienteer.extract.documents.limited import read_document
 from orienteer.extract.page import Page
 from orienteer.extract.robot_rules import OUR_NAME, rules_of_header
 from orienteer.pages.outcome import Outcome
+from orienteer.pages.render_reason import RenderReason
 from orienteer.responses.headers import validators
 from orienteer.responses.redaction import without_secrets
 from orienteer.responses.rendered import RenderedPage, archived_document
@@ -186,7 +187,7 @@ def _rendered_row(response: Response, request: PageRequest, rendered: RenderedPa
     sent, page = verdict.sent, verdict.page
     return RenderedRow(
         page=request.page,
-        why=str(request.render),
+        why=str(RenderReason.SAMPLE if request.render is RenderReason.SPARSE else request.render),
         time=response.started_at,
         url=rendered.url,
         n_words_sent=0 if sent is None else len(sent.text.split()),

@@ -32,6 +32,8 @@ from orienteer.errors import InputError
 from orienteer.extract.documents.document import Document, DocumentReading, UnreadableDocumentError
 from orienteer.extract.documents.kinds import is_document
 from orienteer.extract.documents.limited import read_document
+from orienteer.extract.page import extract_page
+from orienteer.extract.script_signs import is_sparse
 from orienteer.fetch.fetcher import Fetcher
 from orienteer.kernel import runs_plain
 from orienteer.pages.outcome import Outcome
@@ -246,7 +248,15 @@ def should_render(response: Response, verdict: Verdict) -> bool:
         return False
     if why == RenderReason.SUSPECT:
         return verdict.page.is_suspect
+    if why == RenderReason.SPARSE:
+        return verdict.page.is_suspect or (verdict.page.has_code and _is_sparse(response))
     return verdict.page.has_code or verdict.page.is_suspect or why in (RenderReason.REQUESTED, RenderReason.ROUTE)
+
+
+def _is_sparse(response: Response) -> bool:
+    """Read the text of a page, which its result may not have, and return whether it is sparse. Few pages are asked."""
+    text = extract_page(response.content, response.request.url, response.charset).text
+    return is_sparse(text, response.content)
 
 
 def needs_document_reader(response: Response) -> bool:

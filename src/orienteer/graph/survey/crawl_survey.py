@@ -179,6 +179,8 @@ class CrawlSurvey:
 
     def _begin_if_due(self, links: LinkRows) -> bool:
         """Begin a round of walks if one is due; a recorded round begins after the same event as before."""
+        if self.n_events < min(self._next_check, self._decoys_at) and not self.pending_rounds:
+            return False
         is_recorded = bool(self.pending_rounds) and self.pending_rounds[0].n_events == self.n_events
         n_lives = self._n_lives()
         must_begin = is_recorded or self._needs_decoys(n_lives)
