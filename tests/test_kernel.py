@@ -111,8 +111,8 @@ def test_every_kernel_of_a_crawl_does_the_same_as_plain_python(
             warm_up(CrawlPlan.of_tables({"crawl": settings}, "here"))
             focus = relevance if issubclass(all_policies()[name], FocusedPolicy) else None
             simulate(web, name, hubs, 0.9, step_by_step=True, politeness=Politeness(1.0), relevance=focus)
-    assert {name.split(".")[0] for name in names} >= {"extract", "frontier", "graph", "policies"}
-    assert {"frontier.host_heaps.take", "graph.push.push_waiting", "graph.coverage_push.push_active"} <= names
+    assert {name.split(".")[0] for name in names} >= {"extract", "crawl", "graph", "policies"}
+    assert {"crawl.host_heaps.take", "graph.push.push_waiting", "graph.coverage_push.push_active"} <= names
 
 
 @pytest.mark.filterwarnings("error")
@@ -148,7 +148,7 @@ def test_the_kernels_that_read_pages_do_the_same_as_plain_python(
         seen.number(many)
         assert [seen.find(url) for url in many[:50]] == seen.number(many[:50])[0].tolist()
     assert {"extract.page_text._read_text", "extract.tokens._hash_words"} <= names
-    assert {"extract.near_duplicates._hash_shingles", "frontier.seen._number", "frontier.seen._find"} <= names
+    assert {"extract.near_duplicates._hash_shingles", "crawl.seen._number_text", "crawl.seen._find"} <= names
 
 
 def _bits(trace: Trace) -> tuple[list[int], bytes, bytes]:

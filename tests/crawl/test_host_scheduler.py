@@ -15,7 +15,7 @@ from orienteer.crawl.frontier import Frontier
 from orienteer.crawl.goal import Goal
 from orienteer.crawl.host_rules import HostRules
 from orienteer.crawl.host_scheduler import HostScheduler, HostSlot
-from orienteer.crawl.politeness import Politeness, RetrySettings
+from orienteer.crawl.politeness import Failure, Politeness, RetrySettings
 from orienteer.crawl.seen import SeenUrls
 from orienteer.pages.outcome import Outcome
 from orienteer.policies import make_policy
@@ -101,7 +101,7 @@ def test_failures_of_assets_back_off_and_never_abandon_pages(is_known: bool) -> 
     host = hosts.discover("http://cdn.test/page", 0.0) if is_known else None
     now, back_offs = 0.0, []
     while not hosts.scheduler.is_abandoned_for_assets("cdn.test"):
-        back_off_s = hosts.scheduler.record_asset_failure("cdn.test", None, Outcome.NO_CONNECTION, now)
+        back_off_s = hosts.scheduler.record_asset_failure("cdn.test", None, Failure(Outcome.NO_CONNECTION), now)
         back_offs.append(back_off_s)
         if back_off_s is not None:
             assert hosts.scheduler.free_at("cdn.test", now) == now + back_off_s

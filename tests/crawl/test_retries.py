@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.goal import Goal
-from orienteer.crawl.politeness import HostHealth, Politeness, RetrySettings
+from orienteer.crawl.politeness import Failure, HostHealth, Politeness, RetrySettings
 from orienteer.crawl.retries import Retries
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
@@ -81,7 +81,8 @@ class Host:
             links = range(1, self.n_pages + 1) if page == HOME else ()
             return self.crawl.fetched(page, list(links), now, [0] * len(links))
         got_response = outcome in (Outcome.SLOW_DOWN, Outcome.SERVER_ERROR)
-        rest_s = self.retries.record_failure(0, page, outcome, now, "", self.retry_after_s, got_response) or 0.0
+        failure = Failure(outcome, "", self.retry_after_s, got_response)
+        rest_s = self.retries.record_failure(0, page, failure, now) or 0.0
         if self.retries.was_last_attempt(page, 0, outcome):
             self.crawl.blocked(page, now)
             return self.retries.back_off(0, now, rest_s)

@@ -25,11 +25,10 @@ import numpy as np
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.frontier import Frontier
 from orienteer.crawl.host_rules import HostRules
-from orienteer.crawl.politeness import HostHealth, RetrySettings
+from orienteer.crawl.politeness import Failure, HostHealth, RetrySettings
 from orienteer.crawl.probation import Probation
 from orienteer.crawl.retries import Retries
 from orienteer.crawl.seen import SeenUrls
-from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
 from orienteer.responses.response import Request
 from orienteer.url import site_of
@@ -275,15 +274,12 @@ class HostScheduler:
         host = self.number(name)
         return self.asset_health.is_abandoned(name) or (host is not None and self.health.is_abandoned(host))
 
-    def record_asset_failure(
-        self, name: str, key: str | None, outcome: Outcome, now: float,
-        why: str = "", retry_after_s: float | None = None, got_response: bool = False,
-    ) -> float | None:  # fmt: skip
+    def record_asset_failure(self, name: str, key: str | None, failure: Failure, now: float) -> float | None:
         """Record a failed request for an asset (`key`) or robots.txt; return the back-off, None once abandoned.
 
         A shared slot is not snoozed, to spare the other hosts.
         """
-        back_off_s = self.asset_health.record_outcome(name, key, outcome, now, why, retry_after_s, got_response)
+        back_off_s = self.asset_health.record(name, key, failure, now)
         if back_off_s:
             host = self.number(name)
             if host is None:

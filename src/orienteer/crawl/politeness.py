@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from orienteer.errors import InputError
 from orienteer.pages.outcome import Outcome
@@ -100,6 +101,15 @@ class RetrySettings:
             )
 
 
+class Failure(NamedTuple):
+    """A failed request: its outcome, and why; the wait that the host asks for; whether there was a response."""
+
+    outcome: Outcome
+    why: str = ""
+    retry_after_s: float | None = None
+    got_response: bool = False
+
+
 @dataclass(slots=True)
 class _FailureRecord:
     since: float
@@ -166,18 +176,15 @@ class HostHealth:
         at_limit = n_counted >= self.settings.give_up_after
         return self._apply_failure(record, now, self._back_off_s(n_counted, retry_after_s), at_limit)
 
-    def record_outcome(
-        self, host: Host, key: int | str | None, outcome: Outcome, now: float,
-        why: str = "", retry_after_s: float | None = None, got_response: bool = False,
-    ) -> float | None:  # fmt: skip
+    def record(self, host: Host, key: int | str | None, failure: Failure, now: float) -> float | None:
         """Record a failed request by its outcome; return the back-off of its host, None once abandoned.
 
         `key` identifies the page, asset or sitemap, if the failure may be due to it alone.
         """
-        if key is not None and outcome not in HOST_FAILURES:
-            return self.record_page_failure(host, key, now, got_response, why)
-        refused = key if outcome is Outcome.SLOW_DOWN else None
-        return self.record_failure(host, now, retry_after_s, why, refused)
+        if key is not None and failure.outcome not in HOST_FAILURES:
+            return self.record_page_failure(host, key, now, failure.got_response, failure.why)
+        refused = key if failure.outcome is Outcome.SLOW_DOWN else None
+        return self.record_failure(host, now, failure.retry_after_s, failure.why, refused)
 
     def is_suspect(self, host: Host, page: int | str) -> bool:
         """Whether the host has had a success since it refused this page."""

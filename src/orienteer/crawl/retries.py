@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from orienteer.crawl.crawl import Crawl
 from orienteer.crawl.frontier import LAST
-from orienteer.crawl.politeness import HOST_FAILURES, HostHealth
+from orienteer.crawl.politeness import HOST_FAILURES, Failure, HostHealth
 from orienteer.pages.outcome import Outcome
 
 _RECHECK_S = 0.25  # until the next check whether other pages of the host are waiting
@@ -40,15 +40,12 @@ class Retries:
         """The failed attempts that count against the page."""
         return self._attempts[page]
 
-    def record_failure(
-        self, host: int, key: int | str | None, outcome: Outcome, now: float,
-        why: str = "", retry_after_s: float | None = None, got_response: bool = False,
-    ) -> float | None:  # fmt: skip
+    def record_failure(self, host: int, key: int | str | None, failure: Failure, now: float) -> float | None:
         """Record a failed request; return the back-off of its host, None if the host is now abandoned.
 
         `key` is the page or the URL of the sitemap, if the request was for one.
         """
-        back_off_s = self._health.record_outcome(host, key, outcome, now, why, retry_after_s, got_response)
+        back_off_s = self._health.record(host, key, failure, now)
         if back_off_s is None:
             self._waiting = [(now if self._host(page) == host else due, page) for due, page in self._waiting]
             heapq.heapify(self._waiting)

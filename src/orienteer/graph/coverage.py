@@ -114,7 +114,7 @@ class Coverage:
         self.flags = np.zeros(len(trust), np.uint8)
         self.unknown = Sparse(np.int32)  # number of unknown links, for pages that have any
         self.counts_visits = counts_visits
-        self.visits = np.zeros(len(trust) if counts_visits else 0)  # total mass pushed from each page
+        self._visits = np.zeros(0)  # total mass pushed from each page, by the row of its links
         self._active: NDArray[np.uint32] = np.zeros(1024, np.uint32)  # ring buffer with room for every fetched page
         self.n_fetched = 0  # an upper bound: repeated pages are counted again
         self.mass = np.array([self.p.sum() + self.hidden, 0.0, 0.0, 0.0, 0.0])
@@ -200,8 +200,6 @@ class Coverage:
         """Make room for newly discovered pages; they hold no mass yet."""
         if n_pages > len(self.p):
             self.p, self.flags = grown(self.p, n_pages), grown(self.flags, n_pages)
-            if self.counts_visits:
-                self.visits = grown(self.visits, n_pages)
 
     def fetch(self, pages: NDArray[Any], links: LinkRows, until: float | ProofTarget = NEVER) -> int:
         """Count pages as fetched, in this order; return how many of them prove `until`, or 0 if all do not prove it.
@@ -209,6 +207,8 @@ class Coverage:
         Pages after the one that sufficed are not counted.
         """
         target = until if isinstance(until, ProofTarget) else ProofTarget(until)
+        if self.counts_visits:
+            self._visits = grown(self._visits, len(links.offsets))
         self.n_fetched += len(pages)
         if self.n_fetched > len(self._active):
             self._unroll_ring()
@@ -221,6 +221,11 @@ class Coverage:
             if result == PROVED and self._is_confirmed(target):
                 return int(done)
         return 0
+
+    def visits(self, pages: NDArray[Any], links: LinkRows) -> NDArray[np.float64]:
+        """Return the total mass pushed from each of these fetched pages, if visits are counted."""
+        visits: NDArray[np.float64] = self._visits[links.rows[pages] if len(links.rows) else pages]
+        return visits
 
     def block(self, pages: NDArray[Any]) -> None:
         """Mark pages that can never be fetched; pages that are fetched already stay fetched."""
@@ -262,8 +267,8 @@ class Coverage:
 
     def _arrays(self) -> tuple[Any, ...]:
         return (
-            self.p, self.flags, self.unknown.keys, self.unknown.values, self.visits, self._active, self.mass, self.work,
-            self.damping,
+            self.p, self.flags, self.unknown.keys, self.unknown.values, self._visits, self._active, self.mass,
+            self.work, self.damping,
         )  # fmt: skip
 
     def _unroll_ring(self) -> None:

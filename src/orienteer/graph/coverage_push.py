@@ -104,7 +104,7 @@ def _push(
     is_alias = flags[page] & ALIAS
     passed_on = amount if is_alias else damping * amount
     if len(visits) > 0 and not is_alias:
-        visits[page] += amount
+        visits[row] += amount
     n_unknown = n_unknown_of(flags, unknown_pages, unknown, page)
     if n_unknown == UNKNOWN_COUNT:
         mass[U] += passed_on

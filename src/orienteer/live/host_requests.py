@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from orienteer.crawl.host_scheduler import HostScheduler, HostSlot
-from orienteer.crawl.politeness import HOST_FAILURES
+from orienteer.crawl.politeness import HOST_FAILURES, Failure
 from orienteer.credentials.keyring import Keyring, Step
 from orienteer.ledger.intake import Intake
 from orienteer.ledger.ledger import Ledger
@@ -42,9 +42,7 @@ class HostFailures:
         health = self._hosts.health
         if health.is_abandoned(host):
             return 0.0
-        back_off_s = self._hosts.retries.record_failure(
-            host, key, result.outcome, now, result.reason, result.retry_after_s, got_response=bool(result.status)
-        )
+        back_off_s = self._hosts.retries.record_failure(host, key, _failure_of(result), now)
         name = self._hosts.name(host)
         if back_off_s is None:
             self._ledger.note(Outcome.HOST_ABANDONED, host, health.reason(host))
@@ -55,9 +53,7 @@ class HostFailures:
 
     def record_for_assets(self, name: str, result: FetchResult, now: float, key: str | None = None) -> None:
         """Record a failure for assets, after which only pages of an abandoned host are requested."""
-        back_off_s = self._hosts.record_asset_failure(
-            name, key, result.outcome, now, result.reason, result.retry_after_s, got_response=bool(result.status)
-        )
+        back_off_s = self._hosts.record_asset_failure(name, key, _failure_of(result), now)
         if back_off_s is None:
             self._log.note("host abandoned for assets", host=name, why=self._hosts.asset_health.reason(name))
         elif back_off_s:
@@ -65,6 +61,10 @@ class HostFailures:
 
     def _note_back_off(self, name: str, back_off_s: float, result: FetchResult) -> None:
         self._log.note("host backs off", host=name, back_off_s=round(back_off_s, 3), why=result.reason)
+
+
+def _failure_of(result: FetchResult) -> Failure:
+    return Failure(result.outcome, result.reason, result.retry_after_s, got_response=bool(result.status))
 
 
 @dataclass(eq=False, slots=True)

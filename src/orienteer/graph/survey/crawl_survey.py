@@ -338,18 +338,18 @@ class CrawlSurvey:
         edge = Edge.of(self._coverage)
         self._pace.observe(len(self._order), edge.free / edge.total)
         self._edge = edge
-        self._update_gains()
+        self._update_gains(links)
         return edge
 
     def _starts(self) -> NDArray[np.int64]:
         return np.array(self._n_fetched_at[: self._evidence.n], np.int64)
 
-    def _update_gains(self) -> None:
+    def _update_gains(self, links: LinkRows) -> None:
         """Update, for each life, the least time that the surfer spends on pages fetched since it began."""
         starts = np.array(self._n_fetched_at, np.int64)
         if len(starts):
             first = int(starts[0])
-            visits = self._coverage.visits[np.array(self._order[first:], np.uint32)]
+            visits = self._coverage.visits(np.array(self._order[first:], np.uint32), links)
             since = np.append(np.cumsum(visits[::-1])[::-1], 0.0)
             self._gains[: len(starts)] = (1.0 - self._coverage.damping) * since[starts - first]
 
