@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from orienteer.fake_web.site import TownSite
 
 _PORT = 8642
-_KILLED_AFTER = 500  # requests: some pages are committed by then, and the crawl has not finished
+_KILLED_AFTER = 400  # requests: some pages are committed by then, and the crawl has not finished
 _KILL = "kill -9: "  # before a command that is killed
-_QUICK = "--allow-private --delay 0.004 --connections 4"  # this web is our own
+_QUICK = "--allow-private --delay 0.004 --connections 4 --workers 8"  # this web is our own
 _CRAWL = f"crawl --seeds-from first-look --n-seeds 5 --seed-hops 3 --seed-trust value --scope site --until 98% {_QUICK}"
 
 
@@ -58,7 +58,7 @@ _TOUR = (
         "after it. The town has a calendar that never ends: nothing is done about it, and the crawl is not lost there. "
         "The last command shows what the simplest order, breadth-first, needs for the same.",
         (
-            f"{_KILL}{_CRAWL} -o TOWN",
+            f"{_KILL}{_CRAWL} --quiet -o TOWN",
             "crawl TOWN --quiet",
             f"{_CRAWL} --policy breadth-first --budget 8000 --set crawl.archive=false --quiet -o breadth-first",
         ),
@@ -67,13 +67,13 @@ _TOUR = (
         "3. A week later",
         "A refresh chooses new seeds from the known pages, and requests the pages that may have changed; a server may "
         "respond that a page has not. Pages that were known but not needed before count as new, too.",
-        ("refresh TOWN --budget 8000", "changes TOWN --epoch 1 --limit 8"),
+        ("refresh TOWN --budget 8000 --quiet", "changes TOWN --epoch 1 --limit 8"),
     ),
     Chapter(
         "4. Rank in the whole web",
         "What are the town's pages worth in the whole web? Some pages outside it are fetched, the most influential "
         "ones first.",
-        ("estimate TOWN --budget 700 --rounds 20 --top 4",),
+        ("estimate TOWN --budget 700 --rounds 20 --top 4 --quiet",),
     ),
     Chapter(
         "5. Search",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
 import threading
 from hashlib import blake2b
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from orienteer.fake_web.page import SiteResponse
 
@@ -30,8 +31,7 @@ class TownServer:
         self.site = site
         self.requests: list[tuple[str, str]] = []
         handler = type("TownHandler", (_Handler,), {"town": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), handler)
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", port), handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         self.port = self._server.server_port
 
@@ -49,6 +49,16 @@ class TownServer:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128  # a crawl opens its connections at once
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print an error, but not that a client has closed its connection, as killed crawls do."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
