@@ -181,7 +181,7 @@ def _searched(place: Path, manuals: Path, texts: dict[str, str]) -> str:
             n_first += bool(hits) and hits[0].url == _HOST + name
             n_right_page += bool(there) and there[0].page_number == page
     headings = ["", "sentences", "success@1", "success@10", "page right"]
-    row = ["found", f"{len(wanted)}", *(f"{n / len(wanted):.3f}" for n in (n_first, n_ten, n_right_page))]
+    row = ["found", f"{len(wanted)}", *(f"{n / max(len(wanted), 1):.3f}" for n in (n_first, n_ten, n_right_page))]
     return table(headings, [row])
 
 

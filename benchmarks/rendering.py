@@ -37,7 +37,8 @@ from orienteer.responses.headers import Headers
 from orienteer.responses.response import PageRequest, Response
 
 ARCHIVE = DATA / "spas.tar.zst"
-NAMES = ("react", "vue", "svelte", "lit")
+NAMES = sized(("react", "vue", "svelte", "lit"), ("react",))
+N_PAGES = sized(13, 2)  # of each application
 N_WARM = sized(4, 1)
 ROUNDS = sized(2, 1)
 AGENT = "Mozilla/5.0 (compatible; Orienteer/benchmark)"
@@ -53,7 +54,9 @@ class Web:
             self.files = {
                 name.rpartition("dist/")[2]: file.read() for name, file in members if file and "dist/" in name
             }
-        self.urls = [f"https://{name}.test/" + (f"item/{i}" if i else "") for i in range(13) for name in NAMES]
+        self.urls = [
+            f"https://{name}.test/" + (f"item/{i}" if i else "") for i in range(sized(13, 2)) for name in NAMES
+        ]
 
     def response(self, url: str) -> tuple[int, str, bytes]:
         name, _, path = url.removeprefix("https://").partition(".test/")

@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks import search_web
 from benchmarks.debian_docs import Manual, pages_of
-from benchmarks.measure import machine, measured, table
+from benchmarks.measure import is_installed, machine, measured, table
 from benchmarks.search_quality import Answered, bm25s_defaults, fts5_plain, ours, tantivy_defaults
 from benchmarks.search_queries import Query, texts_of
 from benchmarks.sizes import sized
@@ -34,7 +34,9 @@ MANUALS = (
     ),
     *(Manual(f"{code}.test", f"libreoffice-help-{code}", f"{_HELP}/{code}/text") for code in ("el", "hi", "km", "tr")),
 )
-CONTENDERS = {"orienteer": ours, "FTS5": fts5_plain, "tantivy": tantivy_defaults, "bm25s": bm25s_defaults}
+CONTENDERS = {"orienteer": ours, "FTS5": fts5_plain, "tantivy": tantivy_defaults}
+if is_installed("bm25s"):
+    CONTENDERS["bm25s"] = bm25s_defaults
 _SENTENCE = re.compile(r"(?<=[.!?։।။។])\s+|(?<=[。！？])")
 _MIN_CHARS, _MIN_SIGNS, _MAX_CHARS = 40, 16, 300
 _SIGNS = ("ja", "km", "ko", "zh-cn")

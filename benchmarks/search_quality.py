@@ -28,7 +28,7 @@ import numpy as np
 
 from benchmarks import search_web
 from benchmarks.debian_docs import Manual, written_site
-from benchmarks.measure import machine, measured, table
+from benchmarks.measure import NotInstalledError, machine, measured, table
 from benchmarks.search_queries import Query, texts_of
 from benchmarks.sizes import sized
 from orienteer.store.page_texts import StoredText
@@ -91,7 +91,10 @@ def site_table(name: str, folder: Path) -> str:
     asked = queries(folder, held_out=True)
     rows = []
     for contender, answering in CONTENDERS.items():
-        found: dict[str, Answered] = measured(answering, folder, asked, rounds=1).result
+        try:
+            found: dict[str, Answered] = measured(answering, folder, asked, rounds=1).result
+        except NotInstalledError:
+            continue
         figures = [figure for kind in KINDS for figure in found[kind]]
         rows.append([f"{contender}, {name}", *(f"{figure:.3f}" for figure in figures)])
     headings = [f"{kind}: {figure}" for kind in KINDS for figure in ("success@1", "@10", "CPU ms p50")]

@@ -30,6 +30,7 @@ LINKS_PER_PAGE = 50
 NEW_PER_PAGE = 10
 PAGES_PER_COMMIT = sized(500, 10)
 N_HOSTS = 20_000
+N_BODIES = sized(50, 2)  # different pages in the archive
 
 
 def url(page: int) -> str:
@@ -150,17 +151,17 @@ def archive(compress: str, n_pages: int) -> Callable[[], Any]:
     if compress == "zlib":
         record.isal_zlib = zlib  # type: ignore[attr-defined]
         record._COMPRESSION_LEVEL = 6
-    bodies = [page_of_text(random.Random(k)) for k in range(50)]
+    bodies = [page_of_text(random.Random(k)) for k in range(N_BODIES)]
 
     def run() -> tuple[int, int]:
         head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nServer: nginx\r\n\r\n"
         with tempfile.TemporaryDirectory(prefix="orienteer-benchmark-") as folder:
             out = Archive(Path(folder))
             for k in range(n_pages):
-                out.append(record.ArchivedResponse(url(k), 1.7e9, head, bodies[k % 50], "192.0.2.1", "http/1.1"))
+                out.append(record.ArchivedResponse(url(k), 1.7e9, head, bodies[k % N_BODIES], "192.0.2.1", "http/1.1"))
             end = out.sync()
             out.close()
-        return sum(map(len, bodies)) * n_pages // 50, end.size_bytes
+        return sum(map(len, bodies)) * n_pages // N_BODIES, end.size_bytes
 
     return run
 

@@ -7,7 +7,7 @@ workers fetch, unpack, read, hash, sign and compress. "All by default" is what a
 that the peers of `live_crawl` do. They are compared with the quickest Scrapy there, in one process.
 
 Pages a second are wall time, the best of some rounds, each after the other: on a machine that does other things these
-are too low. They are given for the whole crawl, which lasts some seconds, one of which workers take to start, and for
+are too low. They are given for the whole crawl, which lasts some seconds, until workers are ready one of them, and for
 its second half, as it would be in a longer one. Ratios are to one process in the same run.
 """
 

@@ -286,8 +286,7 @@ def test_what_was_measured_is_said_though_the_first_round_was_enough() -> None:
 # -- laws of confidence: a binomial test that fails by chance once in a million, with random numbers that are fixed ----
 
 
-@pytest.mark.parametrize("confidence", [0.8, 0.95])
-@pytest.mark.parametrize("has_decoys", [False, True])
+@pytest.mark.parametrize(("confidence", "has_decoys"), [(0.8, True), (0.95, False)])
 def test_crawls_stop_below_their_target_no_more_often_than_said(confidence: float, has_decoys: bool) -> None:
     """With blocked pages, redirects, links that are not known; stops are when the crawl likes."""
     n_wrong = n = 0
@@ -308,8 +307,7 @@ def test_crawls_stop_below_their_target_no_more_often_than_said(confidence: floa
     assert n_wrong <= most_wrong(n, 1 - confidence)
 
 
-@pytest.mark.parametrize("confidence", [0.8, 0.95])
-@pytest.mark.parametrize("has_decoys", [False, True])
+@pytest.mark.parametrize(("confidence", "has_decoys"), [(0.8, True), (0.95, False)])
 def test_an_adversary_who_stays_below_the_target_gets_it_claimed_no_more_often_than_said(
     confidence: float, has_decoys: bool
 ) -> None:

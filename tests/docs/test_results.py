@@ -41,7 +41,7 @@ def test_of_every_goal_that_is_missed_it_is_said_why(results: Results) -> None:
     assert REASONS.keys() <= {goal.of for goal in GOALS}
 
 
-@pytest.mark.parametrize("goal", GOALS, ids=lambda goal: goal.of)
+@over_rows("goal", GOALS, ids=lambda goal: goal.of)
 def test_every_goal_has_been_measured(goal: Goal, results: Results) -> None:
     assert "not measured" not in goal.row(results)
 

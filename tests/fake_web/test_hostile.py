@@ -11,6 +11,7 @@ from tests.fake_web.client import CLOSE, exchange, fetch, request_for
 from tests.fake_web.fake_response import FakeResponse, chunk
 from tests.fake_web.hostile import HOME, HOSTILE, OUTCOMES, hostile_site
 from tests.fake_web.server import FakeWeb
+from tests.tables import over_rows
 
 MAX_BYTES = 300_000
 
@@ -33,7 +34,7 @@ def meant(response: FakeResponse) -> bytes:
     return data[:MAX_BYTES]
 
 
-@pytest.mark.parametrize("case", HOSTILE, ids=lambda case: case.name)
+@over_rows("case", HOSTILE, ids=lambda case: case.name)
 def test_every_case_is_served_as_intended(web, case):
     response = case.response
     request = request_for(case.url, more=CLOSE)

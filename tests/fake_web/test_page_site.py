@@ -177,6 +177,7 @@ def final_url(site: PageSite, url: str) -> str | None:
     return None if response.status != 200 else url + "index.html" if url.endswith("/") else url
 
 
+@pytest.mark.slow
 def test_the_real_documentation_web_is_its_graph():
     site = PageSite(shared_file("dev-docs-web.tar.zst"))
     graph = LinkGraph.load(shared_file("graphs/docs-web-dev.npz"))
@@ -196,6 +197,7 @@ def test_the_real_documentation_web_is_its_graph():
     assert n_served > 0.95 * n_links
 
 
+@pytest.mark.slow
 def test_the_real_school_encyclopedia():
     site = PageSite(shared_file("schools-wikipedia-articles.tar.zst"))
     graph = LinkGraph.load(shared_file("graphs/schools-wikipedia-articles.npz"))

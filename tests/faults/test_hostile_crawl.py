@@ -23,6 +23,7 @@ from tests.fake_web.site import Site, host_and_target
 from tests.faults.crawl_process import CrawlCommand, CrawlProcess, check_archive, log_of
 from tests.faults.kills import until
 from tests.live.live_crawls import StoredCrawl
+from tests.tables import over_rows
 
 pytestmark = pytest.mark.slow
 
@@ -131,7 +132,7 @@ def home_of(case: HostileCase) -> str:
     return f"http://{host_and_target(case.url)[0]}/"
 
 
-@pytest.mark.parametrize("case", PAGES, ids=lambda case: case.name)
+@over_rows("case", PAGES, ids=lambda case: case.name)
 def test_every_page_has_an_outcome_that_it_may_have(case: HostileCase, pages: Crawled) -> None:
     allowed = "|".join(WRITTEN.get(outcome, outcome) for outcome in case.outcome)
     outcome = pages.stored.outcome(case.url)
@@ -158,7 +159,7 @@ def test_the_archive_can_be_read_to_its_end(which: str, request: pytest.FixtureR
     check_archive(crawl.folder)
 
 
-@pytest.mark.parametrize("case", PLACES, ids=lambda case: case.name)
+@over_rows("case", PLACES, ids=lambda case: case.name)
 def test_every_host_is_crawled_or_closed(case: HostileCase, places: Crawled) -> None:
     home = places.stored.outcome(home_of(case))
     if case.name in UNREACHABLE:

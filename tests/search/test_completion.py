@@ -15,6 +15,7 @@ from orienteer.search.completion import cleaned
 from orienteer.search.indexing import update_index
 from orienteer.search.search_index import SearchIndex
 from tests.search.small_webs import HandmadeCrawl, page
+from tests.tables import over_rows
 
 TITLES = {
     "charts": ("Old sea charts", "Charts of the harbour, with harbours and harbouring"),
@@ -55,7 +56,7 @@ def texts(index: SearchIndex, typed: str, kind: str = "", n: int = 8) -> list[st
     return [each.text for each in index.complete(typed, n) if kind in ("", each.kind)]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("typed", "title"),
     [
         ("old s", "Old sea charts"), ("OLD  SEA c", "Old sea charts"), ("cha", "Old sea charts"),
@@ -93,7 +94,7 @@ def test_a_word_after_others_occurs_on_a_page_with_them(index: SearchIndex) -> N
     assert texts(index, "lang:ru кар", "word") == ["lang:ru карты"]
 
 
-@pytest.mark.parametrize("typed", ["", " ", "host:ho", "-ho", '"opening ho', "zzzz", "x" * 1000, '"', "1"])
+@over_rows("typed", ["", " ", "host:ho", "-ho", '"opening ho', "zzzz", "x" * 1000, '"', "1"])
 def test_queries_without_completions(index: SearchIndex, typed: str) -> None:
     assert texts(index, typed, "word") == []
 

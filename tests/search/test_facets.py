@@ -19,6 +19,7 @@ from orienteer.store.page_texts import PageTexts, StoredText
 from orienteer.url import host_of
 from tests.search.small_webs import HandmadeCrawl, page
 from tests.search.test_filters import dated
+from tests.tables import over_rows
 
 ODD_HOST = "http://127.0.0.1:8000/"
 QUERIES = (
@@ -86,14 +87,14 @@ def facts_of(text: StoredText) -> Iterator[tuple[str, str]]:
         yield "year", date[:4]
 
 
-@pytest.mark.parametrize("words", QUERIES)
+@over_rows("words", QUERIES)
 def test_counts_are_those_of_all_matching_pages(index: SearchIndex, words: str) -> None:
     results = index.search(words, with_facets=True)
     assert counts_of(results.facets) == reference(index, words)
     assert all(facet.is_exact and not facet.has_more for facet in results.facets)
 
 
-@pytest.mark.parametrize("words", QUERIES)
+@over_rows("words", QUERIES)
 def test_the_query_of_each_value_finds_as_many_pages_as_counted(index: SearchIndex, words: str) -> None:
     results = index.search(words, with_facets=True)
     for facet in results.facets:

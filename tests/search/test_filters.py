@@ -8,6 +8,7 @@ from orienteer.search.indexing import update_index
 from orienteer.search.query import hints, parse, wrong_values
 from orienteer.search.search_index import SearchIndex
 from tests.search.small_webs import HandmadeCrawl, page
+from tests.tables import over_rows
 
 OLD, NEW, YEAR, NOTES, UNDATED = (f"http://a.org/{name}" for name in ("old", "new", "year", "notes", "undated"))
 
@@ -30,7 +31,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> SearchIndex:
     return SearchIndex.open(crawl.path)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("words", "urls"),
     [
         ("before:2025", {OLD, YEAR}),
@@ -72,7 +73,7 @@ def test_an_invalid_value_is_reported_with_and_without_results(index: SearchInde
     assert str(parse("harbour before:20x5")) == "harbour"
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("typed", "hint"),
     [
         ("", "The query is empty: type some words."),

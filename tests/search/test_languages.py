@@ -95,12 +95,12 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> SearchIndex:
 QUERIES_BY_LANGUAGE = [(language, words) for language, (_, _, queries) in SAMPLES.items() for words in queries]
 
 
-@pytest.mark.parametrize(("language", "words"), QUERIES_BY_LANGUAGE)
+@over_rows(("language", "words"), QUERIES_BY_LANGUAGE)
 def test_a_page_is_found_by_its_words(index: SearchIndex, language: str, words: str) -> None:
     assert [hit.url for hit in index.search(words).hits][:1] == [url(language)]
 
 
-@pytest.mark.parametrize("language", SAMPLES)
+@over_rows("language", SAMPLES)
 def test_a_page_is_found_by_a_sentence_and_the_words_are_marked(index: SearchIndex, language: str) -> None:
     results = index.search(SAMPLES[language][1])
     assert [hit.url for hit in results.hits][:1] == [url(language)]

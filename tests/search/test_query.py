@@ -15,6 +15,7 @@ from orienteer.search.search_index import SearchIndex
 from orienteer.search.text_index import ZONES
 from orienteer.search.words import words_of
 from tests.search.small_webs import HandmadeCrawl, page
+from tests.tables import over_rows
 
 PAGES = {
     "http://a.org/": page("Apples", "Red apples and a green pear. Running foxes."),
@@ -67,7 +68,7 @@ class Everything(Vocabulary):
         )
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("words", "urls"),
     [
         ("apple", {APPLES, PIE, PEAR}),
@@ -122,7 +123,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("words", HOSTILE, ids=range(len(HOSTILE)))
+@over_rows("words", HOSTILE, ids=range(len(HOSTILE)))
 def test_no_hostile_query_raises(index: SearchIndex, words: str) -> None:
     results = index.search(words, n_related=2)
     assert len(results.hits) == min(results.total, 10)

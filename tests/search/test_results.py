@@ -17,6 +17,7 @@ from orienteer.search.ranking import co_cited
 from orienteer.search.search_index import SearchIndex, SearchResults
 from orienteer.search.snippet import SNIPPET_CHARS, Marker, Snippet
 from tests.search.small_webs import HandmadeCrawl, page
+from tests.tables import over_rows
 
 SCRIPT = "<script>alert(1)</script>"
 HOSTILE_TITLES = [
@@ -75,7 +76,7 @@ def test_pages_of_results_fit_together(index: SearchIndex) -> None:
     assert index.search("tree", page=100).hits == ()
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("options", "wanted"),
     [
         ({"rank": "globl"}, "did you mean 'global'"),

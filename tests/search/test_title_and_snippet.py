@@ -14,6 +14,7 @@ from orienteer.search.search_index import SearchIndex
 from orienteer.search.snippet import _LEAD_CHARS, SNIPPET_CHARS, Mark, Marker, _best
 from orienteer.search.text_index import ZONES, field
 from tests.search.small_webs import HandmadeCrawl, page
+from tests.tables import over_rows
 
 GLASS, GLASSES, CANAL, HISTORY = (f"http://a.org/{name}" for name in ("glass", "glasses", "canal", "history"))
 
@@ -33,8 +34,8 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> SearchIndex:
     return SearchIndex.open(crawl.path)
 
 
-@pytest.mark.parametrize("rank", ["text", "blend"])
-@pytest.mark.parametrize(
+@over_rows("rank", ["text", "blend"])
+@over_rows(
     ("words", "url"),
     [("glasses", GLASSES), ("glass", GLASS), ("history panama canal", HISTORY), ("panama canal", CANAL)],
 )

@@ -13,6 +13,7 @@ from fastapi.routing import APIRoute
 
 from orienteer.web.app import LIBRARY_PAGES, PAGES
 from orienteer.web.pages import manage
+from tests.tables import over_rows
 from tests.web.small_library import HARBOUR, make_library, served_library
 from tests.web.test_security import raw_status
 
@@ -104,7 +105,7 @@ def test_with_the_token_it_can_be_done(guarded: httpx.Client) -> None:
     assert response.status_code == 400
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "name",
     [
         "..", "%2e%2e", "%2e%2e%2foutside", "..%2foutside", "..%5coutside", ".", "%2e", ".jobs", ".jobs%2finside",
@@ -112,7 +113,7 @@ def test_with_the_token_it_can_be_done(guarded: httpx.Client) -> None:
         "harbour%20",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("page", ["/", "/?q=charts", "/manage", "/api/crawl", "/archived?url=http://www.harbour.test/"])
+@over_rows("page", ["/", "/?q=charts", "/manage", "/api/crawl", "/archived?url=http://www.harbour.test/"])
 def test_no_name_leads_out(client: httpx.Client, name: str, page: str) -> None:
     address = str(client.base_url).rstrip("/")
     request = f"GET /crawls/{name}{page} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode()

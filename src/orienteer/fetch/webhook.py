@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from orienteer.errors import InputError
 from orienteer.fetch.addresses import forbidden_reason, literal_address
-from orienteer.fetch.libcurl import LibcurlFetcher
+from orienteer.fetch.fetcher import Fetcher
 from orienteer.fetch.settings import FetchSettings
 from orienteer.pages.outcome import Outcome
 from orienteer.responses.response import HostRequest, HostRequestKind, Request, Response
@@ -77,6 +77,8 @@ def signature(secret: bytes, body: bytes) -> str:
 
 def send(webhook: Webhook, body: bytes, delivery: str, pause: Callable[[float], None] = time.sleep) -> str | None:
     """Send JSON; returns None if it was received, else the error in one line."""
+    from orienteer.fetch.libcurl import LibcurlFetcher  # pages that show a schedule need no network
+
     headers = [("Content-Type", "application/json"), ("Accept", "*/*"), ("Expect", ""), (DELIVERY, delivery)]
     if webhook.secret:
         headers.append((SIGNATURE, signature(webhook.secret, body)))
@@ -96,7 +98,7 @@ def send(webhook: Webhook, body: bytes, delivery: str, pause: Callable[[float], 
     return f"{what} from {webhook.origin}" + (f" ({response.detail})" if response.detail else "")
 
 
-def _fetch(fetcher: LibcurlFetcher, request: Request) -> Response:
+def _fetch(fetcher: Fetcher, request: Request) -> Response:
     fetcher.start(request)
     while True:
         responses = fetcher.poll(_POLL_S)

@@ -188,7 +188,7 @@ class ForkServer:
 
     def __init__(self, prepare: Callable[[], object]) -> None:
         self._child: Child | None = None
-        if sys.platform == "linux":  # elsewhere libraries start threads when they are imported
+        if sys.platform == "linux":  # on other systems libraries start threads when imported
             self._child = Child(_serve_forks, pickle.dumps(prepare))
             self._socket = socket.socket(fileno=os.dup(self._child.channel.fileno()))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -104,16 +105,22 @@ def facet_label(name: str, value: str) -> str:
 def describe(results: SearchResults, has_global_rank: bool, seen_from: str) -> dict[str, Any]:
     """Return the template's values that describe results."""
     before = _order_before(results.rank, seen_from, has_global_rank)
-    return {
-        "summary": summary_of(results, len(results.hits)),
+    return describe_hits(results, results.hits) | {
         "moves": [_move(hit, before) for hit in results.hits],
         "compared": _PHRASES[before] if before else "",
-        "snippets": [pieces(hit) for hit in results.hits],
         "places": [_places(hit) for hit in results.hits],
-        "facts": [facts_of(hit) for hit in results.hits],
+        "seen_from": seen_from if before else "",
+    }
+
+
+def describe_hits(results: SearchResults | SeveralResults, hits: Sequence[Hit]) -> dict[str, Any]:
+    """Return the template's values that describe results of one crawl or of several."""
+    return {
+        "summary": summary_of(results, len(hits)),
+        "snippets": [pieces(hit) for hit in hits],
+        "facts": [facts_of(hit) for hit in hits],
         "facets": displayed_facets(results.facets, results.total),
         "n_last": min(-(-results.total // results.n), MAX_RESULTS // results.n),
-        "seen_from": seen_from if before else "",
     }
 
 

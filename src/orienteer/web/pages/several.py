@@ -30,7 +30,7 @@ from orienteer.web.pages.search import (
     suggested,
 )
 from orienteer.web.rendering import NavEntry, render
-from orienteer.web.result_text import DEFAULT, N_OPEN, N_RESULTS, ORDERS, displayed_facets, facts_of, pieces, summary_of
+from orienteer.web.result_text import DEFAULT, N_OPEN, N_RESULTS, ORDERS, describe_hits
 from orienteer.web.served_library import served_library
 from orienteer.wording import counted, plain
 
@@ -180,13 +180,7 @@ def _completed(request: Request, q: str, chosen: list[str], n: int) -> list[Sugg
 
 def _describe(results: SeveralResults) -> dict[str, Any]:
     """Return the template's values for results."""
-    hits = [found.hit for found in results.hits]
-    n_with = sum(bool(n) for n in results.by_crawl.values())
-    return {
-        "results": results,
-        "summary": summary_of(results, len(hits)) + (f", in {counted(n_with, 'crawl')}" if results.total else ""),
-        "snippets": [pieces(hit) for hit in hits],
-        "facts": [facts_of(hit) for hit in hits],
-        "facets": displayed_facets(results.facets, results.total),
-        "n_last": min(-(-results.total // results.n), 10_000 // results.n),
-    }
+    values = describe_hits(results, [found.hit for found in results.hits])
+    if results.total:
+        values["summary"] += f", in {counted(sum(bool(n) for n in results.by_crawl.values()), 'crawl')}"
+    return values | {"results": results}
