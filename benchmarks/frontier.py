@@ -22,6 +22,7 @@ from benchmarks.sizes import sized
 from orienteer.crawl.frontier import Frontier
 from orienteer.crawl.politeness import Politeness
 from orienteer.crawl.seen import SeenUrls
+from orienteer.graph.growing_graph import PageHosts
 
 N_URLS, PER_CALL, N_OBSERVED = sized(5_000_000, 5_000), 50, sized(1_000_000, 1_000)
 N_PAGES, N_TURNS, N_CHANGES = sized(2_000_000, 5_000), sized(200_000, 200), 10
@@ -66,11 +67,14 @@ def seen_urls() -> Callable[[], Any]:
 
 
 def filled(pages: NDArray[np.uint32], priorities: NDArray[np.float64], hosts: NDArray[np.int32]) -> Frontier:
-    frontier = Frontier(Politeness(delay_s=1.0))
+    page_hosts = PageHosts()
+    page_hosts.grow_to(len(pages))
+    page_hosts.set(pages, hosts)
+    frontier = Frontier(Politeness(delay_s=1.0), page_hosts)
     for start in range(0, len(pages), 1000):
         part = slice(start, start + 1000)
-        frontier.add(pages[part], hosts[part])
-        frontier.put(pages[part], priorities[part], hosts[part])
+        frontier.follow(pages[:0], pages[part], np.zeros(len(pages), np.uint8))
+        frontier.put(pages[part], priorities[part])
     return frontier
 
 
@@ -80,7 +84,7 @@ def slots(n_hosts: int) -> Callable[[], Any]:
     pages = np.arange(N_PAGES, dtype=np.uint32)
     priorities = rng.random(N_PAGES)
     changed = rng.integers(0, N_PAGES, (2 * N_TURNS, N_CHANGES)).astype(np.uint32)
-    changed_hosts, values = hosts[changed], rng.random(changed.shape)
+    values = rng.random(changed.shape)
     filled(pages[:5000], priorities[:5000], hosts[:5000]).take(0.0)  # compiles
     before = resident_bytes()
     frontier = filled(pages, priorities, hosts)
@@ -92,7 +96,7 @@ def slots(n_hosts: int) -> Callable[[], Any]:
             taken = frontier.take(now)
             assert taken is not None
             frontier.release(int(hosts[taken[0]]), now)
-            frontier.put(changed[k], values[k], changed_hosts[k])
+            frontier.put(changed[k], values[k])
 
     take_turns(0, N_TURNS)
 

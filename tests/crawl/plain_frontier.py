@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from orienteer.crawl.frontier import LAST
+import numpy as np
+from numpy.typing import ArrayLike
+
+from orienteer.crawl import host_heaps as heaps
+from orienteer.crawl.frontier import LAST, Frontier
 from orienteer.crawl.politeness import Politeness
 
 
@@ -95,3 +99,34 @@ class PlainFrontier:
 
     def _has_connection(self, slot: str) -> bool:
         return self.n_open[slot] < self.politeness.connections
+
+
+class HostedFrontier(Frontier):
+    """A frontier that is given the hosts of pages as they enter, as a crawl sets them when it finds the pages."""
+
+    def put(self, pages: ArrayLike, priorities: ArrayLike, hosts: ArrayLike | None = None) -> None:
+        if hosts is not None and len(np.atleast_1d(pages)) == len(np.atleast_1d(priorities)):
+            self._set_hosts(np.asarray(pages, np.int64), np.asarray(hosts, np.int32), moves_present=True)
+        super().put(pages, priorities)
+
+    def add(self, pages: ArrayLike, hosts: ArrayLike) -> None:
+        """Follow the links of a page to these pages; those in the frontier keep their hosts."""
+        ids = np.asarray(pages, np.int64)
+        self._set_hosts(ids, np.asarray(hosts, np.int32), moves_present=False)
+        self._apply(heaps.follow, ids[:0], ids, np.zeros(int(ids.max(initial=0)) + 1, np.uint8), self._is_shared)
+
+    def _set_hosts(self, pages: np.ndarray, hosts: np.ndarray, moves_present: bool) -> None:
+        """Pages in the frontier whose hosts change are removed, or else stay where they are."""
+        if len(pages) == 0 or not 0 <= int(pages.min()) <= int(pages.max()) < heaps.MAX_PAGES:
+            return  # `put` refuses such ids
+        if int(hosts.min()) < 0:
+            raise ValueError("hosts are numbered from 0")
+        self._hosts.grow_to(int(pages.max()) + 1)
+        if self.politeness.per_host:
+            is_here = self.contains_each(pages)
+            if moves_present:
+                for page in pages[is_here & (self._hosts.array[pages] != hosts)].tolist():
+                    self.remove(page)
+            else:
+                pages, hosts = pages[~is_here][::-1], hosts[~is_here][::-1]  # the first of repeated pages counts
+        self._hosts.set(pages, hosts)

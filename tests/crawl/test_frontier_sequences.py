@@ -8,9 +8,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from orienteer.crawl.frontier import LAST, Frontier
+from orienteer.crawl.frontier import LAST
 from orienteer.crawl.politeness import ANY_TIME, Politeness
-from tests.crawl.plain_frontier import PlainFrontier
+from tests.crawl.plain_frontier import HostedFrontier, PlainFrontier
 
 hosts = st.integers(0, 5)
 page_and_host = st.tuples(st.integers(0, 40), hosts)
@@ -22,7 +22,7 @@ politeness = st.builds(Politeness, delay_s=delays, connections=st.integers(1, 3)
 class AnySequence(RuleBasedStateMachine):
     @initialize(politeness=politeness)
     def begin(self, politeness: Politeness) -> None:
-        self.frontier, self.plain = Frontier(politeness), PlainFrontier(politeness)
+        self.frontier, self.plain = HostedFrontier(politeness), PlainFrontier(politeness)
         self.now = 0.0
 
     @rule(batch=st.lists(st.tuples(page_and_host, priorities), max_size=25), as_arrays=st.booleans())
@@ -106,7 +106,7 @@ TestAnySequence = AnySequence.TestCase
 @pytest.mark.parametrize("politeness", [ANY_TIME, Politeness(delay_s=0.2, connections=2)])
 def test_large_heaps_with_many_ties(politeness: Politeness, rng: np.random.Generator) -> None:
     """Hundreds of pages per host, so that heaps become deep and wide, and pages move up and down in them."""
-    frontier, plain = Frontier(politeness), PlainFrontier(politeness)
+    frontier, plain = HostedFrontier(politeness), PlainFrontier(politeness)
     host_of = rng.integers(0, 6, 3000)
     in_flight: list[int] = []
     now = 0.0

@@ -128,7 +128,7 @@ def test_the_longest_in_flight_are_listed_until_the_next_ones_start() -> None:
 
 def test_only_the_crawl_changes_its_frontier() -> None:
     changes = {
-        "add", "end_slot", "enter", "follow", "put", "release", "remove", "set_delay", "set_quick", "share",
+        "end_slot", "enter", "follow", "put", "release", "remove", "set_delay", "set_quick", "share",
         "share_slot", "snooze", "take", "take_entry", "take_slot", "wake",
     }  # fmt: skip
     reads = {

@@ -6,9 +6,9 @@ from hashlib import blake2b
 
 import numpy as np
 
-from orienteer.crawl.frontier import Frontier
 from orienteer.crawl.politeness import Politeness
 from orienteer.crawl.probation import FREE_REQUESTS, PROVEN_PER_SHARED, TRIAL_PAGES, Probation
+from tests.crawl.plain_frontier import HostedFrontier
 from tests.crawl.virtual_crawl import Page, VirtualCrawl
 from tests.tables import over_rows
 
@@ -148,7 +148,7 @@ def test_the_share_is_as_the_plain_rule_says(rng_seed: int) -> None:
     """One proven host that has pages now and then, many others that always have."""
     rng = np.random.default_rng(rng_seed)
     print(f"rng {rng_seed}")
-    frontier = Frontier(Politeness(delay_s=1.0))
+    frontier = HostedFrontier(Politeness(delay_s=1.0))
     probation, plain = Probation(frontier), PlainShare()
     hosts_of_pages = np.array([0, *range(1, 500)], np.int32)
     pages = np.arange(1, 500)
@@ -183,7 +183,7 @@ def test_the_share_is_as_the_plain_rule_says(rng_seed: int) -> None:
 
 
 def test_a_host_proves_its_worth_by_its_pages() -> None:
-    frontier = Frontier(Politeness(delay_s=1.0))
+    frontier = HostedFrontier(Politeness(delay_s=1.0))
     probation = Probation(frontier)
     hosts = np.array([0, 1, 1, 2], np.int32)
     frontier.put([1, 2, 3], [0.9, 0.8, 0.7], hosts[1:])
@@ -204,7 +204,7 @@ def test_a_host_proves_its_worth_by_its_pages() -> None:
 
 
 def test_links_of_hosts_on_probation_prove_nothing() -> None:
-    probation = Probation(Frontier(Politeness(delay_s=1.0)))
+    probation = Probation(HostedFrontier(Politeness(delay_s=1.0)))
     hosts = np.array([0, 1, 2], np.int32)
     probation.add_hosts(["a.test"] * 3, hosts)
     for source in (1, 1, 1, 0):
@@ -216,9 +216,9 @@ def test_links_of_hosts_on_probation_prove_nothing() -> None:
 
 def test_sites_are_independent_and_without_delays_there_is_no_probation() -> None:
     hosts = np.arange(4, dtype=np.int32)
-    probation = Probation(Frontier(Politeness(delay_s=1.0)))
+    probation = Probation(HostedFrontier(Politeness(delay_s=1.0)))
     probation.add_hosts(["a.test", "b.test", "a.test", "c.test"], hosts)
     assert [probation.shares_slot(host) for host in range(4)] == [False, False, True, False]
-    no_delay = Probation(Frontier(Politeness(delay_s=0.0)))
+    no_delay = Probation(HostedFrontier(Politeness(delay_s=0.0)))
     no_delay.add_hosts(["a.test"] * 4, hosts)
     assert not any(no_delay.shares_slot(host) for host in range(4))

@@ -7,9 +7,9 @@ from collections import Counter
 
 import pytest
 
-from orienteer.crawl.frontier import Frontier
 from orienteer.crawl.host_scheduler import QuickHosts
 from orienteer.crawl.politeness import Politeness
+from tests.crawl.plain_frontier import HostedFrontier
 
 TIMEOUT_S = 30.0
 QUICK_ANSWER_S = 0.05
@@ -20,7 +20,7 @@ class Workers:
 
     def __init__(self, n_workers: int, n_good: int, n_slow: int, is_shared: bool = True, n_new: int = 0) -> None:
         self.n_workers, self.is_shared = n_workers, is_shared
-        self.frontier = Frontier(Politeness(delay_s=0.05))
+        self.frontier = HostedFrontier(Politeness(delay_s=0.05))
         self.shares = QuickHosts(self.frontier, n_workers)
         self.slow = range(n_good, n_good + n_slow)
         self.host_of: dict[int, int] = {}

@@ -38,14 +38,16 @@ class Frontier:
 
     Its whole state is in arrays and numbers, so that it can be saved as it is.
 
-    >>> frontier = Frontier(Politeness(delay_s=1.0))
-    >>> frontier.put([0, 1, 2], [0.3, 0.9, 0.5], hosts=[7, 7, 8])
+    >>> hosts = PageHosts()
+    >>> hosts.set([0, 1, 2], [7, 7, 8])
+    >>> frontier = Frontier(Politeness(delay_s=1.0), hosts)
+    >>> frontier.put([0, 1, 2], [0.3, 0.9, 0.5])
     >>> frontier.take(now=0.0), frontier.take(now=0.0), frontier.take(now=0.0)
     ((1, 0.9), (2, 0.5), None)
     """
 
     def __init__(self, politeness: Politeness = ANY_TIME, hosts: PageHosts | None = None) -> None:
-        """With `hosts`, which the caller keeps up to date for all pages, `put` and `add` need none."""
+        """`hosts` are those of all pages, which the caller keeps up to date; without them all are on host 0."""
         self.politeness = politeness
         self._hosts = hosts or PageHosts()
         self._pages: NDArray[Any] = np.zeros(1024, heaps.PAGE)
@@ -87,33 +89,21 @@ class Frontier:
             raise ValueError("the frontier has its own priorities")
         self._priority, self._is_shared = priorities, True
 
-    def put(self, pages: ArrayLike, priorities: ArrayLike, hosts: ArrayLike | None = None) -> None:
+    def put(self, pages: ArrayLike, priorities: ArrayLike) -> None:
         """Add pages, or change the priority of those in the frontier; the last of repeated pages counts."""
         ids, values = _page_ids(pages), np.ascontiguousarray(priorities, np.float64)
         if len(ids) != len(values):
             raise ValueError(f"a batch of {len(ids)} pages and {len(values)} priorities: expected as many of each")
-        if hosts is not None:
-            self._set_hosts(ids, np.ascontiguousarray(hosts, np.int32), moves_present=True)
         if self._is_shared:
             self._set_overrides(ids, values)
         else:
             self._apply(heaps.put, ids, values)
 
-    def add(self, pages: ArrayLike, hosts: ArrayLike | None = None) -> None:
-        """Add the pages that are not in the frontier, with priority 0; those in it with priority LAST get 0 as well.
-
-        With shared priorities they get the shared one instead.
-        """
-        ids = _page_ids(pages)
-        if hosts is not None:
-            self._set_hosts(ids, np.ascontiguousarray(hosts, np.int32), moves_present=False)
-        states = np.zeros(int(ids.max(initial=0)) + 1, np.uint8)
-        self._apply(heaps.follow, ids[:0], ids, states, self._is_shared)
-
     def follow(self, changed: NDArray[Any], links: NDArray[Any], states: NDArray[np.uint8]) -> None:
         """Reorder after a page with these `links` was fetched and shared priorities of `changed` pages have grown.
 
-        Only pages that are KNOWN by their `states` enter the frontier; see `add`.
+        Only pages that are KNOWN by their `states` enter the frontier. Targets that are not in it enter with priority
+        0, and those with priority LAST get 0 as well; with shared priorities they get the shared one instead.
         """
         self._apply(heaps.follow, changed, links, states, self._is_shared)
 
@@ -305,27 +295,6 @@ class Frontier:
         if self._apart.n or not (values == LAST).all():  # a page without an entry is LAST
             self._apart.set(pages, values)
         self._apply(heaps.enter, pages, True)
-
-    def _set_hosts(self, pages: NDArray[Any], hosts: NDArray[np.int32], moves_present: bool) -> None:
-        """Set the hosts of pages.
-
-        Pages in the frontier keep their hosts, unless `moves_present`: then they are removed if the host changes.
-        """
-        if len(pages) != len(hosts):
-            raise ValueError(f"a batch of {len(pages)} pages and {len(hosts)} hosts: expected as many of each")
-        if len(pages) == 0:
-            return
-        if not 0 <= int(pages.min()) <= int(pages.max()) < heaps.MAX_PAGES or int(hosts.min()) < 0:
-            raise _NOT_AN_ID
-        self._hosts.grow_to(int(pages.max()) + 1)
-        if self.politeness.per_host:
-            is_here = self.contains_each(pages)
-            if moves_present:
-                for page in pages[is_here & (self._hosts.array[pages] != hosts)].tolist():
-                    self.remove(page)
-            else:
-                pages, hosts = pages[~is_here][::-1], hosts[~is_here][::-1]  # the first of repeated pages counts
-        self._hosts.set(pages, hosts)
 
     def _heaps(self) -> tuple[NDArray[Any], ...]:
         return (

@@ -23,12 +23,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from orienteer.crawl.politeness import Politeness
+from orienteer.crawl.crawl import Crawl
+from orienteer.crawl.frontier import Frontier
 
 TRIAL_PAGES = 4  # fetched pages after which a host on trial is accepted
 LINKING_PAGES = 2  # pages of proven hosts that must link to a host to prove it
@@ -36,17 +36,6 @@ PROVEN_PER_SHARED = 16  # requests to proven hosts of a site per request to host
 FREE_REQUESTS = 4  # to hosts on probation of a site, before their share is limited
 
 _INF = float("inf")
-
-
-class HostSlots(Protocol):
-    """The slots of hosts: those of a Crawl, or of a frontier alone."""
-
-    @property
-    def politeness(self) -> Politeness: ...
-    def has_pages(self, host: int) -> bool: ...
-    def share_slot(self, hosts: ArrayLike, pages: ArrayLike, with_host: int | None = None) -> None: ...
-    def snooze(self, host: int, until: float) -> None: ...
-    def wake(self, host: int) -> None: ...
 
 
 @dataclass(eq=False)
@@ -72,7 +61,7 @@ class Probation:
     The caller reports new hosts, the start and the end of each request, and the links; and calls `update` regularly.
     """
 
-    def __init__(self, slots: HostSlots) -> None:
+    def __init__(self, slots: Crawl | Frontier) -> None:
         self._slots = slots
         self.is_active = slots.politeness.per_host and slots.politeness.delay_s > 0
         self._by_name: dict[str, _Site] = {}
