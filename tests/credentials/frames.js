@@ -9,23 +9,17 @@ const log = (op, value) =>
 const reads = (op, url, options) => fetch(url, options).then((answer) => answer.text()).then((text) => log(op, text), () => 0);
 const attempt = (action) => { try { action(); } catch { /* this way is closed */ } };
 
-const inWorker = typeof document === 'undefined';
-const MODES = ['cors', 'no-cors', 'same-origin'];
-const CREDENTIALS = ['omit', 'same-origin', 'include'];
-// Frames try all pairs, their workers each mode and each kind of credentials.
-const PAIRS = inWorker
-  ? [['cors', 'include'], ['cors', 'omit'], ['no-cors', 'include'], ['same-origin', 'same-origin']]
-  : MODES.flatMap((mode) => CREDENTIALS.map((credentials) => [mode, credentials]));
-
 function fetches(where) {
-  for (const [mode, credentials] of PAIRS) {
-    const op = `${where}-${mode}-${credentials}`;
-    reads(op, at('api.json', op), { mode, credentials });
+  for (const mode of ['cors', 'no-cors', 'same-origin']) {
+    for (const credentials of ['omit', 'same-origin', 'include']) {
+      const op = `${where}-${mode}-${credentials}`;
+      reads(op, at('api.json', op), { mode, credentials });
+    }
   }
   reads(`${where}-page`, at('private.html', `${where}-page`), { credentials: 'include' });
   reads(`${where}-common`, `${A}/api.json`, { credentials: 'include' });
   reads(`${where}-header`, at('api.json', `${where}-header`), { headers: { 'x-me': '1' }, credentials: 'include' });
-  for (const keepalive of inWorker ? [false] : [false, true]) {
+  for (const keepalive of [false, true]) {
     const op = `${where}-tainted-${keepalive}`;
     reads(op, through('http://b.test', at('api.json', op)), { credentials: 'include', keepalive });
     reads(op, through(A, through('http://b.test', at('api.json', op))), { credentials: 'include', keepalive });
@@ -42,6 +36,7 @@ function fetches(where) {
   });
 }
 
+const inWorker = typeof document === 'undefined';
 if (inWorker) {
   fetches(kind);
   attempt(() => { importScripts(at('me.js', `${kind}-import`)); log(`${kind}-import`, globalThis.ME); });
