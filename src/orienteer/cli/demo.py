@@ -58,7 +58,7 @@ _TOUR = (
         "after it. The town has a calendar that never ends: nothing is done about it, and the crawl is not lost there. "
         "The last command shows what the simplest order, breadth-first, needs for the same.",
         (
-            f"{_KILL}{_CRAWL} --quiet -o TOWN",
+            f"{_KILL}{_CRAWL} --set crawl.commit_every_s=0.1 --quiet -o TOWN",
             "crawl TOWN --quiet",
             f"{_CRAWL} --policy breadth-first --budget 8000 --set crawl.archive=false --quiet -o breadth-first",
         ),

@@ -24,7 +24,7 @@ import numpy as np
 from orienteer.kernel import inner, kernel
 
 _ELEMENT_BYTES, _TEXT_BYTES, _ZERO_BYTES, _AMPERSAND_BYTES = 100, 90, 30, 15  # in the tree
-_MAX_TREE_BYTES, _TREE_BYTES_A_BYTE = 10_000_000, 13
+_MAX_TREE_BYTES, _TREE_BYTES_A_BYTE = 14_000_000, 15
 _MAX_WALK_NS, _WALK_NS_A_BYTE = 8_000_000, 25
 _ENTRY_NS = 2  # of one open element that is looked at
 _FOREIGN_ENTRY_NS, _FOREIGN_END_NS = 10, 4  # for an end tag within SVG or MathML that ends nothing, and for any other
