@@ -107,8 +107,8 @@ class Duplicates:
 class DigestFilter:
     """Which digests may be stored, in memory: two to eight bytes a page, and one in sixteen is a false positive.
 
-    >>> known = DigestFilter([b"digest 1"])
-    >>> known.add(b"digest 1"), known.add(b"digest 2"), known.add(b"digest 2")
+    >>> known = DigestFilter([b"one digest"])
+    >>> known.add(b"one digest"), known.add(b"two digests"), known.add(b"two digests")
     (True, False, True)
     """
 

@@ -51,10 +51,10 @@ CREATE TABLE anchor (target INTEGER, text TEXT, source INTEGER, PRIMARY KEY (tar
 PRAGMA user_version = {_FORMAT};
 COMMIT;
 """
-# Indexes of version 0.2 do not have it.
+# Indexes of version 0.2 do not have it. The key comes first: SQLite 3.40 reports a REAL within it as damaged.
 _COMPLETIONS = (
-    "CREATE TABLE IF NOT EXISTS completion (kind INTEGER NOT NULL, key TEXT NOT NULL, weight REAL NOT NULL, "
-    "text TEXT NOT NULL, PRIMARY KEY (kind, key, text)) WITHOUT ROWID"
+    "CREATE TABLE IF NOT EXISTS completion (kind INTEGER NOT NULL, key TEXT NOT NULL, text TEXT NOT NULL, "
+    "weight REAL NOT NULL, PRIMARY KEY (kind, key, text)) WITHOUT ROWID"
 )
 MAX_KEYS_PER_TEXT = 8  # in completions
 _LAST_CHARACTER = "\U0010ffff"
@@ -218,7 +218,8 @@ class PageTexts(Closeable):
         with _mapped_errors(self.path), transaction(self._connection):
             self._connection.execute("DELETE FROM completion")
             rows = sorted(completions, key=lambda row: (row.kind, row.key, row.text))
-            self._connection.executemany("INSERT OR IGNORE INTO completion VALUES (?, ?, ?, ?)", rows)
+            insert = "INSERT OR IGNORE INTO completion (kind, key, weight, text) VALUES (?, ?, ?, ?)"
+            self._connection.executemany(insert, rows)
 
     def has_completions(self) -> bool:
         with _mapped_errors(self.path):
