@@ -182,6 +182,14 @@ def test_ranks_are_the_same_in_plain_python(rng: np.random.Generator) -> None:
 
 
 @allocating_kernel
+def _total(values: Any) -> Any:
+    total = 0
+    for value in values:
+        total += value
+    return total
+
+
+@allocating_kernel
 def _sum(values: Any) -> Any:
     total = 0
     for value in values:
@@ -208,6 +216,21 @@ def test_with_requests_in_flight_the_compiler_is_never_waited_for() -> None:
     with substituted(compiler), never_waiting():
         assert _sum(large) == len(large)
     assert compiler.n_waited == 0
+
+
+def test_blocks_that_never_wait_may_overlap_in_any_order() -> None:
+    """As two crawls in threads do, of which the first ends first."""
+    compiler, large = CompilesUntil(), np.ones(kernel._MOST_PLAIN + 1, np.int64)
+    first, second = never_waiting(), never_waiting()
+    with substituted(compiler):
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert _total(large) == len(large)
+        assert compiler.n_waited == 0
+        second.__exit__(None, None, None)
+        assert _total(large) == len(large)
+        assert compiler.n_waited == 1
 
 
 def test_what_is_only_loaded_or_compiled_here_is_not_plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

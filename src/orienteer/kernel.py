@@ -51,7 +51,7 @@ class _ThreadState(threading.local):
 
 
 _compiling: Compiling | None = None
-_may_wait = True
+_never_waiting: list[None] = []  # an entry for each block of `never_waiting`: those of threads may overlap
 _thread = _ThreadState()
 _plain_s = _AT_FIRST_S  # left to this process, of its CPU time
 
@@ -157,12 +157,11 @@ def substituted(compiling: Compiling) -> Iterator[None]:
 @contextmanager
 def never_waiting() -> Iterator[None]:
     """Run kernels as plain Python until they are compiled, even for large arrays."""
-    global _may_wait
-    before, _may_wait = _may_wait, False
+    _never_waiting.append(None)
     try:
         yield
     finally:
-        _may_wait = before
+        _never_waiting.pop()
 
 
 def runs_plain() -> bool:
@@ -232,7 +231,7 @@ def _is_plain_better(compiling: Compiling, arguments: tuple[Any, ...]) -> bool:
     """Whether to run a kernel as plain Python; for large arrays it waits for the compiler instead."""
     global _compiling
     if compiling.poll() is None:
-        if not _may_wait or all(_size(argument) <= _MOST_PLAIN for argument in arguments):
+        if _never_waiting or all(_size(argument) <= _MOST_PLAIN for argument in arguments):
             return True
         compiling.wait()
     _compiling = None

@@ -12,7 +12,7 @@ from orienteer.extract.page_text import Floats, Ints, PageText, hash_of
 from orienteer.kernel import inner, kernel
 
 _MAX_WORDS_BYTES = 400  # of an element
-_QUOTE, _EQUALS = b'"='
+_QUOTE, _EQUALS, _AMPERSAND, _SEMICOLON, _SPACE = b'"=&; '
 
 
 @dataclass(slots=True)
@@ -108,7 +108,10 @@ for _row, _word in enumerate((b" class=", b" id=", b" role=")):
 
 @kernel
 def _copy_words(page: Any, starts: Any, ends: Any, words: Any, word_ends: Any) -> Any:
-    """Copy the values of class, id and role of elements in lower case, each after a space."""
+    """Copy the values of class, id and role of elements in lower case, each after a space.
+
+    What the HTML library escapes is no part of a word, so it becomes a space.
+    """
     size = 0
     for k in range(len(starts)):
         limit, i = size + _MAX_WORDS_BYTES, starts[k]
@@ -119,11 +122,16 @@ def _copy_words(page: Any, starts: Any, ends: Any, words: Any, word_ends: Any) -
             i += 2
             is_naming = _is_naming(page, name)
             if is_naming and size < limit:
-                words[size] = 32
+                words[size] = _SPACE
                 size += 1
             while i < ends[k] and page[i] != _QUOTE:
+                byte = page[i]
+                if byte == _AMPERSAND:
+                    while page[i] != _SEMICOLON:
+                        i += 1
+                    byte = _SPACE
                 if is_naming and size < limit:
-                    words[size] = page[i] + 32 if 65 <= page[i] <= 90 else page[i]
+                    words[size] = byte + 32 if 65 <= byte <= 90 else byte
                     size += 1
                 i += 1
             i += 1

@@ -31,7 +31,7 @@ class TownServer:
         self.site = site
         self.requests: list[tuple[str, str]] = []
         handler = type("TownHandler", (_Handler,), {"town": self})
-        self._server = _Server(("127.0.0.1", port), handler)
+        self._server = _TownConnections(("127.0.0.1", port), handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         self.port = self._server.server_port
 
@@ -51,7 +51,7 @@ class TownServer:
         self._thread.join()
 
 
-class _Server(ThreadingHTTPServer):
+class _TownConnections(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128  # a crawl opens its connections at once
 
