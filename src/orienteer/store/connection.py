@@ -309,8 +309,10 @@ def connected(path: Path, read_only: bool, many_threads: bool = False) -> sqlite
         expect_plain(path.with_name(path.name + companion), alone=True)
     address = path.resolve().as_uri()
     mode = "ro" if read_only else "rw"
-    options: dict[str, Any] = {"isolation_level": None, "uri": True, "check_same_thread": not many_threads}
-    connection: sqlite3.Connection = sqlite3.connect(f"{address}?mode={mode}", _BUSY_TIMEOUT_S, **options)
+    options: dict[str, Any] = {
+        "timeout": _BUSY_TIMEOUT_S, "isolation_level": None, "uri": True, "check_same_thread": not many_threads,
+    }  # fmt: skip
+    connection: sqlite3.Connection = sqlite3.connect(f"{address}?mode={mode}", **options)
     try:
         connection.execute("SELECT count(*) FROM sqlite_master")
     except sqlite3.Error as error:
