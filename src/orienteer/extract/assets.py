@@ -183,7 +183,7 @@ def as_html(xml: str) -> str:
 
 
 _SRCSET_URL = re.compile(r"[ \t\n\r\f,]*+([^ \t\n\r\f]++)")
-_SRCSET_DESCRIPTORS = re.compile(r"(?:[^(,]|\([^)]*+(?:\)|\Z))*+")
+_SRCSET_DESCRIPTORS = re.compile(r"(?:[^(,]++|\([^)]*+(?:\)|\Z)){0,500}")
 
 
 def srcset_candidates(srcset: str) -> Iterator[tuple[str, str]]:
@@ -206,32 +206,30 @@ def srcset_candidates(srcset: str) -> Iterator[tuple[str, str]]:
 _STATED_CHARSET = re.compile(rb'@charset "(?!(?i:utf-16))([^"\n]{1,40})";')  # it cannot be UTF-16 if this matches
 _DELIMITERS = re.compile(r"<!\[CDATA\[|\]\]>|<!--|-->")
 
+# Nothing can fail behind a repeated group, and its repetitions are bounded, since each takes memory. Possessive groups
+# would do the same, but Python before 3.11.5 matches them wrongly.
 _SPACE, _LETTER = r"[ \t\n\r\f]", r"[a-zA-Z0-9_\-\x80-\U0010ffff]"
-_ESCAPE = rf"\\(?:[0-9a-fA-F]{{1,6}}+(?:\r\n|{_SPACE})?+|[^\n\r\f0-9a-fA-F]|\Z)"
-_NAME = rf"(?:{_LETTER}|{_ESCAPE})"
-_STRINGS = {quote: rf"{quote}((?:[^{quote}\\\n\r\f]|{_ESCAPE}|\\(?:\r\n|[\n\r\f]))*+)({quote}|\Z)?+" for quote in "\"'"}
-_STRING = {quote: re.compile(string) for quote, string in _STRINGS.items()}
+_ESCAPE = rf"\\(?:[0-9a-fA-F]{{1,6}}(?:\r\n|{_SPACE})?|[^\n\r\f0-9a-fA-F]|\Z)"
+_NAME = rf"(?:{_LETTER}++|{_ESCAPE})"
 _SKIPPED = (
-    rf"(?!(?:url|(?:-webkit-)?image-set)\(){_LETTER}++(?!\\)|{_NAME}++(?!\()|\#{_NAME}*+|<(?:!--)?+|\\(?=[\n\r\f])"
-    r"|/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|\Z)|/"
+    rf"(?!(?:url|(?:-webkit-)?image-set)\(){_LETTER}++(?!\\)|\#{_LETTER}*+(?!\\)|<!--|<|\\(?=[\n\r\f])"
+    r"|/\*(?s:.*?)(?:\*/|\Z)|/"
 )
-_NEXT_NAME = rf"@{_NAME}*+|{_NAME}++\("
-# The next token that matters: anywhere; and in the prelude of a rule or in image-set, where strings and brackets do.
+_NEXT_NAME = rf"[@\#]{_NAME}{{0,200}}|{_NAME}{{1,200}}(?P<call>\()?|[\"']"
+# The next token that may matter: anywhere; and in the prelude of a rule or in image-set, where brackets do.
 _NEXT = re.compile(
-    rf"(?:[^\"'@#</\\\w\-\x80-\U0010ffff]++|{_SKIPPED}|{'|'.join(_STRINGS.values())})*+(?P<token>{_NEXT_NAME})?+",
-    re.IGNORECASE | re.ASCII,
+    rf"(?:[^\"'@#</\\\w\-\x80-\U0010ffff]++|{_SKIPPED}){{0,500}}(?P<token>{_NEXT_NAME})?", re.IGNORECASE | re.ASCII
 )
 _NEXT_INSIDE = re.compile(
-    rf"(?:[^\"'@#</\\\w\-\x80-\U0010ffff()\[\]{{}};]++|{_SKIPPED})*+(?P<token>{_NEXT_NAME}|[\"'()\[\]{{}};])?+",
+    rf"(?:[^\"'@#</\\\w\-\x80-\U0010ffff()\[\]{{}};]++|{_SKIPPED}){{0,500}}(?P<token>{_NEXT_NAME}|[()\[\]{{}};])?",
     re.IGNORECASE | re.ASCII,
 )
 _QUOTE = re.compile(rf"{_SPACE}*+[\"']")
-# The rest of a url() without quotes; group 1 is None if it is no URL.
-_UNQUOTED = re.compile(
-    rf"{_SPACE}*+((?:[^ \t\n\r\f\"'()\\\x00-\x08\x0b\x0e-\x1f\x7f]|{_ESCAPE})*+){_SPACE}*+(?:\)|\Z)"
-    r"|(?:[^)\\]|\\.|\\\Z)*+\)?+",
-    re.DOTALL,
-)
+# What a string, a url() without quotes, and one that is no URL consist of.
+_IN_STRING = {quote: re.compile(rf"(?:[^{quote}\\\n\r\f]++|{_ESCAPE}|\\(?:\r\n|[\n\r\f])){{0,500}}") for quote in "\"'"}
+_IN_URL = re.compile(rf"(?:[^ \t\n\r\f\"'()\\\x00-\x08\x0b\x0e-\x1f\x7f]++|{_ESCAPE}){{0,500}}")
+_IN_NO_URL = re.compile(r"(?:[^)\\]++|\\.|\\\Z){0,500}", re.DOTALL)
+_SPACES = re.compile(rf"{_SPACE}*+")
 _ESCAPED = re.compile(r"\\(?:([0-9a-fA-F]{1,6})(?:\r\n|[ \t\n\r\f])?|\r\n|[\n\r\f]|(.)|\Z)", re.DOTALL)
 _BRACKET, _URL, _IMAGES = b"(ui"
 
@@ -257,34 +255,56 @@ def css_urls(css: str) -> Iterator[CssUrl]:
     at = 0
     rule = ""  # the at-rule whose prelude is being read
     brackets = bytearray()  # that are open in it, in url("") or in image-set
-    while (found := (_NEXT_INSIDE if rule or brackets else _NEXT).match(css, at)) and (token := found["token"]):
-        start, at = found.start("token"), found.end()
+    while at < len(css):
+        found = (_NEXT_INSIDE if rule or brackets else _NEXT).match(css, at)
+        assert found is not None
+        start, at, token = found.start("token"), found.end(), found["token"] or ""
         is_fetched = not rule or (rule == "@import" and (not brackets or brackets == b"u"))
+        is_inside = bool(rule or brackets)
         reference = None
-        if token[0] == "@" or token in "{};":
+        if token[:1] == "@" or (token and token in "{};"):
             rule = _unescaped(token).lower() if token[0] == "@" else ""
             brackets.clear()
-        elif token in ")]":
+        elif token and token in ")]":
             del brackets[-1:]
-        elif token in "\"'":
-            string = _STRING[token].match(css, start)
-            assert string is not None
-            at = string.end()
-            if string[2] is not None and (not brackets or brackets[-1] != _BRACKET):  # no line ends in it
-                reference = string[1]
+        elif token and token in "\"'":
+            end = _end_of_run(_IN_STRING[token], css, at)
+            is_whole = end == len(css) or css[end] == token  # no line ends in it
+            if is_whole and is_inside and (not brackets or brackets[-1] != _BRACKET):
+                reference = css[at:end]
+            at = min(end + is_whole, len(css))
             if brackets and brackets[-1] == _URL:
                 brackets[-1] = _BRACKET  # further strings in it are no URLs
-        elif (name := _unescaped(token[:-1]).lower()) == "url" and not _QUOTE.match(css, at):
-            url = _UNQUOTED.match(css, at)
-            assert url is not None
-            at, reference = url.end(), url[1]
-        elif name in ("url", "image-set", "-webkit-image-set"):
-            brackets.append(_URL if name == "url" else _IMAGES)
-        elif rule or brackets:
+        elif found["call"]:
+            name = _unescaped(token[:-1]).lower()
+            if name == "url" and not _QUOTE.match(css, at):
+                at, reference = _unquoted_url(css, at)
+            elif name in ("url", "image-set", "-webkit-image-set"):
+                brackets.append(_URL if name == "url" else _IMAGES)
+            elif is_inside:
+                brackets.append(_BRACKET)
+        elif token in ("(", "["):
             brackets.append(_BRACKET)
         if reference is not None and is_fetched:
             yield CssUrl(_unescaped(reference), start, at, token in "\"'")
             rule = rule and "rest of @import"  # layer, supports, media
+
+
+def _unquoted_url(css: str, at: int) -> tuple[int, str | None]:
+    """Read the rest of a url() without quotes; return where it ends, and the URL if it is one."""
+    start = _end_of_run(_SPACES, css, at)
+    end = _end_of_run(_IN_URL, css, start)
+    closing = _end_of_run(_SPACES, css, end)
+    if closing == len(css) or css[closing] == ")":
+        return min(closing + 1, len(css)), css[start:end]
+    return min(_end_of_run(_IN_NO_URL, css, at) + 1, len(css)), None
+
+
+def _end_of_run(pieces: re.Pattern[str], css: str, at: int) -> int:
+    """Return the end of a run; `pieces` matches a part of it, or nothing at its end."""
+    while (found := pieces.match(css, at)) is not None and found.end() > at:
+        at = found.end()
+    return at
 
 
 def _unescaped(text: str) -> str:
