@@ -6,6 +6,7 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -141,12 +142,12 @@ def test_an_archive_that_was_changed(certified: Certified, folder: Path) -> None
 
 def test_a_database_that_says_otherwise_than_the_archive(certified: Certified, folder: Path) -> None:
     last = "(SELECT max(position) FROM page WHERE length(links) > 8)"
-    with sqlite3.connect(folder / "crawl.db") as database:
+    with closing(sqlite3.connect(folder / "crawl.db", isolation_level=None)) as database:
         database.execute(f"UPDATE page SET links = substr(links, 1, length(links) - 4) WHERE position = {last}")
     database.close()
     found = check_certificate(certified.certificate, folder)
     assert any("the archived page has a link to " in line for line in found.problems), found.problems
-    with sqlite3.connect(folder / "crawl.db") as database:
+    with closing(sqlite3.connect(folder / "crawl.db", isolation_level=None)) as database:
         database.execute(f"UPDATE page SET outcome = 'http 404', state = 3 WHERE position = {last}")
     database.close()
     found = check_certificate(certified.certificate, folder)

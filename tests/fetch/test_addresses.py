@@ -113,4 +113,5 @@ def test_embedded_addresses_are_checked(address):
     ],
 )
 def test_literal_addresses_of_urls(url, address):
-    assert literal_address(url) == address
+    parsed = None if address is None else str(ipaddress.ip_address(address))  # since Python 3.13 ::ffff:127.0.0.1
+    assert literal_address(url) == parsed

@@ -7,7 +7,7 @@ import random
 import signal
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,7 @@ def mixed(n_pages: int, rng: random.Random) -> list[bytes]:
 def held(folder: Path) -> dict[str, Any]:
     """Return the rows of the database, without values that differ between imports."""
     found = {}
-    with sqlite3.connect(folder / "crawl.db") as database:
+    with closing(sqlite3.connect(folder / "crawl.db", isolation_level=None)) as database:
         tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         for table in tables:
             cursor = database.execute(f"SELECT * FROM {table}")

@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 from collections import defaultdict
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
@@ -197,7 +198,7 @@ def test_an_archive_that_is_another_one_is_read_again(folder: Path, tmp_path: Pa
 
 def test_an_untrusted_table_is_not_used(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     before = known(folder)
-    with sqlite3.connect(folder / "captures" / "captures.db") as table:
+    with closing(sqlite3.connect(folder / "captures" / "captures.db", isolation_level=None)) as table:
         table.execute("DELETE FROM capture WHERE rowid % 2")
     table.close()
     assert known(folder) != before, "one of our own is"

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -59,7 +60,7 @@ def folder(measured: Path, tmp_path: Path) -> Path:
 
 
 def changed(folder: Path, *statements: str) -> Path:
-    with sqlite3.connect(folder / "crawl.db") as database:
+    with closing(sqlite3.connect(folder / "crawl.db", isolation_level=None)) as database:
         for statement in statements:
             assert database.execute(statement).rowcount > 0, statement
     database.close()
@@ -118,7 +119,7 @@ def test_another_seed(folder: Path) -> None:
 
 def test_a_walk_that_began_at_another_page(folder: Path) -> None:
     # What one walk found is the best there is: another begins there, too.
-    with sqlite3.connect(folder / "crawl.db") as database:
+    with closing(sqlite3.connect(folder / "crawl.db", isolation_level=None)) as database:
         (first,) = database.execute("SELECT entries FROM walks WHERE number = 0").fetchone()
         one, two = first[:4], first[4:8]
         database.execute("UPDATE walks SET entries = ? WHERE number = 0", (two + one + first[8:],))

@@ -185,7 +185,7 @@ def test_no_database_at_all(site: GraphSite, folder: Path, all_of_it: dict[str, 
 @pytest.mark.parametrize("number", range(8))
 def test_a_garbled_database(site: GraphSite, folder: Path, all_of_it: dict[str, tuple[str, ...]], number: int) -> None:
     rng = random.Random(number)
-    with sqlite3.connect(folder / "crawl.db") as database:
+    with closing(sqlite3.connect(folder / "crawl.db", isolation_level=None)) as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     database.close()
     content = bytearray((folder / "crawl.db").read_bytes())
@@ -243,7 +243,7 @@ def test_pages_with_lost_urls_are_read_again(
     site: GraphSite, folder: Path, all_of_it: dict[str, tuple[str, ...]]
 ) -> None:
     """A page must not have fewer links than in the archive: it is read again."""
-    with sqlite3.connect(folder / "crawl.db") as database:
+    with closing(sqlite3.connect(folder / "crawl.db", isolation_level=None)) as database:
         database.execute("DELETE FROM url WHERE id % 7 = 3")
     database.close()
     report = check(site, folder, all_of_it)
@@ -256,7 +256,7 @@ def test_pages_have_new_numbers_in_the_history_of_visits_too(folder: Path) -> No
         done = [row.id for row in view.database.pages.fetched()]
         lost, kept, page, other = done[-5], done[-4], done[-3], done[-2]
         urls = {old: view.database.urls.of(old) for old in (kept, page, other)}
-    with sqlite3.connect(folder / "crawl.db") as database:
+    with closing(sqlite3.connect(folder / "crawl.db", isolation_level=None)) as database:
         for old, repeated in ((page, kept), (other, lost)):
             columns = "page, first_time, checked, n_checks, n_changes, n_missing, repeated"
             database.execute(f"INSERT INTO revisit ({columns}) VALUES (?, 1.0, 1.0, 1, 1, 0, ?)", (old, repeated))

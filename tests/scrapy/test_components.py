@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import deque
+from contextlib import closing
 from math import inf
 from pathlib import Path
 from types import SimpleNamespace
@@ -303,7 +304,7 @@ def test_an_untrusted_request_is_not_loaded(tmp_path: Path) -> None:
     before.commit()
     before.close()
     trap = f"cposix\nsystem\n(S'touch {tmp_path / 'run'}'\ntR.".encode()
-    with sqlite3.connect(tmp_path / "requests" / "requests.db") as database:
+    with closing(sqlite3.connect(tmp_path / "requests" / "requests.db", isolation_level=None)) as database:
         ((stored,),) = database.execute("SELECT request FROM request")
         for content in (trap, bytes(32) + trap, stored[:32] + trap, stored[:-1] + b"\0"):
             database.execute("UPDATE request SET request = ?", (content,))
@@ -322,7 +323,7 @@ def test_links_to_pages_that_there_are_not_are_refused(tmp_path: Path) -> None:
     page = before.add(Request("http://a.test/"), b"fingerprint", "a.test", is_start=True)
     before.commit()
     before.close()
-    with sqlite3.connect(tmp_path / "requests" / "requests.db") as database:
+    with closing(sqlite3.connect(tmp_path / "requests" / "requests.db", isolation_level=None)) as database:
         row = (page, int(PageState.FETCHED), b"\xff" * 4)
         database.execute("INSERT INTO done (page, state, links) VALUES (?, ?, ?)", row)
     database.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,7 +34,7 @@ class Unhurried(Site):
 
 def acknowledged(folder: Path) -> set[str]:
     """The URLs of which everything that was asked for is done."""
-    with sqlite3.connect(folder / "requests.db") as database:
+    with closing(sqlite3.connect(folder / "requests.db", isolation_level=None)) as database:
         sql = (
             "SELECT url FROM page LEFT JOIN done ON page.id = done.page GROUP BY url HAVING count(*) = count(done.page)"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import zlib
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ def unpacked(value: Any) -> Any:
 
 def contents(folder: Path) -> dict[str, Any]:
     """Return the contents of an index: the rows of its database, its columns, and results of searches."""
-    with sqlite3.connect(folder / "index" / "pages.db") as database:
+    with closing(sqlite3.connect(folder / "index" / "pages.db", isolation_level=None)) as database:
         rows = {
             table: [tuple(map(unpacked, row)) for row in database.execute(f"SELECT * FROM {table}")]
             for table in ("page", "anchor")

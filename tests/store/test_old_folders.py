@@ -10,6 +10,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -128,7 +129,7 @@ def test_it_is_exported(old: Path, tmp_path: Path) -> None:
 
 def test_old_failures_become_blocked_pages(old: Path) -> None:
     outcomes = ["http 404", "http 410", "http 418", "redirect leaves the scope", "too many redirects", "unwanted type"]
-    with sqlite3.connect(old / "crawl.db") as connection:
+    with closing(sqlite3.connect(old / "crawl.db", isolation_level=None)) as connection:
         pages = [page for (page,) in connection.execute("SELECT id FROM page ORDER BY id LIMIT 6")]
         for page, outcome in zip(pages, outcomes, strict=True):
             connection.execute("UPDATE page SET state = 3, outcome = ? WHERE id = ?", (outcome, page))
@@ -141,11 +142,11 @@ def test_old_failures_become_blocked_pages(old: Path) -> None:
 
 def test_an_upgrade_is_all_or_nothing(old: Path) -> None:
     """A table with a conflicting name: the database stays unchanged."""
-    with sqlite3.connect(old / "crawl.db") as connection:
+    with closing(sqlite3.connect(old / "crawl.db", isolation_level=None)) as connection:
         connection.execute("CREATE TABLE added (x)")
     connection.close()
     with pytest.raises(CrawlFolderError, match="already exists"):
         CrawlFolder.open(old)
-    with sqlite3.connect(old / "crawl.db") as connection:
+    with closing(sqlite3.connect(old / "crawl.db", isolation_level=None)) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (2,)
     connection.close()

@@ -315,7 +315,7 @@ def connected(path: Path, read_only: bool, many_threads: bool = False) -> sqlite
     connection: sqlite3.Connection = sqlite3.connect(f"{address}?mode={mode}", **options)
     try:
         connection.execute("SELECT count(*) FROM sqlite_master")
-    except sqlite3.Error as error:
+    except BaseException as error:  # a damaged schema can raise a UnicodeDecodeError
         connection.close()
         has_log = path.with_name(f"{path.name}-wal").exists()
         if not read_only or has_log or getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NO_SHARED_MEMORY:
