@@ -167,6 +167,11 @@ class PageTexts(Closeable):
     def close(self) -> None:
         self._connection.close()
 
+    def __del__(self) -> None:
+        """Close an index that the caller has dropped, as in a notebook; Python 3.13 warns of open connections."""
+        if hasattr(self, "_connection"):
+            self.close()
+
     def stamps(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return all pages, in increasing order, and their stamps."""
         with _mapped_errors(self.path):
