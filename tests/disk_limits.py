@@ -6,6 +6,7 @@ no interpreter writes bytecode under such a limit.
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import subprocess
@@ -50,4 +51,5 @@ def small_disk_at(folder: Path, size: str) -> Iterator[Path]:
     try:
         yield folder
     finally:
+        gc.collect()  # the traceback of an expected error may hold an open file
         subprocess.run(["umount", folder], check=True)
