@@ -148,6 +148,8 @@ def test_slow_hosts_do_not_bias_it(tmp_path: Path) -> None:
     assert row.width == 16
     assert rounds_of_survey(survey) == walks
     scores = survey._evidence.scores[: survey.n_walks]
+    if report.stopped_because == StopReason.COVERAGE and len(scores) <= 5:
+        pytest.skip("the proof came before there were enough walks")
     exact, means = ExactLives(graph), []
     for one in walks:
         known = np.zeros(graph.n_pages, np.bool_)
