@@ -101,8 +101,11 @@ class Killer:
         return until(process, self.command.folder.exists) and _lives_on(process, self.rng.uniform(0, 0.05))
 
     def _acknowledging(self, process: CrawlProcess) -> bool:
-        """The archive has grown: it is synced next, then the database is committed."""
-        for _ in range(self.rng.randint(1, 30)):
+        """The archive has grown: it is synced next, then the database is committed.
+
+        The first kill comes early, because the crawl may end before the archive has grown several times.
+        """
+        for _ in range(self.rng.randint(1, 30) if self.damage.n_kills else 1):
             size_bytes = self._archive_bytes()
             if not until(process, lambda size_bytes=size_bytes: self._archive_bytes() > size_bytes):
                 return False

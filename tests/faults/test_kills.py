@@ -89,7 +89,7 @@ def test_killed_workers_change_nothing_and_leave_nothing_behind(
 
 def test_kills_do_not_change_the_order(tmp_path: Path, fresh_rng: random.Random) -> None:
     """With one worker, and no errors whose time decides when a page is tried again."""
-    site = RoughWeb(n_pages=100, latency_s=(0.0, 0.01), errors=0.0)
+    site = RoughWeb(n_pages=100, latency_s=(0.01, 0.03), errors=0.0)
     with FakeWeb(site) as web:
         settings = {"crawl": {"robots": True, "workers": 1}}
         crawled(web, site.seeds, tmp_path / "whole", settings=settings)
