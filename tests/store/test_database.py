@@ -111,7 +111,11 @@ def test_a_page_is_done_once(database: Database) -> None:
     for again in (page_row(7, 1), page_row(8, 0)):
         with pytest.raises(CrawlFolderError, match=r"damaged \(UNIQUE constraint failed"):
             database.pages.add(again)
+            database.commit()  # rows are buffered
+        with pytest.raises(CrawlFolderError, match=r"damaged \(UNIQUE constraint failed"):
+            database.commit()
         database.rollback()
+        assert database.pages.row(7) is None
         database.pages.add(page_row(7, 0))
 
 

@@ -161,8 +161,10 @@ class DatabaseConnection:
             cursor = self._connection.execute(sql, values)
             row: tuple[Any, ...] | None = cursor.fetchone()
         if row is not None:
-            with self.expecting_damage():
+            try:
                 self._ranges_of(sql, cursor).check(row)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise damaged(self.path, error) from None
         return row
 
     def first(self, sql: str, *values: Any) -> Any:
