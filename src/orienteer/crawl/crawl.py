@@ -46,6 +46,7 @@ from orienteer.wording import counted
 # Plain numbers, for arrays of states and for every step: members of an Enum are slow.
 _KNOWN, _IN_FLIGHT, _FETCHED, _FAILED, _BLOCKED, _SKIPPED = map(int, PageState)
 _NO_LINKS = np.empty(0, np.uint32)
+_NO_TARGET = ProofTarget()
 FIRST = 1e300  # the priority of pages that walks of a survey need, by the number of the walk
 _TRANSITIONS = {(int(old), int(new)) for old, targets in TRANSITIONS.items() for new in targets}
 
@@ -438,7 +439,7 @@ class Crawl:
         """Return the bounds that the certificate must prove."""
         until = self.goal.until
         if until is None:
-            return ProofTarget()
+            return _NO_TARGET
         if self.goal.of_reachable:
             return ProofTarget(of_reachable=until)
         last_resort = until if self.goal.or_reachable else NEVER

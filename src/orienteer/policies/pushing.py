@@ -67,11 +67,13 @@ class PushingPolicy(Policy):
         pushed = self._pushed
         n_links = len(web.links(page))
         pushed.grow_to(web.n_pages)
-        pushed.make_room(n_links + 64)
         links = push.LinkRows.of(web)
         touched = np.empty(4 * n_links + 4096, np.uint32)
         pushed.work[push.TOUCHED] = 0
         best = push.push_fetched(page, *pushed.arguments(links, touched))
+        if best == push.NOT_FETCHED:
+            pushed.make_room(n_links + 64)
+            best = push.push_fetched(page, *pushed.arguments(links, touched))
         return self._after_pushes(web, links, touched, best)
 
     def priorities(self, n_pages: int) -> np.ndarray:
