@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from orienteer.pages.outcome import Outcome
 from orienteer.pages.states import PageState
+from orienteer.store.archive import Position
 from orienteer.store.connection import DatabaseConnection
 from orienteer.store.failures import damaged
 from orienteer.store.history import N_UNKNOWN, PAGES_PER_BATCH, expect_ids, joined
@@ -69,22 +70,22 @@ class PageTables:
 
     def __init__(self, connection: DatabaseConnection, urls: UrlTables) -> None:
         self._db, self._urls = connection, urls
-        self._buffered: dict[int, PageRow] = {}  # by page, in order of their positions
+        self._buffered: dict[int, tuple[PageRow, Position | None]] = {}  # by page, in order of their positions
         connection.buffers.append(self)
 
-    def add(self, row: PageRow) -> None:
-        """Add the row of a page; its position is after that of all others."""
+    def add(self, row: PageRow, archived: Position | None = None) -> None:
+        """Add the row of a page, with this position in the archive; its event comes after those of all others."""
         self._db.begin()
         if row.id in self._buffered:
             self.write()  # SQLite will refuse the second row
-        self._buffered[row.id] = row
+        self._buffered[row.id] = row, archived
         if len(self._buffered) >= _PAGES_AT_ONCE or self._db.read_only:
             self.write()
 
     def write(self) -> None:
         """Write the buffer."""
         if self._buffered:
-            self._db.write_all(_ADD_PAGE, [row.stored() for row in self._buffered.values()])
+            self._db.write_all(_ADD_PAGE, [row.stored(archived) for row, archived in self._buffered.values()])
             self._buffered.clear()
 
     def clear(self) -> None:
@@ -100,7 +101,7 @@ class PageTables:
     def row(self, page: int) -> PageRow | None:
         """Return the row of a page; None if it is not done."""
         buffered = self._buffered.get(int(page))
-        values = self._db.row(_PAGE, int(page)) if buffered is None else buffered.stored()
+        values = self._db.row(_PAGE, int(page)) if buffered is None else buffered[0].stored(buffered[1])
         if values is None:
             return None
         with self._db.expecting_damage():
@@ -195,7 +196,7 @@ class PageTables:
         row = self._db.row(sql, digest, int(other_than))
         if row is not None:
             return int(row[0])
-        buffered = (row for row in self._buffered.values() if row.digest == digest and row.duplicate_of is None)
+        buffered = (row for row, _ in self._buffered.values() if row.digest == digest and row.duplicate_of is None)
         return next((row.id for row in buffered if row.id != other_than), None)
 
     def digests(self) -> Iterator[bytes]:
