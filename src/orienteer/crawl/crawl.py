@@ -484,10 +484,12 @@ class Crawl:
 
     def _grow_states(self) -> None:
         """Grow the array of states to all known pages."""
-        self._state = grown(self._state, self.web.n_pages)
+        if self.web.n_pages > len(self._state):
+            self._state = grown(self._state, self.web.n_pages)
 
     def _set_state(self, page: int, new: int) -> None:
-        self._state = grown(self._state, page + 1)
+        if page >= len(self._state):
+            self._state = grown(self._state, page + 1)
         old = int(self._state[page])
         if (old, new) not in _TRANSITIONS:
             raise ValueError(f"page {page} cannot become {PageState(new).name}: it is {PageState(old).name}")

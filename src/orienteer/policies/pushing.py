@@ -34,7 +34,8 @@ class Pushed:
         enter(trusted.pages, rule.total * trusted.trust, *self.known, self.p, self.p.view(np.int64))
 
     def grow_to(self, n_pages: int) -> None:
-        self.p, self.state = grown(self.p, n_pages), grown(self.state, n_pages)
+        if n_pages > len(self.p):
+            self.p, self.state = grown(self.p, n_pages), grown(self.state, n_pages)
 
     def arguments(self, links: push.LinkRows, touched: np.ndarray) -> tuple[object, ...]:
         """Return the arguments common to all push kernels."""
