@@ -22,7 +22,7 @@ from orienteer.extract.links import (
 )
 from orienteer.extract.main_text import line_scores, main_text
 from orienteer.extract.page_fields import NO_FIELDS, PageFields
-from orienteer.extract.parser import as_utf8, charset_of
+from orienteer.extract.parser import charset_of, utf8_and_text
 from orienteer.extract.reader import PageReader, read
 from orienteer.extract.refresh import Refresh, stated_refresh
 from orienteer.extract.robot_rules import OUR_NAME, RobotRules, rules_of, rules_of_header
@@ -120,7 +120,8 @@ def extract_page(
     ('A', 'See the\\nnext.', [('http://example.org/a/b', 'the next')])
     """
     used_charset = charset_of(html, charset)
-    reader = read(as_utf8(html, used_charset), with_text, robot, with_fields, with_blocks, with_scores)
+    utf8, decoded = utf8_and_text(html, used_charset)
+    reader = read(utf8, decoded, with_text, robot, with_fields, with_blocks, with_scores)
     rules = _rules(reader, robots_header, now, robot)
     base = base_url(reader.base, url)
     found = resolved(reader.references, base, used_charset)

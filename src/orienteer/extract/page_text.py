@@ -198,9 +198,10 @@ def _copy_text(page: Any, i: Any, text: Any, state: Any, of_lines: Any, linked: 
 
 @kernel
 def _copy_ranges(letters: Any, ranges: Any, max_chars: Any, texts: Any) -> Any:
-    """Copy these ranges of a text with white space collapsed, each cut to `max_chars` characters and ended by a line end.
+    """Copy these ranges of a text, with white space collapsed and at most `max_chars` characters of each, with a line
+    end after each.
 
-    Return their size, and whether they may contain white space that is not ASCII, or control characters.
+    Return the size of all, and whether they may contain white space that is not ASCII, or control characters.
     """
     size, has_rare_space = 0, False
     for k in range(len(ranges)):

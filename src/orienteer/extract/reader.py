@@ -48,6 +48,7 @@ _SHADOW_HOSTS = frozenset((
 
 def read(
     html: bytes,
+    decoded: str | None = None,
     with_text: bool = True,
     robot: str = OUR_NAME,
     with_fields: bool = False,
@@ -56,14 +57,14 @@ def read(
 ) -> PageReader:
     """Read a page in UTF-8, and the rules for a robot of this name; without text, only its links and its head.
 
-    With nodes, the text has the elements of its lines.
+    `decoded` is the page as text, if the caller has it. With nodes, the text has the elements of its lines.
     """
     reader = PageReader(robot, with_fields)
     if refusal(html) is not None:
-        reader.read_tokens(html, with_text)
+        reader.read_tokens(html.decode() if decoded is None else decoded, with_text)
         reader.blocks = blocks_of_text(reader.text) if with_blocks else []
         return reader
-    reader.read_tree(parsed(html))
+    reader.read_tree(parsed(html if decoded is None else decoded))
     if with_text:
         reader.read_text(with_nodes, with_inline=with_blocks)
         if with_blocks:
@@ -373,12 +374,12 @@ class PageReader:
 
     # Tokens
 
-    def read_tokens(self, html: bytes, with_text: bool) -> None:
+    def read_tokens(self, html: str, with_text: bool) -> None:
         """Read a page without its tree."""
         self.is_understood = False
         pieces: list[str] = []
         raw = ""  # the open element with raw text
-        for token in tokens(str(html, "utf-8")):
+        for token in tokens(html):
             if token.type is TokenType.TEXT:
                 text = token.data or ""
                 if raw == "title":
