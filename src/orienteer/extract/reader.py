@@ -13,6 +13,7 @@ from itertools import islice
 
 from orienteer.extract.block_reader import read_blocks
 from orienteer.extract.blocks import Block, blocks_of_text
+from orienteer.extract.formulas import may_have_formulas, write_formulas, write_raised
 from orienteer.extract.guard import refusal
 from orienteer.extract.language import primary_language
 from orienteer.extract.page_fields import FoundFields
@@ -64,6 +65,7 @@ def read(
         reader.read_tokens(html.decode() if decoded is None else decoded, with_text)
         reader.blocks = blocks_of_text(reader.text) if with_blocks else []
         return reader
+    reader.has_formulas = may_have_formulas(html)
     reader.read_tree(parsed(html if decoded is None else decoded))
     if with_text:
         reader.read_text(with_nodes, with_inline=with_blocks)
@@ -115,6 +117,10 @@ class PageReader:
         self._shadows: dict[TreeElement, TreeElement] = {}  # templates of shadow trees by their hosts
         self._noscripts: list[TreeElement] = []
         self._in_noscript: set[TreeElement] = set()
+        self.has_formulas = False  # whether there may be any
+        self._maths: list[TreeElement] = []
+        self._tex_scripts: list[TreeElement] = []
+        self._raised: list[TreeElement] = []  # superscripts and subscripts
         self._is_mixed = False  # whether there are drawings or formulas
         self._links: list[_Link] = []
         self._within: list[TreeElement] = []  # links within the page
@@ -149,6 +155,8 @@ class PageReader:
     def _read_drawn(self, element: TreeElement) -> None:
         if element.tag == "a":
             self._read_link(element)
+        elif element.tag == "math":
+            self._maths.append(element)
         elif element.tag in _HIDDEN_DRAWN and element.namespace is Namespace.SVG:
             self._hidden.append(element)
 
@@ -200,12 +208,23 @@ class PageReader:
     def _read_drawing(self, element: TreeElement) -> None:
         self._is_mixed = True
 
+    def _read_math(self, element: TreeElement) -> None:
+        self._is_mixed = True
+        self._maths.append(element)
+
+    def _read_raised(self, element: TreeElement) -> None:
+        if self._body is not None:
+            self._raised.append(element)
+
     def _read_as_written(self, element: TreeElement) -> None:
         element.tag = "div"
 
     def _read_script(self, element: TreeElement) -> None:
-        self._hide(element)
         kind = kind_of_script(element)
+        if kind is ScriptKind.TEX and self._body is not None:
+            self._tex_scripts.append(element)
+            return
+        self._hide(element)
         if kind is ScriptKind.CODE:
             self.signs.add_code(element, lambda: element.text)
         elif kind is ScriptKind.LINKED_DATA and self.fields is not None:
@@ -321,6 +340,9 @@ class PageReader:
     @cached_property
     def visible(self) -> tuple[TreeElement | None, list[TreeElement]]:
         """The body without what is hidden and without permalinks, and its `noscript` elements."""
+        if self.has_formulas and self._body is not None:
+            write_formulas(self._body, self._maths, self._tex_scripts)
+        write_raised(self._raised)
         for element in self._hidden:
             element.decompose()
         for element in self._within:
@@ -455,9 +477,11 @@ _READERS: dict[str, Callable[[PageReader, TreeElement], None]] = {
     "body": PageReader._read_body,
     "frame": PageReader._read_frame,
     "iframe": PageReader._read_iframe,
-    "math": PageReader._read_drawing,
+    "math": PageReader._read_math,
     "noscript": PageReader._read_noscript,
     "script": PageReader._read_script,
+    "sub": PageReader._read_raised,
+    "sup": PageReader._read_raised,
     "svg": PageReader._read_drawing,
     "template": PageReader._read_template,
     "title": PageReader._read_title,
