@@ -39,7 +39,7 @@ _CENTS = re.compile(r"[.,]\d+")
 _FOOTNOTE = re.compile(r"\[.*\]|\(.*\)|[*†‡§¶#,;.\s]+", re.DOTALL)
 _VERBATIM = ("code", "kbd", "listing", "pre", "samp", "textarea")
 
-_SIGNS = (b"math", b"Math", b"katex", b'"tex', b'"latex', b"data-tex", b"data-latex")
+_SIGNS = (b"\\", b"$", b"^")
 _STATED = "[data-tex],[data-latex]"
 _MARKED = ".math,.arithmatex,img.tex,img.latex"
 _DELIMITED = re.compile(r"\s*(?:\\\((.+)\\\)|\\\[(.+)\\\]|\$\$(.+)\$\$|\$(.+)\$)\s*", re.DOTALL)
@@ -51,15 +51,12 @@ _INVISIBLE = dict.fromkeys(range(0x2061, 0x2065))  # operators
 
 
 def may_have_formulas(html: bytes) -> bool:
-    """Whether a page may have formulas; False is certain."""
+    """Whether a page may have TeX that is more than a letter or a number, outside of MathML and scripts."""
     return any(sign in html for sign in _SIGNS)
 
 
-def write_formulas(body: TreeElement, maths: Iterable[TreeElement], scripts: Iterable[TreeElement]) -> None:
-    """Replace the formulas of a page: `math` elements, scripts with TeX, and elements that state their TeX."""
-    for script in scripts:
-        _remove_rendered_before(script)
-        _replace(script, script.text)
+def write_stated(body: TreeElement) -> None:
+    """Replace elements of a page that are TeX, or state it."""
     for element in body.select(_STATED):
         if element.namespace is Namespace.HTML:
             _replace(element, element.attr("data-tex") or element.attr("data-latex") or "")
@@ -68,6 +65,13 @@ def write_formulas(body: TreeElement, maths: Iterable[TreeElement], scripts: Ite
             _replace(element, element.attr("alt") or "")
         else:
             _replace_delimited(element)
+
+
+def write_formulas(maths: Iterable[TreeElement], scripts: Iterable[TreeElement]) -> None:
+    """Replace `math` elements, and scripts with TeX."""
+    for script in scripts:
+        _remove_rendered_before(script)
+        _replace(script, script.text)
     for math in _outermost(maths, "math"):
         _replace(_wrapper(math), _stated_tex(math) or _tex_of(math, 0))
 

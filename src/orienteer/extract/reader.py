@@ -13,7 +13,7 @@ from itertools import islice
 
 from orienteer.extract.block_reader import read_blocks
 from orienteer.extract.blocks import Block, blocks_of_text
-from orienteer.extract.formulas import may_have_formulas, write_formulas, write_raised
+from orienteer.extract.formulas import may_have_formulas, write_formulas, write_raised, write_stated
 from orienteer.extract.guard import refusal
 from orienteer.extract.language import primary_language
 from orienteer.extract.page_fields import FoundFields
@@ -65,7 +65,7 @@ def read(
         reader.read_tokens(html.decode() if decoded is None else decoded, with_text)
         reader.blocks = blocks_of_text(reader.text) if with_blocks else []
         return reader
-    reader.has_formulas = may_have_formulas(html)
+    reader.may_have_formulas = may_have_formulas(html)
     reader.read_tree(parsed(html if decoded is None else decoded))
     if with_text:
         reader.read_text(with_nodes, with_inline=with_blocks)
@@ -117,7 +117,7 @@ class PageReader:
         self._shadows: dict[TreeElement, TreeElement] = {}  # templates of shadow trees by their hosts
         self._noscripts: list[TreeElement] = []
         self._in_noscript: set[TreeElement] = set()
-        self.has_formulas = False  # whether there may be any
+        self.may_have_formulas = False
         self._maths: list[TreeElement] = []
         self._tex_scripts: list[TreeElement] = []
         self._raised: list[TreeElement] = []  # superscripts and subscripts
@@ -340,8 +340,9 @@ class PageReader:
     @cached_property
     def visible(self) -> tuple[TreeElement | None, list[TreeElement]]:
         """The body without what is hidden and without permalinks, and its `noscript` elements."""
-        if self.has_formulas and self._body is not None:
-            write_formulas(self._body, self._maths, self._tex_scripts)
+        write_formulas(self._maths, self._tex_scripts)
+        if self.may_have_formulas and self._body is not None:
+            write_stated(self._body)
         write_raised(self._raised)
         for element in self._hidden:
             element.decompose()
