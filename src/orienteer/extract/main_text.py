@@ -7,7 +7,9 @@ learned on real web pages (`experiments/main_text_weights`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 from orienteer.extract.learned_words import LearnedWords
 from orienteer.extract.line_features import LineFeatures, context_columns
 from orienteer.extract.line_places import Places
-from orienteer.extract.page_text import Floats
+from orienteer.extract.page_text import Floats, Ints
 from orienteer.kernel import kernel
 
 MAIN = 128  # lines with at least this score are main text
@@ -102,7 +104,7 @@ class MainTextModel(NamedTuple):
         context = context_columns(features.context, first)
         scores = self.second.scores(np.concatenate([features.matrix, context], axis=1))
         scores = with_headings(without_repeats(scores, features.repeats(REPEATED_CHARS)), features.levels)
-        return scores, features.words
+        return with_wholes(scores, features.words, places.groups(features.chars)), features.words
 
 
 def with_headings(scores: Floats, levels: Floats) -> Floats:
@@ -114,6 +116,36 @@ def with_headings(scores: Floats, levels: Floats) -> Floats:
         if levels[k + 1] == 0 or levels[k + 1] > levels[k]:
             scores[k] = max(scores[k], scores[k + 1])
     return scores
+
+
+def with_wholes(scores: Floats, n_words: Floats, groups: Ints) -> Floats:
+    """Give all lines of a code block or a table (`Places.groups`) their mean score, by words."""
+    inside = np.nonzero(groups >= 0)[0]
+    if len(inside):
+        numbers = np.unique(groups[inside], return_inverse=True)[1]
+        sums, total = (np.bincount(numbers, values[inside]) for values in (scores * n_words, n_words))
+        scores[inside] = (sums / total)[numbers]
+    return scores
+
+
+def whole_groups(is_main: NDArray[np.bool_], lines: Sequence[str], groups: bytes) -> NDArray[np.bool_]:
+    """Return the mask with each code block and each table included as a whole, or not at all.
+
+    `groups` are those of `Places.numbered_groups`. A group is included if most of it is, and code also if the line
+    before it is: what is repeated on many pages may be a command.
+    """
+    if not groups or len(groups) != len(is_main):
+        return is_main
+    numbers = np.frombuffer(groups, np.uint8)
+    mask = is_main.copy()
+    borders = [0, *(np.nonzero(np.diff(numbers))[0] + 1).tolist(), len(mask)]
+    for start, end in pairwise(borders):
+        if numbers[start]:
+            chars = [len(line) for line in lines[start:end]]
+            is_most = 2 * sum(n for n, is_in in zip(chars, is_main[start:end], strict=True) if is_in) >= sum(chars)
+            is_next_code = numbers[start] % 2 == 1 and start > 0 and mask[start - 1]
+            mask[start:end] = is_most or is_next_code
+    return mask if mask.any() else is_main
 
 
 def without_repeats(scores: Floats, repeats: list[int]) -> Floats:
@@ -190,8 +222,10 @@ def _net(arrays: dict[str, NDArray[Any]], name: str) -> Net:
     return Net(arrays[f"{name}_means"], arrays[f"{name}_deviations"], tuple(layers))
 
 
-def main_text(text: str, scores: bytes) -> str:
+def main_text(text: str, scores: bytes, groups: bytes = b"") -> str:
     """Return the lines of a text that are main text by their scores; all lines if there are no scores."""
     if not scores:
         return text
-    return "\n".join(line for line, score in zip(text.split("\n"), scores, strict=True) if score >= MAIN)
+    lines = text.split("\n")
+    is_main = whole_groups(np.frombuffer(scores, np.uint8) >= MAIN, lines, groups)
+    return "\n".join(line for line, is_included in zip(lines, is_main.tolist(), strict=True) if is_included)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import chain
 
+import numpy as np
+
 from orienteer.extract.block_reader import bounded
 from orienteer.extract.blocks import Block
 from orienteer.extract.line_places import placed
@@ -61,6 +63,7 @@ class Page:
     base: str = ""  # the URL that references in blocks are resolved against
     has_code: bool = False  # has scripts, which may change the page
     line_scores: bytes = b""  # the main text scores of lines (see `main_text`), with `with_scores`
+    line_groups: bytes = b""  # the code block or table of each line (see `line_places`), if there are any, with scores
 
     @property
     def is_suspect(self) -> bool:
@@ -70,7 +73,7 @@ class Page:
     @property
     def main_text(self) -> str:
         """The main text; the whole text if its lines have no scores."""
-        return main_text(self.text, self.line_scores)
+        return main_text(self.text, self.line_scores, self.line_groups)
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -147,6 +150,7 @@ def extract_page(
         if (link := found.links.get(reference)) is not None and link != url and link in links
     }
     text = reader.text[:MAX_TEXT_CHARS].rstrip()
+    scores, groups = _scores_and_groups(reader, text, url) if with_scores else (b"", b"")
     return Page(
         links=list(links),
         title=reader.title,
@@ -170,14 +174,17 @@ def extract_page(
         blocks=bounded(reader.blocks, MAX_TEXT_CHARS),
         base=base,
         has_code=reader.signs.has_code,
-        line_scores=_line_scores(reader, text, url) if with_scores else b"",
+        line_scores=scores,
+        line_groups=groups,
     )
 
 
-def _line_scores(reader: PageReader, text: str, url: str) -> bytes:
+def _scores_and_groups(reader: PageReader, text: str, url: str) -> tuple[bytes, bytes]:
     if not text or reader.lines is None or reader.noscript_text:  # the elements of lines of `noscript` are unknown
-        return b""
-    return line_scores(text, placed(reader.lines).of_first(text.count("\n") + 1), reader.title, url)
+        return b"", b""
+    lines = text.split("\n")
+    places = placed(reader.lines).of_first(len(lines))
+    return line_scores(text, places, reader.title, url), places.numbered_groups(np.array([len(line) for line in lines]))
 
 
 def _is_suspect(reader: PageReader, found: Resolved, unfollowed: Resolved, url: str) -> bool:

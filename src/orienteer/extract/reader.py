@@ -37,7 +37,8 @@ _FEED_TYPES = frozenset(("application/rss+xml", "application/atom+xml"))
 _HIDDEN = ("noembed", "noframes", "style", "template")  # elements whose text is not on the page
 _HIDDEN_DRAWN = ("desc", "metadata", "script", "style", "title")  # the same of SVG
 _INLINE = "span,b,code,em"  # most inline elements of most pages
-_PERMALINKS = frozenset("¶#§🔗")  # texts of links within the page that are dropped, which headings have
+_PERMALINKS = frozenset(("", *"¶#§🔗"))  # texts of links within the page that are dropped, which headings have
+_BLANK = " \n\u200b\u200c\u200d\u2060\ufeff"
 _AS_WRITTEN = ("plaintext", "xmp")  # elements whose text the library does not escape
 _IN_NOSCRIPT = ("a", "area", "noscript")
 _NOT_IN_SHADOW = ("base", "link", "meta", "title")
@@ -347,7 +348,7 @@ class PageReader:
         for element in self._hidden:
             element.decompose()
         for element in self._within:
-            if element.text.strip(" \n") in _PERMALINKS:
+            if element.text.strip(_BLANK) in _PERMALINKS and next(element.iter_elements("img"), None) is None:
                 element.clear()
         for template in self._shadows.values():
             template.insert_before(*(node for content in template.children for node in content.children))
