@@ -16,7 +16,7 @@ from tests.cli.run import orienteer, refused
 from tests.fake_web.client import fetch
 from tests.ready_process import TEST_TIMEOUT_S, ReadyPopen
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 HEADINGS = (
     "1. Where to start",

@@ -17,9 +17,10 @@ from tests.faults.gate import Gate
 from tests.live.live_crawls import StoredCrawl, crawled, hub, renumbered
 from tests.live.topics import LIVE_POLICIES, simulated_topic, spec_for, topic_for
 
+GOALS = [("certified", 0.8), ("fractional", 0.8), ("navigational", 0.8)]
 
-@pytest.mark.parametrize("until", [None, 0.8])
-@pytest.mark.parametrize("policy", LIVE_POLICIES)
+
+@pytest.mark.parametrize(("policy", "until"), [*((policy, None) for policy in LIVE_POLICIES), *GOALS])
 def test_one_worker_fetches_in_the_order_of_the_simulation(
     policy: str, until: float | None, tmp_path: Path, rng: np.random.Generator
 ) -> None:
