@@ -15,6 +15,7 @@ import json
 import os
 import secrets
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -167,7 +168,11 @@ def _ray_node(*options: str) -> subprocess.Popen[bytes]:
 
 
 def node() -> None:
-    time.sleep(10)  # the head comes first
+    host, _, port = _CLUSTER.partition(":")
+    while True:  # the head comes first
+        with suppress(OSError), socket.create_connection((host, int(port)), timeout=1):
+            break
+        time.sleep(0.2)
     _ray_node(f"--address={_CLUSTER}", f"--node-ip-address={_ADDRESSES[_NODE, _RAY]}").wait()
 
 
@@ -177,7 +182,7 @@ def coordinator(scratch: str) -> None:
     _ray_node("--head", "--port=6379", f"--node-ip-address={_ADDRESSES[_CRAWL, _RAY]}", "--include-dashboard=false")
     give_up, n_cpus = time.monotonic() + 600, 0
     while n_cpus < 2 and time.monotonic() < give_up:
-        time.sleep(2)
+        time.sleep(5)  # joining takes some CPU seconds
         with suppress(Exception), closing(RayCluster(_CLUSTER)) as cluster:
             n_cpus = cluster.n_cpus
     assert n_cpus == 2, "the other node has not come"

@@ -44,7 +44,7 @@ class DemoRun(NamedTuple):
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoRun]:
     """It is not on a terminal."""
     folder = tmp_path_factory.mktemp("demo") / "demo-crawl"
-    command = [sys.executable, "-m", "orienteer", "demo", "--serve", "--output", str(folder)]
+    command = [sys.executable, "-m", "tests.forking", "orienteer", "demo", "--serve", "--output", str(folder)]
     environment = {**os.environ, "COLUMNS": "100"}
     with ReadyPopen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:

@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests import external_tools
 from tests.cli.test_serve_command import serving
 
 pytestmark = pytest.mark.slow
 
-N_EXAMPLES = 10
+N_EXAMPLES = settings().max_examples // 6
 TEST_TIMEOUT_S = 600
 # What OpenAPI cannot say: a value of the right kind may still be unusable (400), name nothing (404), or come at the
 # wrong time (409). A value of the wrong kind may be refused for its length, before it is parsed.
