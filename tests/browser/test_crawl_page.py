@@ -25,7 +25,7 @@ from tests.window import expect
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-pytestmark = [pytest.mark.long, pytest.mark.usefixtures("ready_jobs")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("ready_jobs")]
 
 
 @pytest.fixture(scope="module")

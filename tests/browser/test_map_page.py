@@ -16,7 +16,7 @@ from tests.window import expect
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module", params=[5, 2_000], ids=["5-hosts", "2000-hosts"])

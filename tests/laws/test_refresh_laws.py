@@ -54,7 +54,6 @@ from tests.live.apps import needs_browser
 from tests.live.live_crawls import crawled
 from tests.live.refreshes import rows_of, visits_of
 
-N_STEPS = 6
 REPORTED = {VisitKind.NEW, VisitKind.CHANGED, VisitKind.MISSING, VisitKind.GONE}
 PLAIN_SETTINGS = {
     "crawl": {"workers": 2, "commit_every_s": 0.02},
@@ -324,10 +323,10 @@ class RenderedRefreshes(Refreshes):
     modes = ("auto", "auto", "always", "never")
 
 
-def _settings(n_examples: int) -> settings:
+def _settings(n_examples: int, n_steps: int) -> settings:
     return settings(
         max_examples=settings().max_examples // 10 * n_examples // 3,
-        stateful_step_count=N_STEPS,
+        stateful_step_count=n_steps,
         deadline=None,
         suppress_health_check=list(HealthCheck),
         phases=(Phase.generate,),  # where a kill strikes differs each time, so nothing can be replayed or made smaller
@@ -337,12 +336,12 @@ def _settings(n_examples: int) -> settings:
 
 @pytest.mark.long
 class TestRefreshes(Refreshes.TestCase):  # type: ignore[misc]
-    settings = _settings(3)
+    settings = _settings(3, 6)
 
 
 @pytest.mark.slow
 class TestRenderedRefreshes(RenderedRefreshes.TestCase):  # type: ignore[misc]
-    settings = _settings(2)
+    settings = _settings(2, 4)
 
     @classmethod
     def setup_class(cls) -> None:
