@@ -60,7 +60,7 @@ def checked_by_all(tool: Path, schema: str, place: Path, *options: str) -> None:
     found = subprocess.run(
         [*map(str, command)],
         cwd=place,
-        env=os.environ | {"PYTHONPATH": str(tool), "PYTHONDONTWRITEBYTECODE": "1", "NO_PROXY": "*"},
+        env=os.environ | {"PYTHONPATH": str(tool), "NO_PROXY": "*"},
         capture_output=True,
         text=True,
         timeout=TEST_TIMEOUT_S,
