@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_OWN_MAPPING_BYTES = 1 << 20
+_OWN_MAPPING_BYTES = 1 << 16
 
 
 def zeros(shape: int | tuple[int, ...], dtype: Any) -> NDArray[Any]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from orienteer.arrays import zeros
 from orienteer.kernel import inlined, kernel
 
 
@@ -47,7 +48,7 @@ class Sparse:
     def _make_room(self, n: int) -> None:
         pages, values = self.items()
         size = 1 << int(2 * n).bit_length()
-        self.keys, self.values = np.zeros(size, np.int64), np.zeros(size, self.values.dtype)
+        self.keys, self.values = zeros(size, np.int64), zeros(size, self.values.dtype)
         _enter(self.keys, self.values, pages, values)
 
 

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from orienteer.arrays import zeros
 from orienteer.extract.near_duplicates import BAND_FACTORS, BAND_SLOTS, N_BANDS, N_SLOTS, SLOT_TYPE
 from orienteer.kernel import kernel
 
@@ -103,7 +104,7 @@ class BandIndex:
         self._n_slots = n_slots
         self._n_remainders = (1 << _KEY_BITS) // n_slots + 1
         self._max_numbers = _WORDS // (_MAX_DISTANCE * self._n_remainders)
-        self._words = np.zeros(n_slots + _MAX_DISTANCE, np.uint32)
+        self._words = zeros(n_slots + _MAX_DISTANCE, np.uint32)
 
     def _grow(self) -> None:
         """Move all words to a larger table; to an even larger one where a word does not fit."""
@@ -120,7 +121,7 @@ def _with_room(array: NDArray[np.uint32], n: int) -> NDArray[np.uint32]:
     """Like `grown`, but in small steps."""
     if n <= len(array):
         return array
-    larger = np.zeros(max(n, int(len(array) * _GROWTH)), array.dtype)
+    larger = zeros(max(n, int(len(array) * _GROWTH)), array.dtype)
     larger[: len(array)] = array
     return larger
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from orienteer.arrays import zeros
 from orienteer.extract import near_duplicates
 from orienteer.ledger.band_index import BandIndex
 from orienteer.store.database import Database
@@ -113,10 +114,10 @@ class DigestFilter:
     """
 
     def __init__(self, digests: Iterable[bytes] = ()) -> None:
-        bits = np.array([_bit(digest) for digest in digests], np.uint64)
+        bits = np.fromiter(map(_bit, digests), np.uint64)
         self._room = max(_LEAST_DIGESTS, 4 * len(bits))
         self._n_bits = _BITS_PER_DIGEST * self._room
-        mask = np.zeros(self._n_bits, np.bool_)
+        mask = zeros(self._n_bits, np.bool_)
         mask[bits % np.uint64(self._n_bits)] = True
         self._bits = bytearray(np.packbits(mask, bitorder="little"))
         self._n = len(bits)

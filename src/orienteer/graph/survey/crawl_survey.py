@@ -153,7 +153,6 @@ class CrawlSurvey:
         self._decoys_at = self._next_check
         self._edge: Edge | None = None  # at the last check, as if all mass was pushed
         self._stake = 0.0  # of a round that begins now, unless it is a decoy
-        self._requested: set[int] = set()  # pages that walks have needed
 
     # -- events --------------------------------------------------------------------------------------------------
 
@@ -173,7 +172,7 @@ class CrawlSurvey:
             if self._lives.n_scored > n_before:
                 self._score_walks()
         has_begun = self._begin_if_due(coverage, links)
-        return self._newly_needed() if needs_it or has_begun else []
+        return self._lives.take_new() if needs_it or has_begun else []
 
     def _begin_if_due(self, coverage: Coverage, links: LinkRows) -> bool:
         """Begin a round of walks if one is due; a recorded round begins after the same event as before."""
@@ -286,7 +285,7 @@ class CrawlSurvey:
     @property
     def n_probes(self) -> int:
         """Number of pages that walks have needed."""
-        return len(self._requested)
+        return self._lives.n_needed
 
     @property
     def n_walks(self) -> int:
@@ -318,11 +317,6 @@ class CrawlSurvey:
         self._when = grown(self._when, links.n_pages)
         coverage.grow_to(links.n_pages)
         return Rows.of(self._when, coverage)
-
-    def _newly_needed(self) -> list[tuple[int, int]]:
-        needed = self._lives.take_new()
-        self._requested.update(page for page, _ in needed)
-        return needed
 
     def _begin_round(self, round: SurveyRound, coverage: Coverage, links: LinkRows) -> None:
         self.rounds.append(round)

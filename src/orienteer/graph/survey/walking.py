@@ -197,6 +197,7 @@ class Lives:
         self._random: NDArray[np.uint64] = np.zeros(64, np.uint64)
         self._ended: NDArray[np.bool_] = np.zeros(64, np.bool_)
         self.n_in_flight = 0
+        self.n_needed = 0  # distinct pages that lives have waited for
         self._waiting: dict[int, list[int]] = {}  # by the page they wait for, in increasing order
         self._new: set[int] = set()  # of these pages, those that `take_new` has not returned
 
@@ -245,6 +246,7 @@ class Lives:
         self.last_pages[life] = page
         if not has_ended:
             lives = self._waiting.setdefault(page, [])
+            self.n_needed += not lives
             insort(lives, life)
             self.n_in_flight += 1
             if lives[0] == life:
