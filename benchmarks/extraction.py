@@ -42,9 +42,9 @@ def over_pages(work: Callable[[bytes, str], Any]) -> Callable[[], int]:
 
 
 def charset() -> Callable[[], int]:
-    from orienteer.extract.parser import as_utf8, charset_of
+    from orienteer.extract.parser import charset_of, utf8_and_text
 
-    return over_pages(lambda html, url: as_utf8(html, charset_of(html)))
+    return over_pages(lambda html, url: utf8_and_text(html, charset_of(html)))
 
 
 def head() -> Callable[[], int]:
@@ -135,9 +135,9 @@ def lexbor_tree() -> Callable[[], int]:
 
 def guard() -> Callable[[], int]:
     from orienteer.extract.guard import refusal
-    from orienteer.extract.parser import as_utf8, charset_of
+    from orienteer.extract.parser import charset_of, utf8_and_text
 
-    return over_pages(lambda html, url: refusal(as_utf8(html, charset_of(html))))
+    return over_pages(lambda html, url: refusal(utf8_and_text(html, charset_of(html))[0]))
 
 
 CONTENDERS: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [

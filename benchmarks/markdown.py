@@ -72,9 +72,9 @@ def missing_code(url: str, html: bytes) -> tuple[list[str], list[str]]:
 
     from orienteer.exports.markdown_blocks import markdown_of
     from orienteer.extract.page import extract_page
-    from orienteer.extract.parser import as_utf8, charset_of
+    from orienteer.extract.parser import charset_of, utf8_and_text
 
-    content = as_utf8(html, charset_of(html))
+    content, _ = utf8_and_text(html, charset_of(html))
     blocks = list(code_of(content)) if b"<pre" in content.lower() else []
     if not blocks:
         return [], []

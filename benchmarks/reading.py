@@ -28,7 +28,7 @@ from benchmarks.sizes import DATA, sized
 from experiments.main_text_pages import KnownPage, known_pages, sample_of
 from experiments.main_text_weights import cross_validated, f1, judged, outer_fold
 from orienteer.extract.boilerplate import HostBoilerplate
-from orienteer.extract.main_text import as_bytes, main_text, with_headings, without_repeats
+from orienteer.extract.main_text import as_bytes, main_text, with_headings, with_wholes, without_repeats
 from orienteer.extract.page import extract_page
 from orienteer.files.compressed import zstd
 
@@ -94,8 +94,10 @@ def by_others() -> list[str]:
             texts.append(extract_page(page.html, page.url).text)
             continue
         scores = without_repeats(judged(judges[outer_fold(sample)], sample), sample.repeats)
-        scores = with_headings(scores, sample.levels)
-        texts.append(main_text("\n".join(sample.texts), as_bytes(scores, sample.n_words)))
+        scores, places = with_headings(scores, sample.levels), sample.context.places
+        scores = with_wholes(scores, sample.n_words, places.groups(sample.context.chars))
+        groups = places.numbered_groups(sample.context.chars)
+        texts.append(main_text("\n".join(sample.texts), as_bytes(scores, sample.n_words), groups))
     return texts
 
 
@@ -170,10 +172,11 @@ def host_figures(host: str, pages: list[tuple[str, bytes]]) -> dict[str, list[tu
         lines = page.text.split("\n")
         boilerplate.learn(host, lines)
         if truth is not None and len(truth[0].split()) >= 20:
-            known.append((lines, page.line_scores, truth))
+            known.append((lines, page, truth))
     figures: dict[str, list[tuple[float, float, float]]] = {"by itself": [], "boilerplate learned": []}
-    for lines, scores, (main, whole) in known:
-        masks = np.frombuffer(scores, np.uint8) >= 128, boilerplate.main_lines(host, lines, scores)
+    for lines, page, (main, whole) in known:
+        alone, scores, groups = HostBoilerplate(), page.line_scores, page.line_groups
+        masks = (each.main_lines(host, lines, scores, groups) for each in (alone, boilerplate))
         for name, mask in zip(figures, masks, strict=True):
             extracted = "\n".join(line for line, is_main in zip(lines, mask, strict=True) if is_main)
             figures[name].append(_figures(extracted, main, whole))

@@ -23,7 +23,7 @@ from tests.web.slow_crawl import SlowCrawl, slow_web, stop_holder
 from tests.window import expect
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("ready_jobs")]
 
@@ -153,12 +153,19 @@ def test_what_makes_no_sense_is_said_in_one_line(browser: Browser, address: str)
 
 
 def test_a_drawing_is_read_with_the_pointer_and_with_keys(page: Page) -> None:
-    page.goto("/crawl")
+    updates: list[Route] = []
+    page.route("**/crawl/now*", lambda route: updates.append(route))
+    with page.expect_request("**/crawl/now*"):
+        page.goto("/crawl")
     drawing, reading = page.locator("svg.drawing"), page.locator(".reading")
     drawing.hover()
     expect(reading).to_contain_text("pages: at least")
     drawing.focus()
     page.keyboard.press("Home")
+    expect(reading).to_contain_text("After 0 pages: at least 0.00 %")
+    with page.expect_response("**/crawl/now*"):
+        updates[0].continue_()
+    page.wait_for_function("document.querySelector('#crawl-chart .cursor').isConnected")
     expect(reading).to_contain_text("After 0 pages: at least 0.00 %")
     page.keyboard.press("End")
     expect(reading).to_contain_text("After 30 pages")

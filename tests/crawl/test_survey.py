@@ -333,7 +333,7 @@ def test_an_adversary_who_stays_below_the_target_gets_it_claimed_no_more_often_t
             if before or web.coverages(is_recorded & ~web.blocked)[0] >= until:
                 is_recorded[page] = before
                 continue
-            probes = [probe for probe, _ in survey.record_page(page, not web.blocked[page], coverage, links)] or probes
+            probes += [probe for probe, _ in survey.record_page(page, not web.blocked[page], coverage, links)]
         n += 1
         n_claimed += survey.is_reached
         n_walks += survey.n_walks

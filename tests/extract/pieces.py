@@ -9,7 +9,8 @@ NAMES = [
     "form", "frame", "frameset", "h1", "H2", "h3", "h4", "head", "html", "i", "iframe", "img", "input", "li", "link",
     "listing", "math", "meta", "nav", "noembed", "noframes", "noscript", "NoScript", "object", "option", "p",
     "plaintext", "pre", "script", "SCRIPT", "section", "select", "span", "style", "svg", "table", "td", "template",
-    "textarea", "title", "tr", "ul", "video", "xmp", "x-own", "n-script", "noscripts", "titles", "a\x00",
+    "textarea", "title", "tr", "ul", "video", "xmp", "x-own", "n-script", "noscripts", "titles", "a\x00", "sup", "sub",
+    "math class=katex", "annotation", "mi", "tex-formula",
 ]  # fmt: skip
 ATTRIBUTES = [
     "href=x", "href='y z'", 'href="/a?b=1&amp;c=2#d"', "href=//other.example/", "href = q ", "href", "href=",

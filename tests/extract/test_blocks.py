@@ -151,9 +151,13 @@ def test_anchors_of_headings(html, anchor):
 
 
 def test_permalinks_of_headings_are_dropped():
-    page = read("<h1>Install<a class=headerlink href=#install>¶</a></h1><p>See <a href=#x>§</a> or <a href=#y># 5</a>")
+    page = read(
+        "<h1>In\u00adstall<a class=headerlink href=#install>¶</a></h1><p>See <a href=#x>§</a> or <a href=#y># 5</a>"
+        "<p>Next<a href=#z aria-label='Link to next'>\u200b</a>, <a href=#i><img src=i alt=up></a>"
+    )
     assert page.headings == ["Install"]
-    assert page.text == "Install\nSee or # 5"
+    assert page.text == "Install\nSee or # 5\nNext,"
+    assert [span.kind for block in page.blocks[2:] for span in block.spans if span.kind == "image"] == ["image"]
 
 
 def test_ancestors_of_a_block_and_their_words():

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from orienteer.extract.blocks import Block
 from orienteer.extract.feature_columns import CHARS, ENDS_SENTENCE, FIGURES, SENTENCES, WORDS, line_counts
 from orienteer.extract.learned_words import element_words
 from orienteer.extract.line_places import placed
-from orienteer.extract.main_text import MAIN, arrays_of, as_bytes, load_model, model_of
+from orienteer.extract.main_text import MAIN, arrays_of, as_bytes, load_model, model_of, whole_groups
 from orienteer.extract.page import extract_page
 from orienteer.extract.page_text import LINE_NODES, NAMES
 from orienteer.extract.reader import read
@@ -125,9 +128,81 @@ def _check_against_blocks(html: bytes) -> None:
             place = int(places.parents[place])
 
 
+def _groups_of_blocks(lines: list[Block]) -> list[tuple[str, int] | None]:
+    """The code block or the table of each line, by the definition: a table is data if it has rows and short cells."""
+    chains = [list(line.element.chain()) for line in lines]
+    rows, n_lines, n_chars, layouts = defaultdict(set), Counter(), Counter(), set()
+    for line, chain in zip(lines, chains, strict=True):
+        tables = [element for element in chain if element.name == "table"]
+        layouts.update(tables[1:])
+        for k, element in enumerate(chain):
+            outer = [other for other in chain[k + 1 :] if other.name == "table"]
+            if element.name == "pre" or (element.name[0] == "h" and element.name[1:].isdigit()):
+                layouts.update(outer)
+            if element.name in ("td", "th"):
+                n_lines[element] += 1
+                n_chars[element] += len(line.text)
+                if n_lines[element] > 12 or n_chars[element] > 2_000:
+                    layouts.update(outer)
+            if element.name == "tr":
+                rows[next((other for other in chain[k + 1 : k + 3] if other.name == "table"), None)].add(element)
+    groups: list[tuple[str, int] | None] = []
+    for chain in chains:
+        found = None
+        for element in chain:
+            is_data = element.name == "table" and element not in layouts and len(rows[element]) >= 2
+            if element.name == "pre" or is_data:
+                found = element.name, element.number
+                break
+        groups.append(found)
+    return groups
+
+
+_CELLS = st.sampled_from(
+    ["<table>", "</table>", "<tr>", "<td>", "<th>", "<tbody>", "<pre>", "</pre>", "<h2>", "</h2>", "<p>", "<div>",
+     "</div>", "a", "b " * 3, "c<br>" * 13, "d" * 2_001]
+)  # fmt: skip
+
+
+@given(st.lists(_CELLS, max_size=60).map("".join))
+@example("<table><tr><td>a<td>b<tr><td>c<td>d</table><pre>x</pre><pre>y</pre><p>z")
+def test_code_and_tables_are_groups_of_lines(html: str):
+    reader = read(html.encode(), with_blocks=True, with_nodes=True)
+    lines = [block for block in reader.blocks if block.text]
+    if reader.lines is None or not lines:
+        return
+    expected = _groups_of_blocks(lines)
+    found = placed(reader.lines).numbered_groups(np.array([len(line.text) for line in lines])) or bytes(len(lines))
+    assert [number > 0 for number in found] == [group is not None for group in expected]
+    for k, number in enumerate(found):
+        assert number == 0 or (number % 2 == 1) == (expected[k][0] == "pre")
+        assert k == 0 or (found[k - 1] == number) == (expected[k - 1] == expected[k])
+
+
+@over_rows(
+    ("is_main", "groups", "expected"),
+    [
+        ("1101", "0000", "1101"),
+        ("1010", "0101", "1111"),  # code after main text
+        ("1011", "0200", "1011"),
+        ("0011", "1100", "0011"),  # code before main text
+        ("1101", "2222", "1111"),
+        ("1000", "0222", "1000"),
+        ("01000", "22222", "01000"),  # nothing would be left
+        ("11010", "12222", "11111"),
+        ("1010", "0112", "1110"),
+    ],
+)
+def test_groups_are_whole(is_main: str, groups: str, expected: str):
+    mask = np.array([flag == "1" for flag in is_main])
+    whole = whole_groups(mask, ["line"] * len(mask), bytes(map(int, groups)))
+    assert "".join(str(int(flag)) for flag in whole) == expected
+
+
 _TAGS = st.sampled_from(
     ["<p>", "</p>", "<a href=/>", "</a>", "<div class=x>", "</div>", "<td>", "<table>", "</table>", "<b>", "<h1>",
      "a b ", "c\n", "&nbsp;", "<script>", "</script>", "<noscript>", "</noscript>", "<title>", "</title>", "é", "<br>",
+     "\u00ad",
      "\0", "\x1e", "<", "<li ID='Main' class=Share-Box>", "<textarea>", "</textarea>", "<a href=#x>¶</a>", "<svg>",
      "</svg>", "<iframe>", "</iframe>", "<nav role=a class='>b\"c'>", "&#0;", "&am", "p;"]
 )  # fmt: skip

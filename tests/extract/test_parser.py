@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orienteer.extract.parser import as_utf8, charset_of, decoded
+from orienteer.extract.parser import charset_of, decoded, utf8_and_text
 from tests.tables import over_rows
 
 
@@ -30,8 +30,8 @@ def test_order_of_sources_of_the_charset(html, charset, found):
 
 def test_invalid_bytes_are_replaced():
     assert decoded(b"a\xffb", "utf-8") == "a\ufffdb"
-    assert as_utf8(b"a\xe2\x82", "utf-8") == "a\ufffd".encode()
-    assert as_utf8(b"\xef\xbb\xbfa", "utf-8") == b"a"
+    assert utf8_and_text(b"a\xe2\x82", "utf-8") == ("a\ufffd".encode(), "a\ufffd")
+    assert utf8_and_text(b"\xef\xbb\xbfa", "utf-8") == (b"a", "a")
 
 
 labels = [
@@ -50,12 +50,12 @@ labels = [
 
 @given(st.binary(), st.none() | st.sampled_from(labels) | st.text())
 def test_any_bytes_become_utf_8(html, charset):
-    utf8 = as_utf8(html, charset_of(html, charset))
-    assert utf8.decode() == decoded(html, charset)
+    utf8, text = utf8_and_text(html, charset_of(html, charset))
+    assert utf8.decode() == text == decoded(html, charset)
 
 
 @over_rows("n_before", range((1 << 20) - 4, (1 << 20) + 1))
 def test_a_character_across_two_pieces_is_valid(n_before):
     html = b"x" * n_before + "🧭".encode()
-    assert as_utf8(html, "utf-8") == html
-    assert as_utf8(html[:-1], "utf-8") == html[:-4] + "\ufffd".encode()
+    assert utf8_and_text(html, "utf-8") == (html, html.decode())
+    assert utf8_and_text(html[:-1], "utf-8")[0] == html[:-4] + "\ufffd".encode()

@@ -21,7 +21,7 @@ def links_in_the_tree(html: str) -> list[str]:
 
 
 def links_read(html: str, with_text: bool) -> list[str]:
-    reader = read(html.encode(), with_text)
+    reader = read(html.encode(), with_text=with_text)
     return sorted(
         {*reader.references, *reader.nofollow_references} - _canonical(reader.canonical) if reader.is_understood else ()
     )
@@ -85,7 +85,7 @@ pages = st.lists(tags | st.sampled_from(TEXTS) | st.sampled_from(MARKUP), max_si
 
 @given(pages)
 def test_with_and_without_text_the_links_are_the_same(html):
-    with_text, without = read(html.encode(), True), read(html.encode(), False)
+    with_text, without = read(html.encode()), read(html.encode(), with_text=False)
     for name in ("references", "nofollow_references", "base", "canonical", "robots", "refresh", "is_understood"):
         assert getattr(with_text, name) == getattr(without, name)
 
@@ -108,4 +108,4 @@ def test_random_and_mutated_pages_are_read_alike_with_and_without_text():
     rng = random.Random(20260101)
     for _ in range(N_RANDOM_PAGES):
         html = mutated(rng, random_page(rng)).encode()
-        assert list(read(html, True).references) == list(read(html, False).references)
+        assert list(read(html).references) == list(read(html, with_text=False).references)

@@ -108,6 +108,25 @@ def test_memory_stays_small_when_priorities_keep_changing(rng: np.random.Generat
     assert queue.pool.nbytes + queue.heap.nbytes < 4_000_000
 
 
+def test_pages_that_only_rise_fill_no_memory_and_stay_in_order(rng: np.random.Generator) -> None:
+    """Nothing is taken, as where fetched pages gather mass below the priority of the next page to fetch."""
+    n = 1000
+    priority, queue = np.zeros(n), queues.with_room(queues.new_queue(n), n)
+    bits = priority.view(np.int64)
+    raise_all(np.arange(n), np.full(n, 0.5), priority, bits, *queue)
+    for _ in range(1000):
+        assert int(queues.best(*queue, priority, bits)) == best(priority)
+        queue = queues.with_room(queue, 200)
+        raise_all(rng.integers(0, n, 200), rng.choice([1e-5, 2e-5], 200), priority, bits, *queue)
+    assert queue.heap.nbytes < 200_000
+    found = []
+    expected = np.lexsort((np.arange(n), -priority)).tolist()
+    for _ in range(n):
+        page, queue = popped(queue, priority)
+        found.append(page)
+    assert found == expected
+
+
 def test_a_new_queue_holds_nothing_of_other_memory() -> None:
     """A checkpoint contains the whole arrays, and memory that was used before may contain cookies and passwords."""
     for _ in range(20):

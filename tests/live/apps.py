@@ -64,6 +64,10 @@ class CountingSite(SiteWithRobots):
 class Applications(CountingSite):
     """The applications at react.test, vue.test and so on: 13 pages each."""
 
+    def __init__(self, robots: dict[str, str | bytes] | None = None) -> None:
+        super().__init__(robots)
+        applications()  # here a test can still be skipped, not in the thread of the server
+
     def page_response(self, host: str, target: str, headers: RequestHeaders) -> FakeResponse:
         files, name = applications(), host.removesuffix(".test")
         if target == "/app.js":

@@ -111,8 +111,32 @@ def test_a_page_is_done_once(database: Database) -> None:
     for again in (page_row(7, 1), page_row(8, 0)):
         with pytest.raises(CrawlFolderError, match=r"damaged \(UNIQUE constraint failed"):
             database.pages.add(again)
+            database.commit()  # rows are buffered
+        with pytest.raises(CrawlFolderError, match=r"damaged \(UNIQUE constraint failed"):
+            database.commit()
         database.rollback()
+        assert database.pages.row(7) is None
         database.pages.add(page_row(7, 0))
+
+
+def test_a_buffered_row_is_found_as_it_will_be_stored(database: Database) -> None:
+    first, digest = page_row(7, 0, [3, 1], title="a\ud800b", noindex=True, digest=b"d" * 20), b"d" * 20
+    database.pages.add(first, Position(1, 20, 300))
+    database.pages.add(page_row(8, 1, digest=digest, duplicate_of=7))
+    database.pages.add(page_row(9, 2, digest=digest))
+    found, copies = database.pages.row(7), [database.pages.with_digest(digest, page) for page in (5, 7)]
+    assert found is not None
+    assert (found.archived, found.title) == (Position(1, 20, 300), "a?b")
+    database.commit()
+    stored = database.pages.row(7)
+    assert stored is not None
+    assert same(found, stored)
+    assert copies == [database.pages.with_digest(digest, page) for page in (5, 7)] == [7, 9]
+    database.pages.add(page_row(10, 3, title="old"))
+    database.pages.change(page_row(10, 3, title="new"))
+    changed = database.pages.row(10)
+    assert changed is not None
+    assert changed.title == "new"
 
 
 # URLs

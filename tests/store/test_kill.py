@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import random
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from orienteer.store.folder import CrawlFolder
 from tests.ready_process import ReadyPopen
-from tests.store.small_crawls import check_pages
+from tests.store.small_crawls import archived_urls, check_pages
 
 N_KILLS = 6
 
@@ -47,3 +50,40 @@ def test_kill_at_any_moment(tmp_path: Path, fresh_rng: random.Random) -> None:
             check_pages(folder, n_pages)
             assert folder.database.pages.counts().n_pages == n_pages
     assert n_pages > 0
+
+
+DIES_IN_A_COMMIT = """
+import os, signal, sys
+from pathlib import Path
+from orienteer.store.connection import DatabaseConnection
+from orienteer.store.folder import CrawlFolder
+from tests.store.small_crawls import add_page, add_pages
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+with CrawlFolder.create(Path(sys.argv[1]), "") as folder:
+    add_pages(folder, 0, 5)
+    for page in range(5, 12):
+        add_page(folder, page)
+    if sys.argv[2] == "rows":
+        DatabaseConnection.commit = die
+    else:
+        change = DatabaseConnection._change
+        DatabaseConnection._change = lambda self, execute, sql, values: (die if sql == "COMMIT" else change)(
+            self, execute, sql, values)
+    folder.acknowledge()
+"""
+
+
+@pytest.mark.parametrize("before", ["rows", "transaction"])
+def test_a_kill_when_the_archive_is_durable_and_its_rows_are_not(tmp_path: Path, before: str) -> None:
+    """The archive is written first. Rows are buffered until the commit, which stores all of them or none."""
+    path = tmp_path / "crawl"
+    killed = subprocess.run([sys.executable, "-c", DIES_IN_A_COMMIT, str(path), before], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert len(archived_urls(path)) == 12
+    with CrawlFolder.open(path) as folder:
+        assert folder.database.history.next_position() == 5
+        check_pages(folder, 5)
+    assert len(archived_urls(path)) == 5

@@ -148,6 +148,7 @@ def test_damage_is_a_one_line_error(database: Database, damage: str) -> None:
     database.pages.add(page(4, 0, [1]))
     database.epochs.add(epoch(1))
     database.visits.add(Visit(1, 4, VisitKind.CARRIED, FETCHED, 1.0))
+    database.commit()
     database.connection.write(damage)
     with pytest.raises(CrawlFolderError) as error:
         database.epochs.last()

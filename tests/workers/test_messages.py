@@ -11,11 +11,21 @@ from orienteer.extract.page_fields import PageFields
 from orienteer.extract.refresh import Refresh
 from orienteer.pages.added import Additions
 from orienteer.pages.outcome import Outcome
+from orienteer.pages.render_reason import RenderReason
 from orienteer.responses.headers import Headers
-from orienteer.responses.response import HostRequest, HostRequestKind, PageRequest, Request, Response, outcome_of
+from orienteer.responses.response import (
+    AssetRequest,
+    HostRequest,
+    HostRequestKind,
+    PageRequest,
+    Request,
+    Response,
+    outcome_of,
+)
+from orienteer.responses.secrets import Secrets
 from orienteer.responses.verdict import Verdict, VerdictKind
 from orienteer.workers.fetch_result import FetchResult, ReadSettings, read_response
-from orienteer.workers.serving import WorkerResults, packed, unpack_results, with_request
+from orienteer.workers.serving import WorkerOrders, WorkerResults, packed, unpack_orders, unpack_results, with_request
 
 HTML = Headers([("Content-Type", "text/html"), ("ETag", '"1"')])
 PAGE = b"<title>A</title><a href=/b>one</a> <a href=/c rel=nofollow>two</a><img src=d.png><p>" + b"word " * 100
@@ -81,3 +91,21 @@ def test_every_outcome_and_verdict_can_be_sent() -> None:
             ((_, received),) = unpack_results(packed(WorkerResults([(0, result)]))).responses
             assert with_request(received, PAGE_REQUEST) == result
             assert (received.outcome, received.verdict.kind) == (outcome, kind)
+
+
+def test_requests_arrive_unchanged() -> None:
+    conditional = (("If-None-Match", '"1"'),)
+    sent: list[Request] = [
+        *(PageRequest("http://a.test/", 7, headers=conditional, render=reason) for reason in RenderReason),
+        PageRequest("http://a.test/", 8, secrets=Secrets("http://a.test", (("Cookie", "a=b"),))),
+        PageRequest("http://a.test/", 9, max_body_bytes=5),
+        HostRequest("http://a.test/robots.txt", HostRequestKind.ROBOTS, is_guess=True),
+        AssetRequest("http://a.test/a.png", is_preflight=True),
+    ]
+    orders = WorkerOrders(list(enumerate(sent)), {"A": "b"}, cancel=True)
+    received = unpack_orders(packed(orders))
+    assert received._replace(requests=[]) == orders._replace(requests=[])
+    assert [number for number, _ in received.requests] == list(range(len(sent)))
+    for before, (_, after) in zip(sent, received.requests, strict=True):
+        assert type(after) is type(before)
+        assert all(getattr(after, field.name) == getattr(before, field.name) for field in fields(before))

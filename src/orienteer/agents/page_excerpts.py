@@ -112,7 +112,7 @@ def _markdown(folder: FolderView, row: PageRow, url: str, whole: bool) -> tuple[
         raise CrawlFolderError(f"{plain(url, 300)}: the document cannot be read: {error}") from None
     if not whole and page.line_scores:
         lines = page.text.split("\n")
-        is_main = HostBoilerplate().main_lines(host_of(url), lines, page.line_scores)
+        is_main = HostBoilerplate().main_lines(host_of(url), lines, page.line_scores, page.line_groups)
         if is_main.any():
             page.blocks = main_blocks(page.blocks, is_main.tobytes())
     return page.title, markdown_body(page)

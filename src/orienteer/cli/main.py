@@ -26,6 +26,10 @@ The only environment variable is _ORIENTEER_COMPLETE, which shells set for compl
 --install-completion).
 """
 
+_FIRST_STEPS = """Orienteer crawls a site, proves how much of it is fetched, and searches it.
+  orienteer crawl URL   crawl a site into a folder; then: orienteer search FOLDER WORDS
+  orienteer serve       start, watch and search crawls in the browser; all commands: orienteer --help"""
+
 _GROUPS = {
     "graph": "Inspect, convert, generate and measure link graphs.",
     "topic": "Describe a topic, train it on examples, test how well it classifies pages, and compare policies on it.",
@@ -89,6 +93,9 @@ def run(command: typer.Typer | None = None, name: str = "orienteer") -> None:
 def _run(command: typer.Typer | None, name: str) -> None:
     warnings.showwarning = _show_warning
     try:
+        if command is None and len(sys.argv) == 1:
+            print(_FIRST_STEPS)
+            return
         if command is None:  # imports modules, which takes a while
             first = sys.argv[1] if len(sys.argv) > 1 else ""
             command = command_line(first if first.replace("-", "_").isidentifier() and first[0] != "-" else None)

@@ -19,6 +19,7 @@ from orienteer.extract.blocks import (
     CODE,
     CODE_SPAN,
     EMPHASIS,
+    FORMULA_SPAN,
     HEADING,
     IMAGE_SPAN,
     LINK,
@@ -39,6 +40,12 @@ _SPECIAL_AT_START = re.compile(r"[#+>=-]|\d{1,9}(?=[.)])")
 _TICKS = re.compile("`+")
 _NOT_IN_TARGET = {"\\": "%5C", "|": "%7C", "<": "%3C", ">": "%3E", "`": "%60", "\n": "%0A", "\r": "%0D"}
 _FENCE = re.compile("`{3,}")
+_NOT_IN_TEX = (
+    (re.compile("< *"), r"\\lt "),
+    (re.compile("> *"), r"\\gt "),
+    (re.compile(r"(?<!\\)\$"), r"\\$"),
+    (re.compile(r"\| *"), r"\\vert "),  # in tables
+)
 _NOT_IN_CODE = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
 
 
@@ -164,6 +171,10 @@ class _Spans:
     def _span(self, span: Span, in_code: bool) -> str:
         if span.kind == IMAGE_SPAN:
             return self._image(span)
+        if span.kind == FORMULA_SPAN and not in_code:
+            while self._next < len(self._spans) and self._spans[self._next].depth > span.depth:
+                self._next += 1
+            return formula(self._text[span.start : span.end], self._in_table)
         inner = self._range(span.start, span.end, span.depth + 1, in_code or span.kind == CODE_SPAN)
         if span.kind == LINK:
             target = target_of(span.target, self._base)
@@ -209,6 +220,14 @@ def code_span(text: str, in_table: bool = False) -> str:
     pad = " " if code[0] == "`" or code[-1] == "`" else ""
     before, after = text[: text.index(code[0])], text[len(text.rstrip(" ")) :]
     return before + ticks + pad + (code.replace("|", "\\|") if in_table else code) + pad + ticks + after
+
+
+def formula(text: str, in_table: bool = False) -> str:
+    """Return TeX in dollar signs without what Markdown would read as HTML, a link, or code."""
+    tex = text.strip("$ ").replace("](", "] (").replace("`", "'")
+    for pattern, command in _NOT_IN_TEX[: None if in_table else -1]:
+        tex = pattern.sub(command, tex)
+    return f"${tex}$"
 
 
 def markdown_of(blocks: Sequence[Block], base: str, mask: Sequence[bool] | None = None) -> str:

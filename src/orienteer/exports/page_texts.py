@@ -36,6 +36,7 @@ IsMain = bytes  # 1 for each line of main text, 0 for others; empty if unknown: 
 class ScoredText(NamedTuple):
     text: str
     scores: bytes
+    groups: bytes
 
 
 @contextmanager
@@ -45,7 +46,7 @@ def score_reader(folder: Path) -> Iterator[Callable[[ArchivedPosition], ScoredTe
 
         def scored(position: ArchivedPosition) -> ScoredText:
             page = read(position)
-            return ScoredText(page.text, page.line_scores)
+            return ScoredText(page.text, page.line_scores, page.line_groups)
 
         yield scored
 
@@ -57,16 +58,17 @@ def main_lines(crawl: ExportedCrawl, selected: Mask) -> Iterator[IsMain]:
     with tempfile.TemporaryFile() as file:
         with in_order(score_reader, (crawl.archive.folder,), rows, crawl.n_processes) as read:
             for host, scored in read:
-                text, scores = ("", b"") if isinstance(scored, Failed) else scored
+                text, scores, groups = ("", b"", b"") if isinstance(scored, Failed) else scored
                 if scores:
                     boilerplate.learn(host, text.split("\n"))
                 n_pages += 1
-                pickle.dump((host, zlib.compress(encodable(text).encode(), 1) if scores else b"", scores), file)
+                packed = zlib.compress(encodable(text).encode(), 1) if scores else b""
+                pickle.dump((host, packed, scores, groups), file)
         file.seek(0)
         for _ in range(n_pages):
-            host, packed, scores = pickle.load(file)
+            host, packed, scores, groups = pickle.load(file)
             lines = zlib.decompress(packed).decode().split("\n") if scores else []
-            yield boilerplate.main_lines(host, lines, scores).tobytes() if scores else b""
+            yield boilerplate.main_lines(host, lines, scores, groups).tobytes() if scores else b""
 
 
 def main_text(text: str, headings: list[str], is_main: IsMain) -> str:

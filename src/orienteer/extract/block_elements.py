@@ -14,6 +14,7 @@ from orienteer.extract.blocks import (
     CODE,
     CODE_SPAN,
     EMPHASIS,
+    FORMULA_SPAN,
     HEADING,
     ITEM,
     LINK,
@@ -31,6 +32,7 @@ from orienteer.extract.blocks import (
     Quote,
     Table,
 )  # fmt: skip
+from orienteer.extract.formulas import FORMULA
 from orienteer.extract.parser import Tag
 
 MAX_CONTAINERS = 24  # nested; deeper content belongs to the last of them
@@ -41,7 +43,7 @@ _N_CODE_ANCESTORS = 3  # elements that may name its language
 
 _MARKS = {
     "a": LINK, "b": STRONG, "code": CODE_SPAN, "em": EMPHASIS, "i": EMPHASIS, "kbd": CODE_SPAN, "samp": CODE_SPAN,
-    "strong": STRONG, "tt": CODE_SPAN,
+    "strong": STRONG, "tt": CODE_SPAN, FORMULA: FORMULA_SPAN,
 }  # fmt: skip
 INLINE = tuple(_MARKS)
 _LANGUAGES = ("data-lang", "data-language")

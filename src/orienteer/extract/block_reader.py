@@ -86,7 +86,8 @@ class LineBuilder:
         code = element.context.code
         if code is not None:
             code.add(text)
-        if self._pieces or _SPACES.fullmatch(text) is None:
+        text = text.replace("\u00ad", "")  # the soft hyphen
+        if text and (self._pieces or _SPACES.fullmatch(text) is None):
             self._pieces.append((text, element))
 
     def add_image(self, image: Image, element: Element) -> None:

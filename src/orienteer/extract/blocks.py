@@ -18,7 +18,7 @@ HEADING, PARAGRAPH, ITEM, TERM, CELL, CODE, CAPTION, IMAGE = (
 )  # fmt: skip
 
 # Kinds of spans.
-LINK, CODE_SPAN, EMPHASIS, STRONG, IMAGE_SPAN = "link", "code", "emphasis", "strong", "image"
+LINK, CODE_SPAN, EMPHASIS, STRONG, IMAGE_SPAN, FORMULA_SPAN = "link", "code", "emphasis", "strong", "image", "formula"
 
 
 class Span(NamedTuple):

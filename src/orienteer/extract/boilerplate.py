@@ -22,7 +22,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.extract.main_text import MAIN
+from orienteer.extract.main_text import MAIN, whole_groups
 
 MIN_PAGES = 5  # of a host; with fewer, repetition is no evidence
 MAX_PAIRS = 200_000  # of a host
@@ -91,8 +91,14 @@ class HostBoilerplate:
         counts = np.maximum(counts - 1, 0)  # this page itself
         return np.maximum(counts[:-1], counts[1:]) / (host_lines.n_pages - 1)
 
-    def main_lines(self, host: str, lines: Sequence[str], scores: bytes) -> NDArray[np.bool_]:
-        """Return which lines of a page are main text, by their scores and their repetition on the host."""
+    def main_lines(self, host: str, lines: Sequence[str], scores: bytes, groups: bytes = b"") -> NDArray[np.bool_]:
+        """Return which lines of a page are main text, by their scores and their repetition on the host.
+
+        Groups of lines (`Places.numbered_groups`) are included as a whole, or not at all.
+        """
+        return whole_groups(self._main_lines(host, lines, scores), lines, groups)
+
+    def _main_lines(self, host: str, lines: Sequence[str], scores: bytes) -> NDArray[np.bool_]:
         by_model = np.frombuffer(scores, np.uint8)
         is_main = by_model >= MAIN
         shares = self.repeated(host, lines) if len(lines) else None

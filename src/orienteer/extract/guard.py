@@ -110,7 +110,7 @@ _KINDS, _COUNTED = _kinds()
 def refusal(html: bytes) -> str | None:
     """Return why no tree may be built of a page, in a few words; None where it may.
 
-    The page is UTF-8 (`parser.as_utf8`). The answer depends on its bytes alone.
+    The page is UTF-8 (`parser.utf8_and_text`). The answer depends on its bytes alone.
 
     >>> refusal(b"<p>See <b>here</b>.") is None
     True
@@ -121,7 +121,8 @@ def refusal(html: bytes) -> str | None:
         return None
     page = np.frombuffer(html, np.uint8)
     found_counts = np.zeros(_N_COUNTS, np.int64)
-    n_different = _count_tags(page, _COUNTED, np.zeros((_N_DISTINCT, 3), np.int64), found_counts)
+    tags = np.flatnonzero(page[:-2] == _LESS)
+    n_different = _count_tags(page, tags, _COUNTED, np.zeros((_N_DISTINCT, 3), np.int64), found_counts)
     counts = found_counts.tolist()
     n_formatting, n_roots = counts[_FORMATTING_TAGS], max(counts[_HTML_TAGS], counts[_BODY_TAGS])
     n_tags, n_ends = sum(counts), counts[_END_TAGS]
@@ -129,14 +130,14 @@ def refusal(html: bytes) -> str | None:
     max_copies, max_walk_ns = _max_copies(page, n_tags, n_elements), _MAX_WALK_NS + _WALK_NS_A_BYTE * len(page)
     if max_copies < 0:
         return "too much markup"
-    if len(page) > _LARGE and _most_attributes(page, _LARGE // 10) > _MAX_ATTRIBUTES:
+    if len(page) > _LARGE and _most_attributes(page, tags, _LARGE // 10) > _MAX_ATTRIBUTES:
         return "too many attributes"
     n_copies = _n_copies(n_tags * min(n_different, n_tags // 2), n_elements, True, n_formatting)
     walk_ns = _walk_ns(n_elements, n_ends, n_ends if counts[_FOREIGN_TAGS] else 0, n_elements)
     if n_roots <= 1 and n_copies <= max_copies and walk_ns <= max_walk_ns:
         return None
     found = np.zeros(_N_FOUND, np.int64)
-    _measure(page, _KINDS, np.empty((_MAX_OPEN, 4), np.int64), np.zeros((_N_DISTINCT, 3), np.int64), found)
+    _measure(page, tags, _KINDS, np.empty((_MAX_OPEN, 4), np.int64), np.zeros((_N_DISTINCT, 3), np.int64), found)
     if n_roots > 1 and max(found[_HTML_ATTRIBUTES], found[_BODY_ATTRIBUTES]) > _MAX_ROOT_ATTRIBUTES:
         return "html or body elements repeated"
     if _n_copies(found[_OPENED_AGAIN], n_elements, found[_A_OPEN], found[_MISNESTED]) > max_copies:
@@ -173,25 +174,24 @@ def _walk_ns(n_starts: Any, n_lost_ends: Any, n_foreign_ends: Any, depth: Any) -
 
 
 @kernel
-def _count_tags(page: Any, counted: Any, distinct: Any, counts: Any) -> Any:
-    """Count <, and tags by the two bytes that follow: perhaps too many of a kind, but never too few.
+def _count_tags(page: Any, tags: Any, counted: Any, distinct: Any, counts: Any) -> Any:
+    """Count the < at `tags`, and tags by the two bytes that follow: perhaps too many of a kind, but never too few.
 
     Formatting elements that contain only text are closed by the tag that follows, so they count as others. Return the
     number of the remaining ones without those that are like `_MAX_SAME` others.
     """
     n_different = 0
-    for i in range(len(page) - 2):
-        if page[i] == _LESS:
-            kind = counted[page[i + 1] | np.int64(page[i + 2]) << 8]
-            if kind == _FOREIGN_TAGS and i + 3 < len(page) and page[i + 3] | 32 == _I:
-                kind = _OTHERS  # main
-            if kind == _FORMATTING_TAGS:
-                end = _usual_tag_end(page, i)
-                if end > 0 and _contains_text(page, i, end):
-                    kind = _OTHERS
-                else:
-                    n_different += end < 0 or not _is_known(page, i, end, distinct)
-            counts[kind] += 1
+    for i in tags:
+        kind = counted[page[i + 1] | np.int64(page[i + 2]) << 8]
+        if kind == _FOREIGN_TAGS and i + 3 < len(page) and page[i + 3] | 32 == _I:
+            kind = _OTHERS  # main
+        if kind == _FORMATTING_TAGS:
+            end = _usual_tag_end(page, i)
+            if end > 0 and _contains_text(page, i, end):
+                kind = _OTHERS
+            else:
+                n_different += end < 0 or not _is_known(page, i, end, distinct)
+        counts[kind] += 1
     return n_different
 
 
@@ -237,27 +237,26 @@ def _contains_text(page: Any, start: Any, end: Any) -> Any:
 
 
 @kernel
-def _most_attributes(page: Any, min_bytes: Any) -> Any:
-    """Return the most attributes of one tag of `min_bytes` or more that contains no <."""
-    n, most, start = len(page), 0, 0
-    for i in range(n + 1):
-        if i == n or page[i] == _LESS:
-            if i - start >= min_bytes and page[start] == _LESS and _is_letter(page[start + 1]):
-                most = max(most, _attributes_end(page, start + 1, _LESS)[1])
-            start = i
+def _most_attributes(page: Any, tags: Any, min_bytes: Any) -> Any:
+    """Return the most attributes of one of these tags of `min_bytes` or more that contains no <."""
+    most = 0
+    for k in range(len(tags)):
+        start, end = tags[k], tags[k + 1] if k + 1 < len(tags) else len(page)
+        if end - start >= min_bytes and _is_letter(page[start + 1]):
+            most = max(most, _attributes_end(page, start + 1, _LESS)[1])
     return most
 
 
 @kernel
-def _measure(page: Any, kinds: Any, open_tags: Any, distinct: Any, found: Any) -> None:
+def _measure(page: Any, tags: Any, kinds: Any, open_tags: Any, distinct: Any, found: Any) -> None:
     """Find upper bounds of what the page leaves open.
 
     Around markup that contains a <, no tag is certain to be closed where it seems to be, nor is one that seems to begin
     in such markup and ends behind it (`doubt` is its end): all that are open then count as left open.
     """
     following, doubt = 0, 0
-    for i in range(len(page) - 2):
-        if page[i] != _LESS or i < following:
+    for i in tags:
+        if i < following:
             continue
         if 0 < doubt <= i:
             doubt = -1

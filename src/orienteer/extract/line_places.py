@@ -8,10 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from orienteer.extract.page_text import Floats, Ints, PageText, hash_of
+from orienteer.extract.page_text import NUMBERS, Floats, Ints, PageText, hash_of
 from orienteer.kernel import inner, kernel
 
 _MAX_WORDS_BYTES = 400  # of an element
+_MAX_CELL_LINES, _MAX_CELL_CHARS = 12, 2_000  # of a table that is not for layout
+_CODE, _TABLE, _ROW = NUMBERS["pre"], NUMBERS["table"], NUMBERS["tr"]
+_CELLS = (NUMBERS["td"], NUMBERS["th"])
+_NOT_IN_TABLES = (_CODE, _TABLE, *(NUMBERS[f"h{level}"] for level in range(1, 7)))
 _QUOTE, _EQUALS, _AMPERSAND, _SEMICOLON, _SPACE = b'"=&; '
 
 
@@ -73,6 +77,46 @@ class Places:
         all_of = own.copy()
         _spread_down(self.parents, all_of)
         return all_of
+
+    def groups(self, chars: Floats) -> Ints:
+        """Return for each line, of `chars` characters, its code block or its table, as element; -1: none.
+
+        Tables with headings, code, other tables or long texts in them are for layout.
+        """
+        own = np.where(self.names == _CODE, np.arange(len(self.names)), -1)
+        if (self.names == _TABLE).any():
+            tables = self._data_tables(chars)
+            own[tables] = tables
+        if (own < 0).all():
+            return np.full(len(self.of_lines), -1)
+        _nearest_above(self.parents, own)
+        groups: Ints = own[self.of_lines]
+        return groups
+
+    def numbered_groups(self, chars: Floats) -> bytes:
+        """Return the groups as a byte for each line: 0 for none, odd for code, even for a table.
+
+        Those of adjacent groups differ.
+        """
+        groups = self.groups(chars)
+        if (groups < 0).all():
+            return b""
+        is_table = self.names[groups] == _TABLE
+        n_before = np.cumsum(np.diff(groups, prepend=-1) != 0)
+        return np.where(groups < 0, 0, 1 + 2 * (n_before % 100) + is_table).astype(np.uint8).tobytes()
+
+    def _data_tables(self, chars: Floats) -> Ints:
+        held = self.sums(np.stack([np.ones(len(chars)), chars], axis=1))
+        is_long = (held[:, 0] > _MAX_CELL_LINES) | (held[:, 1] > _MAX_CELL_CHARS)
+        is_not_data = np.isin(self.names, _NOT_IN_TABLES) | (np.isin(self.names, _CELLS) & is_long)
+        is_around = np.zeros(len(self.names), np.bool_)
+        is_around[self.above(np.nonzero(is_not_data)[0])] = True
+        _use_above(self.parents, is_around)
+        rows = self.above(np.nonzero(self.names == _ROW)[0])
+        bodies = np.where(self.names[rows] == _TABLE, rows, self.above(rows))
+        n_rows = np.bincount(bodies, minlength=len(self.names))
+        tables: Ints = np.nonzero((self.names == _TABLE) & ~is_around & (n_rows >= 2))[0]
+        return tables
 
     def meeting(self, element: int) -> Ints:
         """Return the lowest common ancestor of each element and this one."""
@@ -164,6 +208,14 @@ def _count_down(parents: Any, depths: Any) -> Any:
     for k in range(len(parents)):
         if parents[k] >= 0:
             depths[k] = depths[parents[k]] + 1
+    return 0
+
+
+@kernel
+def _nearest_above(parents: Any, own: Any) -> Any:
+    for k in range(len(parents)):
+        if own[k] < 0 and parents[k] >= 0:
+            own[k] = own[parents[k]]
     return 0
 
 

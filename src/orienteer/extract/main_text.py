@@ -7,7 +7,9 @@ learned on real web pages (`experiments/main_text_weights`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 from orienteer.extract.learned_words import LearnedWords
 from orienteer.extract.line_features import LineFeatures, context_columns
 from orienteer.extract.line_places import Places
-from orienteer.extract.page_text import Floats
+from orienteer.extract.page_text import Floats, Ints
 from orienteer.kernel import kernel
 
 MAIN = 128  # lines with at least this score are main text
@@ -60,17 +62,29 @@ def _normalise(matrix: Any, means: Any, deviations: Any, values: Any) -> Any:
 
 @kernel
 def _apply_layer(before: Any, weights: Any, biases: Any, after: Any, is_hidden: Any) -> Any:
-    """Apply a layer to each row. (NumPy would start threads for it, which costs more than it saves.)"""
-    n_after = len(biases)
-    for row in range(len(before)):
+    """Apply a layer to each row, to four at a time: weights are loaded once for them.
+
+    (NumPy would start threads for it, which costs more than it saves.)
+    """
+    n_rows, n_after = len(before), len(biases)
+    for row in range(n_rows):
         for k in range(n_after):
             after[row, k] = biases[k]
+    for first in range(0, n_rows - 3, 4):
         for i in range(before.shape[1]):
-            value = before[row, i]
-            if value != 0:
-                for k in range(n_after):
-                    after[row, k] += value * weights[i, k]
-        if is_hidden:
+            a, b, c, d = before[first, i], before[first + 1, i], before[first + 2, i], before[first + 3, i]
+            for k in range(n_after):
+                weight = weights[i, k]
+                after[first, k] += a * weight
+                after[first + 1, k] += b * weight
+                after[first + 2, k] += c * weight
+                after[first + 3, k] += d * weight
+    for row in range(n_rows - n_rows % 4, n_rows):
+        for i in range(before.shape[1]):
+            for k in range(n_after):
+                after[row, k] += before[row, i] * weights[i, k]
+    if is_hidden:
+        for row in range(n_rows):
             for k in range(n_after):
                 after[row, k] = max(after[row, k], np.float32(0))
     return 0
@@ -90,7 +104,7 @@ class MainTextModel(NamedTuple):
         context = context_columns(features.context, first)
         scores = self.second.scores(np.concatenate([features.matrix, context], axis=1))
         scores = with_headings(without_repeats(scores, features.repeats(REPEATED_CHARS)), features.levels)
-        return scores, features.words
+        return with_wholes(scores, features.words, places.groups(features.chars)), features.words
 
 
 def with_headings(scores: Floats, levels: Floats) -> Floats:
@@ -102,6 +116,36 @@ def with_headings(scores: Floats, levels: Floats) -> Floats:
         if levels[k + 1] == 0 or levels[k + 1] > levels[k]:
             scores[k] = max(scores[k], scores[k + 1])
     return scores
+
+
+def with_wholes(scores: Floats, n_words: Floats, groups: Ints) -> Floats:
+    """Give all lines of a code block or a table (`Places.groups`) their mean score, by words."""
+    inside = np.nonzero(groups >= 0)[0]
+    if len(inside):
+        numbers = np.unique(groups[inside], return_inverse=True)[1]
+        sums, total = (np.bincount(numbers, values[inside]) for values in (scores * n_words, n_words))
+        scores[inside] = (sums / total)[numbers]
+    return scores
+
+
+def whole_groups(is_main: NDArray[np.bool_], lines: Sequence[str], groups: bytes) -> NDArray[np.bool_]:
+    """Return the mask with each code block and each table included as a whole, or not at all.
+
+    `groups` are those of `Places.numbered_groups`. A group is included if most of it is, and code also if the line
+    before it is: what is repeated on many pages may be a command.
+    """
+    if not groups or len(groups) != len(is_main):
+        return is_main
+    numbers = np.frombuffer(groups, np.uint8)
+    mask = is_main.copy()
+    borders = [0, *(np.nonzero(np.diff(numbers))[0] + 1).tolist(), len(mask)]
+    for start, end in pairwise(borders):
+        if numbers[start]:
+            chars = [len(line) for line in lines[start:end]]
+            is_most = 2 * sum(n for n, is_in in zip(chars, is_main[start:end], strict=True) if is_in) >= sum(chars)
+            is_next_code = numbers[start] % 2 == 1 and start > 0 and mask[start - 1]
+            mask[start:end] = is_most or is_next_code
+    return mask if mask.any() else is_main
 
 
 def without_repeats(scores: Floats, repeats: list[int]) -> Floats:
@@ -178,8 +222,10 @@ def _net(arrays: dict[str, NDArray[Any]], name: str) -> Net:
     return Net(arrays[f"{name}_means"], arrays[f"{name}_deviations"], tuple(layers))
 
 
-def main_text(text: str, scores: bytes) -> str:
+def main_text(text: str, scores: bytes, groups: bytes = b"") -> str:
     """Return the lines of a text that are main text by their scores; all lines if there are no scores."""
     if not scores:
         return text
-    return "\n".join(line for line, score in zip(text.split("\n"), scores, strict=True) if score >= MAIN)
+    lines = text.split("\n")
+    is_main = whole_groups(np.frombuffer(scores, np.uint8) >= MAIN, lines, groups)
+    return "\n".join(line for line, is_included in zip(lines, is_main.tolist(), strict=True) if is_included)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import chain
 
+import numpy as np
+
 from orienteer.extract.block_reader import bounded
 from orienteer.extract.blocks import Block
 from orienteer.extract.line_places import placed
@@ -22,7 +24,7 @@ from orienteer.extract.links import (
 )
 from orienteer.extract.main_text import line_scores, main_text
 from orienteer.extract.page_fields import NO_FIELDS, PageFields
-from orienteer.extract.parser import as_utf8, charset_of
+from orienteer.extract.parser import charset_of, utf8_and_text
 from orienteer.extract.reader import PageReader, read
 from orienteer.extract.refresh import Refresh, stated_refresh
 from orienteer.extract.robot_rules import OUR_NAME, RobotRules, rules_of, rules_of_header
@@ -61,6 +63,7 @@ class Page:
     base: str = ""  # the URL that references in blocks are resolved against
     has_code: bool = False  # has scripts, which may change the page
     line_scores: bytes = b""  # the main text scores of lines (see `main_text`), with `with_scores`
+    line_groups: bytes = b""  # the code block or table of each line (see `line_places`), if there are any, with scores
 
     @property
     def is_suspect(self) -> bool:
@@ -70,7 +73,7 @@ class Page:
     @property
     def main_text(self) -> str:
         """The main text; the whole text if its lines have no scores."""
-        return main_text(self.text, self.line_scores)
+        return main_text(self.text, self.line_scores, self.line_groups)
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -120,7 +123,8 @@ def extract_page(
     ('A', 'See the\\nnext.', [('http://example.org/a/b', 'the next')])
     """
     used_charset = charset_of(html, charset)
-    reader = read(as_utf8(html, used_charset), with_text, robot, with_fields, with_blocks, with_scores)
+    utf8, decoded = utf8_and_text(html, used_charset)
+    reader = read(utf8, decoded, with_text, robot, with_fields, with_blocks, with_scores)
     rules = _rules(reader, robots_header, now, robot)
     base = base_url(reader.base, url)
     found = resolved(reader.references, base, used_charset)
@@ -146,6 +150,7 @@ def extract_page(
         if (link := found.links.get(reference)) is not None and link != url and link in links
     }
     text = reader.text[:MAX_TEXT_CHARS].rstrip()
+    scores, groups = _scores_and_groups(reader, text, url) if with_scores else (b"", b"")
     return Page(
         links=list(links),
         title=reader.title,
@@ -169,14 +174,17 @@ def extract_page(
         blocks=bounded(reader.blocks, MAX_TEXT_CHARS),
         base=base,
         has_code=reader.signs.has_code,
-        line_scores=_line_scores(reader, text, url) if with_scores else b"",
+        line_scores=scores,
+        line_groups=groups,
     )
 
 
-def _line_scores(reader: PageReader, text: str, url: str) -> bytes:
+def _scores_and_groups(reader: PageReader, text: str, url: str) -> tuple[bytes, bytes]:
     if not text or reader.lines is None or reader.noscript_text:  # the elements of lines of `noscript` are unknown
-        return b""
-    return line_scores(text, placed(reader.lines).of_first(text.count("\n") + 1), reader.title, url)
+        return b"", b""
+    lines = text.split("\n")
+    places = placed(reader.lines).of_first(len(lines))
+    return line_scores(text, places, reader.title, url), places.numbered_groups(np.array([len(line) for line in lines]))
 
 
 def _is_suspect(reader: PageReader, found: Resolved, unfollowed: Resolved, url: str) -> bool:

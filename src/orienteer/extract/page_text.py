@@ -1,5 +1,5 @@
 """The text of a page by lines, as browsers break them: any amount of white space is a space, or the end of a line
-between blocks.
+between blocks. Soft hyphens are dropped.
 
 The text is read from a tree that the HTML library has written again: each tag that it writes is complete, elements are
 nested, and there are no other references than those of `_copy_text`. This takes a fifth of the time that a walk through
@@ -45,13 +45,15 @@ for _flag, _names in ((_BREAKS, BLOCKS), (_IS_EMPTY, EMPTY_BLOCKS), (_IS_NODE, L
 
 _SPACE, _LINE_END, _LESS, _GREATER, _SLASH, _AMPERSAND = b" \n<>/&"
 _EXCLAMATION, _DASH, _SEMICOLON, _LETTER_A, _LETTER_L, _LETTER_N, _RECORD_END = b"!-;aln\x1e"
+_SOFT_HYPHEN = "\u00ad".encode()
+_MAX_CHAR_BYTES = 4
 _MIN_ELEMENT_BYTES = len("<a></a>")
 _MAX_OPEN = 1024  # the library nests no deeper than 512
 _TABLE_BITS = 8
 
 # The state of reading. GAP: the white space before the next character, 1 for a space and 2 for the end of a line.
-_SIZE, _CHARS, _GAP, _LINE, _IS_FIRST, _WAS_LINKED, _N_OPEN, _NODE, _BLOCK, _N_LINKS = range(10)
-_N_FOUND_LINKS, _N_FOUND_HEADINGS, _N_NODES = range(10, 13)
+_SIZE, _GAP, _LINE, _IS_FIRST, _WAS_LINKED, _N_OPEN, _NODE, _BLOCK, _N_LINKS = range(9)
+_N_FOUND_LINKS, _N_FOUND_HEADINGS, _N_NODES = range(9, 12)
 # What is stored of an open element: its name, the nodes outside of it, and its range.
 _NAME, _OUTER_NODE, _OUTER_BLOCK, _RANGE = range(4)
 
@@ -98,7 +100,8 @@ class PageText:
             )
             nodes[:, 0] = -1, NUMBERS["html"], 0, 0
         _read_text(page, letters, state, opened, links, headings, nodes, of_lines, linked)
-        self._lines = lines = str(letters[: state[_SIZE]].data, "utf-8")
+        lines = str(letters[: state[_SIZE]].data, "utf-8")
+        self._letters = letters
         self._links, self._headings = links[: state[_N_FOUND_LINKS]], headings[: state[_N_FOUND_HEADINGS]]
         self.text = lines.strip()
         if with_nodes:
@@ -116,9 +119,13 @@ class PageText:
         return self._texts_of(self._headings, max_chars)
 
     def _texts_of(self, ranges: NDArray[np.int32], max_chars: int) -> list[str]:
-        lines, n_read = self._lines, max_chars + 2  # white space, and one more character
-        texts = [" ".join(lines[start : min(end, start + n_read)].split()) for start, end in ranges.tolist()]
-        return [text if len(text) <= max_chars else text[:max_chars].rstrip() for text in texts]
+        if not len(ranges):
+            return []
+        n_bytes = int(np.minimum(ranges[:, 1] - ranges[:, 0], _MAX_CHAR_BYTES * max_chars).sum())
+        texts = np.empty(n_bytes + len(ranges), np.uint8)
+        n_bytes, has_rare_space = _copy_ranges(self._letters, ranges, max_chars, texts)
+        found = str(texts[: n_bytes - 1].data, "utf-8").split("\n")
+        return [collapsed(text, max_chars) for text in found] if has_rare_space else found
 
 
 def collapsed(text: str, max_chars: int) -> str:
@@ -161,12 +168,15 @@ def _read_text(
 def _copy_text(page: Any, i: Any, text: Any, state: Any, of_lines: Any, linked: Any) -> Any:
     """Copy the text that begins at i, with its white space collapsed; return where the next tag begins."""
     n, has_lines = len(page), len(of_lines) > 0
-    size, n_chars, gap = state[_SIZE], state[_CHARS], state[_GAP]
+    size, gap = state[_SIZE], state[_GAP]
     while i < n and page[i] != _LESS:
         byte = page[i]
         i += 1
         if byte <= _SPACE and (byte == _SPACE or 9 <= byte <= 13 or byte == _RECORD_END):
             gap = max(gap, 1)
+            continue
+        if byte == _SOFT_HYPHEN[0] and i < n and page[i] == _SOFT_HYPHEN[1]:
+            i += 1
             continue
         if byte == _AMPERSAND and i < n:
             second = page[i]
@@ -179,18 +189,54 @@ def _copy_text(page: Any, i: Any, text: Any, state: Any, of_lines: Any, linked: 
             if size:
                 text[size] = _SPACE if gap == 1 else _LINE_END
                 size += 1
-                n_chars += 1
                 if has_lines:
                     _note_gap(gap, state, linked)
             gap = 0
         text[size] = byte
         size += 1
-        if byte & 0xC0 != 0x80:
-            n_chars += 1
-            if has_lines:
-                _note_character(state, of_lines, linked)
-    state[_SIZE], state[_CHARS], state[_GAP] = size, n_chars, gap
+        if has_lines and byte & 0xC0 != 0x80:
+            _note_character(state, of_lines, linked)
+    state[_SIZE], state[_GAP] = size, gap
     return i
+
+
+@kernel
+def _copy_ranges(letters: Any, ranges: Any, max_chars: Any, texts: Any) -> Any:
+    """Copy these ranges of a text, with white space collapsed and at most `max_chars` characters of each, with a line
+    end after each.
+
+    Return the size of all, and whether they may contain white space that is not ASCII, or control characters.
+    """
+    size, has_rare_space = 0, False
+    for k in range(len(ranges)):
+        start, n_chars, has_gap = size, 0, False
+        for i in range(ranges[k, 0], ranges[k, 1]):
+            byte = letters[i]
+            if byte == _SPACE or byte == _LINE_END:
+                has_gap = size > start
+                continue
+            if byte & 0xC0 != 0x80:
+                n_chars += 1 + has_gap
+                if n_chars > max_chars:
+                    break
+                if has_gap:
+                    texts[size] = _SPACE
+                    size += 1
+                    has_gap = False
+                has_rare_space |= byte < _SPACE or _may_be_space(byte, letters[min(i + 1, len(letters) - 1)])
+            texts[size] = byte
+            size += 1
+        texts[size] = _LINE_END
+        size += 1
+    return size, has_rare_space
+
+
+@inner
+def _may_be_space(first: Any, second: Any) -> Any:
+    """Whether two bytes may begin a white space in UTF-8 other than that of ASCII."""
+    if first == 0xC2:
+        return second == 0x85 or second == 0xA0
+    return 0xE1 <= first <= 0xE3 and (second == 0x80 or second == 0x81 or second == 0x9A)
 
 
 @inner
@@ -227,11 +273,11 @@ def _open(name: Any, start: Any, end: Any, state: Any, opened: Any, links: Any, 
     state[_N_OPEN] = n_open + 1
     if flags & _IS_HEADING:
         found = opened[n_open, _RANGE] = state[_N_FOUND_HEADINGS]
-        headings[found, 0] = headings[found, 1] = state[_CHARS]
+        headings[found, 0] = headings[found, 1] = state[_SIZE]
         state[_N_FOUND_HEADINGS] += 1
     if flags & _IS_LINK:
         found = opened[n_open, _RANGE] = state[_N_FOUND_LINKS]
-        links[found, 0] = links[found, 1] = state[_CHARS]
+        links[found, 0] = links[found, 1] = state[_SIZE]
         state[_N_FOUND_LINKS] += 1
         state[_N_LINKS] += 1
     if flags & _IS_NODE and nodes.shape[1]:
@@ -254,9 +300,9 @@ def _close(name: Any, state: Any, opened: Any, links: Any, headings: Any) -> Non
     if flags & _BREAKS:
         state[_GAP] = 2
     if flags & _IS_HEADING:
-        headings[opened[top, _RANGE], 1] = state[_CHARS]
+        headings[opened[top, _RANGE], 1] = state[_SIZE]
     if flags & _IS_LINK:
-        links[opened[top, _RANGE], 1] = state[_CHARS]
+        links[opened[top, _RANGE], 1] = state[_SIZE]
         state[_N_LINKS] -= 1
 
 

@@ -15,8 +15,8 @@ from turbohtml import Element as TreeElement
 from turbohtml.detect import detect
 
 __all__ = [
-    "Document", "Namespace", "Tag", "Text", "Token", "TokenType", "TreeElement", "as_utf8", "charset_of", "decoded",
-    "parsed", "tokens",
+    "Document", "Namespace", "Tag", "Text", "Token", "TokenType", "TreeElement", "charset_of", "decoded", "parsed",
+    "tokens", "utf8_and_text",
 ]  # fmt: skip
 
 _NO_ASCII = ("iso-2022-jp", "replacement", "utf-16be", "utf-16le")  # encodings where bytes of ASCII may mean others
@@ -30,8 +30,11 @@ class Tag(Protocol):
         """Return the value of an attribute, "" if it has none; None if there is no such attribute."""
 
 
-def parsed(html: bytes) -> Document:
-    """Return the tree of a page in UTF-8, as in a browser without scripts. Shadow trees stay in their templates."""
+def parsed(html: bytes | str) -> Document:
+    """Return the tree of a page, as in a browser without scripts. Shadow trees stay in their templates.
+
+    Bytes are UTF-8; text is parsed faster.
+    """
     return parse(html, encoding="utf-8", positions=False, allow_declarative_shadow_roots=False)
 
 
@@ -54,21 +57,22 @@ def charset_of(html: bytes, charset: str | None = None) -> str:
 
 def decoded(html: bytes, charset: str | None = None) -> str:
     """Decode a page, without its byte order mark; bytes that cannot be decoded become U+FFFD."""
-    return as_utf8(html, charset_of(html, charset)).decode()
+    return utf8_and_text(html, charset_of(html, charset))[1]
 
 
-def as_utf8(html: bytes, charset: str) -> bytes:
-    """Convert a page from the encoding of `charset_of` to valid UTF-8 without a byte order mark."""
+def utf8_and_text(html: bytes, charset: str) -> tuple[bytes, str]:
+    """Convert a page from the encoding of `charset_of` to valid UTF-8 and to text, without a byte order mark."""
     if html.isascii() and charset not in _NO_ASCII:
-        return html
+        return html, html.decode()
     if charset == "utf-8":
         html = html.removeprefix(codecs.BOM_UTF8)
         try:
-            html.decode()
+            return html, html.decode()
         except UnicodeDecodeError:
-            html = html.decode(errors="replace").encode()
-        return html
-    return html.decode(f"whatwg-{charset}").removeprefix("\ufeff").encode(errors="replace")
+            text = html.decode(errors="replace")
+            return text.encode(), text
+    html = html.decode(f"whatwg-{charset}").removeprefix("\ufeff").encode(errors="replace")
+    return html, html.decode()
 
 
 @lru_cache(maxsize=64)

@@ -13,6 +13,7 @@ from itertools import islice
 
 from orienteer.extract.block_reader import read_blocks
 from orienteer.extract.blocks import Block, blocks_of_text
+from orienteer.extract.formulas import may_have_formulas, write_formulas, write_raised, write_stated
 from orienteer.extract.guard import refusal
 from orienteer.extract.language import primary_language
 from orienteer.extract.page_fields import FoundFields
@@ -36,7 +37,8 @@ _FEED_TYPES = frozenset(("application/rss+xml", "application/atom+xml"))
 _HIDDEN = ("noembed", "noframes", "style", "template")  # elements whose text is not on the page
 _HIDDEN_DRAWN = ("desc", "metadata", "script", "style", "title")  # the same of SVG
 _INLINE = "span,b,code,em"  # most inline elements of most pages
-_PERMALINKS = frozenset("¶#§🔗")  # texts of links within the page that are dropped, which headings have
+_PERMALINKS = frozenset(("", *"¶#§🔗"))  # texts of links within the page that are dropped, which headings have
+_BLANK = " \n\u200b\u200c\u200d\u2060\ufeff"
 _AS_WRITTEN = ("plaintext", "xmp")  # elements whose text the library does not escape
 _IN_NOSCRIPT = ("a", "area", "noscript")
 _NOT_IN_SHADOW = ("base", "link", "meta", "title")
@@ -48,6 +50,7 @@ _SHADOW_HOSTS = frozenset((
 
 def read(
     html: bytes,
+    decoded: str | None = None,
     with_text: bool = True,
     robot: str = OUR_NAME,
     with_fields: bool = False,
@@ -56,14 +59,15 @@ def read(
 ) -> PageReader:
     """Read a page in UTF-8, and the rules for a robot of this name; without text, only its links and its head.
 
-    With nodes, the text has the elements of its lines.
+    `decoded` is the page as text, if the caller has it. With nodes, the text has the elements of its lines.
     """
     reader = PageReader(robot, with_fields)
     if refusal(html) is not None:
-        reader.read_tokens(html, with_text)
+        reader.read_tokens(html.decode() if decoded is None else decoded, with_text)
         reader.blocks = blocks_of_text(reader.text) if with_blocks else []
         return reader
-    reader.read_tree(parsed(html))
+    reader.may_have_formulas = may_have_formulas(html)
+    reader.read_tree(parsed(html if decoded is None else decoded))
     if with_text:
         reader.read_text(with_nodes, with_inline=with_blocks)
         if with_blocks:
@@ -114,6 +118,10 @@ class PageReader:
         self._shadows: dict[TreeElement, TreeElement] = {}  # templates of shadow trees by their hosts
         self._noscripts: list[TreeElement] = []
         self._in_noscript: set[TreeElement] = set()
+        self.may_have_formulas = False
+        self._maths: list[TreeElement] = []
+        self._tex_scripts: list[TreeElement] = []
+        self._raised: list[TreeElement] = []  # superscripts and subscripts
         self._is_mixed = False  # whether there are drawings or formulas
         self._links: list[_Link] = []
         self._within: list[TreeElement] = []  # links within the page
@@ -148,6 +156,8 @@ class PageReader:
     def _read_drawn(self, element: TreeElement) -> None:
         if element.tag == "a":
             self._read_link(element)
+        elif element.tag == "math":
+            self._maths.append(element)
         elif element.tag in _HIDDEN_DRAWN and element.namespace is Namespace.SVG:
             self._hidden.append(element)
 
@@ -199,12 +209,23 @@ class PageReader:
     def _read_drawing(self, element: TreeElement) -> None:
         self._is_mixed = True
 
+    def _read_math(self, element: TreeElement) -> None:
+        self._is_mixed = True
+        self._maths.append(element)
+
+    def _read_raised(self, element: TreeElement) -> None:
+        if self._body is not None:
+            self._raised.append(element)
+
     def _read_as_written(self, element: TreeElement) -> None:
         element.tag = "div"
 
     def _read_script(self, element: TreeElement) -> None:
-        self._hide(element)
         kind = kind_of_script(element)
+        if kind is ScriptKind.TEX and self._body is not None:
+            self._tex_scripts.append(element)
+            return
+        self._hide(element)
         if kind is ScriptKind.CODE:
             self.signs.add_code(element, lambda: element.text)
         elif kind is ScriptKind.LINKED_DATA and self.fields is not None:
@@ -320,10 +341,14 @@ class PageReader:
     @cached_property
     def visible(self) -> tuple[TreeElement | None, list[TreeElement]]:
         """The body without what is hidden and without permalinks, and its `noscript` elements."""
+        write_formulas(self._maths, self._tex_scripts)
+        if self.may_have_formulas and self._body is not None:
+            write_stated(self._body)
+        write_raised(self._raised)
         for element in self._hidden:
             element.decompose()
         for element in self._within:
-            if element.text.strip(" \n") in _PERMALINKS:
+            if element.text.strip(_BLANK) in _PERMALINKS and next(element.iter_elements("img"), None) is None:
                 element.clear()
         for template in self._shadows.values():
             template.insert_before(*(node for content in template.children for node in content.children))
@@ -373,12 +398,12 @@ class PageReader:
 
     # Tokens
 
-    def read_tokens(self, html: bytes, with_text: bool) -> None:
+    def read_tokens(self, html: str, with_text: bool) -> None:
         """Read a page without its tree."""
         self.is_understood = False
         pieces: list[str] = []
         raw = ""  # the open element with raw text
-        for token in tokens(str(html, "utf-8")):
+        for token in tokens(html):
             if token.type is TokenType.TEXT:
                 text = token.data or ""
                 if raw == "title":
@@ -454,9 +479,11 @@ _READERS: dict[str, Callable[[PageReader, TreeElement], None]] = {
     "body": PageReader._read_body,
     "frame": PageReader._read_frame,
     "iframe": PageReader._read_iframe,
-    "math": PageReader._read_drawing,
+    "math": PageReader._read_math,
     "noscript": PageReader._read_noscript,
     "script": PageReader._read_script,
+    "sub": PageReader._read_raised,
+    "sup": PageReader._read_raised,
     "svg": PageReader._read_drawing,
     "template": PageReader._read_template,
     "title": PageReader._read_title,

@@ -59,6 +59,7 @@ class ScriptKind(Enum):
     CODE = "code"
     DATA = "data"
     LINKED_DATA = "linked data"
+    TEX = "TeX"  # a formula
 
 
 def kind_of_script(script: Tag) -> ScriptKind:
@@ -74,6 +75,8 @@ def kind_of_script(script: Tag) -> ScriptKind:
     stated = stated.lower()
     if not stated or stated.strip(_SPACES) in _CODE_TYPES:
         return ScriptKind.CODE
+    if stated.startswith("math/tex"):
+        return ScriptKind.TEX
     return ScriptKind.LINKED_DATA if "ld+json" in stated else ScriptKind.DATA
 
 

@@ -60,7 +60,8 @@ class GrowingGraph:
         self._offsets: NDArray[np.int64] = np.zeros(1024, np.int64)
         self._targets: NDArray[np.uint32] = np.zeros(4096, np.uint32)
         self._counts: NDArray[np.int64] = np.array([1, 0, 0])
-        self._csr: tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint32]] | None = None
+        self.link_rows: Any = None  # `push.LinkRows` of this graph, until it grows
+        self._source, self._row = np.zeros(1, np.uint32), np.zeros(2, np.int64)  # the arguments of `add`
 
     @property
     def n_links(self) -> int:
@@ -74,13 +75,6 @@ class GrowingGraph:
     def offsets(self) -> NDArray[np.int64]:
         """Offsets by row, not by page."""
         return self._offsets[: self._counts[_ROWS] + 1]
-
-    @property
-    def csr(self) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint32]]:
-        """`rows`, `offsets` and `targets`, which are valid until the graph grows."""
-        if self._csr is None:
-            self._csr = self.rows, self.offsets, self.targets
-        return self._csr
 
     @property
     def starts(self) -> NDArray[np.int64]:
@@ -124,7 +118,7 @@ class GrowingGraph:
         self._rows = grown(self._rows, n_pages)
         self.page_hosts.grow_to(n_pages)
         self.n_pages = n_pages
-        self._csr = None
+        self.link_rows = None
 
     def add(self, page: int, targets: ArrayLike) -> None:
         """Add a fetched page with its links; repeats and self-links are dropped, new pages become known."""
@@ -134,7 +128,8 @@ class GrowingGraph:
             ids = targets  # checked by `grow_to`
         else:
             ids = page_ids("targets", targets, csr.MAX_PAGES - 1)
-        self._append(np.array([page], np.uint32), np.array([0, len(ids)]), ids, page)
+        self._source[0], self._row[1] = page, len(ids)
+        self._append(self._source, self._row, ids, page)
 
     def add_batch(self, pages: ArrayLike, offsets: ArrayLike, targets: ArrayLike) -> None:
         """Add several fetched pages: `targets[offsets[k]:offsets[k+1]]` are the links of `pages[k]`."""
@@ -151,7 +146,7 @@ class GrowingGraph:
         self._targets = grown(self._targets, int(self._counts[_USED]) + len(ids))
         self._offsets = grown(self._offsets, int(self._counts[_ROWS]) + len(sources) + 1)
         linked = _append_rows(sources, rows, ids, self._rows, self._offsets, self._targets, self._counts)
-        self._csr = None
+        self.link_rows = None
         self.grow_to(max(highest, linked) + 1)
 
     def links(self, page: int) -> NDArray[np.uint32]:

@@ -4,7 +4,8 @@ The bits of a positive float64 are ordered like its value. The exponent and the 
 bucket (64 buckets per doubling). A page whose priority moves to another bucket is appended there and leaves a *stale*
 entry behind, recognised later because it does not match the page's priority. Only the pages of the best bucket are
 ordered, in a binary heap. So a change of priority costs an append, mostly to cached memory, instead of a walk through a
-heap of all pages. The order is exact: higher priority first, ties by the lowest page id.
+heap of all pages. In the heap, too, a change is a new entry; when two in three may be stale, all stale ones are
+dropped. The order is exact: higher priority first, ties by the lowest page id.
 
 A queue is two arrays:
 
@@ -31,12 +32,14 @@ _SHIFT = 52 - 6
 _N_BUCKETS = (1023 + 64) << 6  # priorities from 0 up to 2^64; greater ones share the last bucket
 
 # Header of the pool: chunks ever used (chunk 0 means "none"), the first free chunk, the number of free chunks, entries
-# in the heap, the lowest bucket that is in the heap, 1 + the highest bucket in use.
-_USED, _FREE, _N_FREE, _HEAP, _HOT, _TOP = range(6)
+# in the heap, the lowest bucket that is in the heap, 1 + the highest bucket in use, the number of entries in the heap
+# from which stale ones are dropped.
+_USED, _FREE, _N_FREE, _HEAP, _HOT, _TOP, _LIMIT = range(7)
 _HEADS = 64
 _CHUNKS = _HEADS + _N_BUCKETS
 _CHUNK = 64
 _FIRST = 2  # index of the first page in a chunk
+_LEAST_LIMIT = 1 << 10  # entries in the heap: stale ones in a smaller heap are dropped only when they are the best
 
 NONE = -1  # `best` found the queue empty
 LACKS_ROOM = -2  # `best` needs a larger heap
@@ -103,8 +106,25 @@ def raise_priority(pool: Any, heap: Any, page: int, old: int, new: int, key: flo
 
 
 @kernel
+def _drop_stale(pool: Any, heap: Any, priority: Any) -> None:
+    """Drop all stale entries of the heap, in linear time: to remove one at the top takes far longer."""
+    n = 0
+    for k in range(np.int64(pool[_HEAP])):
+        key, page = heap[2 * k], heap[2 * k + 1]
+        if priority[np.int64(page)] == key:
+            heap[2 * n], heap[2 * n + 1] = key, page
+            n += 1
+    pool[_HEAP] = n
+    pool[_LIMIT] = max(_LEAST_LIMIT, 3 * n)
+    for at in range(n // 2 - 1, -1, -1):
+        _sift_down(heap, n, at, heap[2 * at], heap[2 * at + 1])
+
+
+@kernel
 def best(pool: Any, heap: Any, priority: Any, bits: Any) -> Any:
     """Return the page of the highest priority without removing it, or NONE, or LACKS_ROOM."""
+    if pool[_HEAP] > pool[_LIMIT]:
+        _drop_stale(pool, heap, priority)
     while True:
         while pool[_HEAP] > 0:
             page = np.int64(heap[1])
@@ -141,8 +161,12 @@ def drop_best(pool: Any, heap: Any) -> None:
     """Remove the page that `best` has just returned."""
     size = np.int64(pool[_HEAP]) - 1
     pool[_HEAP] = size
-    key, page = heap[2 * size], heap[2 * size + 1]
-    at = 0
+    _sift_down(heap, size, 0, heap[2 * size], heap[2 * size + 1])
+
+
+@inlined
+def _sift_down(heap: Any, size: Any, at: Any, key: float, page: Any) -> None:
+    """Write an entry into the heap of `size` entries, at `at` or below."""
     while True:
         below = 2 * at + 1
         if below >= size:

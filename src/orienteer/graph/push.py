@@ -46,6 +46,7 @@ R, Q, D = range(3)
 PUSHES, LINKS, TOUCHED, KNOWN = range(4)
 
 REACHED = -3  # the target coverage is proved
+NOT_FETCHED = -4  # a queue needs more room before a page can be fetched
 
 _NEGLIGIBLE = 1e-18  # of all mass, on the best page: further pushes prove nothing more
 _TINY = 1e-300  # least mass of a page that is linked to: 0 would mean that it is unknown
@@ -80,7 +81,9 @@ class LinkRows(NamedTuple):
     @classmethod
     def of(cls, web: LinkGraph | GrowingGraph) -> LinkRows:
         if isinstance(web, GrowingGraph):
-            return cls(*web.csr)
+            if web.link_rows is None:
+                web.link_rows = cls(web.rows, web.offsets, web.targets)
+            return web.link_rows  # type: ignore[no-any-return]  # that module cannot import this class
         return cls(_ONE_FOR_EACH_PAGE, web.offsets, web.targets)
 
     @property
@@ -204,8 +207,12 @@ def push_fetched(
 ) -> Any:  # fmt: skip
     """Push a page that was fetched, then others as the rule requires; return the result of `push_waiting`.
 
-    There must be room for the links of the page.
+    If there is no room for the links of the page, nothing happens and the result is NOT_FETCHED.
     """
+    row = row_of(links, page)
+    degree = max(links.offsets[row + 1] - links.offsets[row], len(trusted))
+    if lacks_room(known_pool, known_heap, degree) or lacks_room(waiting_pool, waiting_heap, degree):
+        return np.int64(NOT_FETCHED)
     fetch(page, p, state, mass)
     push(page, links, trusted, trust, p, bits, state, mass, work, touched, rule,
          known_pool, known_heap, waiting_pool, waiting_heap)  # fmt: skip

@@ -168,7 +168,7 @@ class PageStore:
         `added` has the additions of hooks; None if no hook ran. `unknown` describes the links that are not known.
         """
         if self.epoch is None:
-            self._database.pages.add(_with_location(current, self._archive_response(current, response)))
+            self._database.pages.add(current, self._archive_response(current, response))
             if unknown.n:
                 self._database.details.set_unknown(current.id, unknown)
             if added:
@@ -195,7 +195,7 @@ class PageStore:
         else:
             location = self._archive_response(current, response)
             if writes_row and before is None:
-                self._database.pages.add(_with_location(current, location))
+                self._database.pages.add(current, location)
             elif writes_row and before is not None:
                 self._database.pages.change(_with_location(current, location)._replace(position=before.position))
         if writes_row or kind is VisitKind.UNCHANGED:

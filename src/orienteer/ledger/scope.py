@@ -23,7 +23,7 @@ from orienteer.kernel import kernel
 from orienteer.ledger.settings import ScopeSettings, compiled
 from orienteer.pages.states import PageState
 from orienteer.store.database import Database
-from orienteer.url import site_of
+from orienteer.url import canonical_host_of, site_of
 
 _MAX_CACHED_HOSTS = 1 << 17
 
@@ -89,7 +89,7 @@ class Scope:
     def _root_of(self, url: str) -> str:
         if self.settings.kind == "prefix":
             return _without_scheme(url.partition("?")[0]).rpartition("/")[0] + "/"
-        host = _host(url)
+        host = canonical_host_of(url)
         return site_of(host) if self.settings.kind == "site" else host
 
     def _mismatch(self, url: str) -> str | None:
@@ -102,13 +102,13 @@ class Scope:
 
     def _on_hosts(self, urls: Sequence[str]) -> list[bool]:
         hosts = self._roots
-        return [_host(url) in hosts for url in urls]
+        return [canonical_host_of(url) in hosts for url in urls]
 
     def _on_sites(self, urls: Sequence[str]) -> list[bool]:
         is_inside = self._is_host_inside
         result = []
         for url in urls:
-            host = _host(url)
+            host = canonical_host_of(url)
             inside = is_inside.get(host)
             if inside is None:
                 if len(is_inside) == _MAX_CACHED_HOSTS:
@@ -124,11 +124,6 @@ class Scope:
 
 def _without_scheme(url: str) -> str:
     return url.partition("://")[2]
-
-
-def _host(url: str) -> str:
-    """Return `host_of` of a canonical URL without parsing it, as there are millions of links."""
-    return url.partition("://")[2].partition("/")[0]
 
 
 class HostsInScope:

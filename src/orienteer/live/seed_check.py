@@ -62,6 +62,8 @@ class SeedCheck:
 
     def on_response(self, host: int, response: FetchResult, now: float) -> None:
         """Record a response to a page or a host request."""
+        if response.outcome is Outcome.OK and self.has_pages and host not in self._failures:
+            return  # most responses
         if response.outcome is Outcome.OK and isinstance(response.request, PageRequest):
             self.has_pages = True
         if response.outcome is Outcome.REDIRECT and not self.has_pages:

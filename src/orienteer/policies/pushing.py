@@ -34,7 +34,8 @@ class Pushed:
         enter(trusted.pages, rule.total * trusted.trust, *self.known, self.p, self.p.view(np.int64))
 
     def grow_to(self, n_pages: int) -> None:
-        self.p, self.state = grown(self.p, n_pages), grown(self.state, n_pages)
+        if n_pages > len(self.p):
+            self.p, self.state = grown(self.p, n_pages), grown(self.state, n_pages)
 
     def arguments(self, links: push.LinkRows, touched: np.ndarray) -> tuple[object, ...]:
         """Return the arguments common to all push kernels."""
@@ -67,11 +68,13 @@ class PushingPolicy(Policy):
         pushed = self._pushed
         n_links = len(web.links(page))
         pushed.grow_to(web.n_pages)
-        pushed.make_room(n_links + 64)
         links = push.LinkRows.of(web)
         touched = np.empty(4 * n_links + 4096, np.uint32)
         pushed.work[push.TOUCHED] = 0
         best = push.push_fetched(page, *pushed.arguments(links, touched))
+        if best == push.NOT_FETCHED:
+            pushed.make_room(n_links + 64)
+            best = push.push_fetched(page, *pushed.arguments(links, touched))
         return self._after_pushes(web, links, touched, best)
 
     def priorities(self, n_pages: int) -> np.ndarray:

@@ -68,7 +68,8 @@ class DatabaseConnection:
     A database of an older version is upgraded when it is opened for writing; `upgraded_from` is then its old version.
     Opened read-only it stays unchanged, and this connection has the `missing_tables`, empty, and columns of NULL.
 
-    `buffers` are written before a commit, and before any query except `row`, which looks up a single row.
+    `buffers` are written before a commit, and before any query except `row` and `unchecked`, which look up a
+    single row.
     """
 
     def __init__(self, path: Path, kind: DatabaseKind, read_only: bool = False) -> None:
@@ -161,9 +162,17 @@ class DatabaseConnection:
             cursor = self._connection.execute(sql, values)
             row: tuple[Any, ...] | None = cursor.fetchone()
         if row is not None:
-            with self.expecting_damage():
+            try:
                 self._ranges_of(sql, cursor).check(row)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise damaged(self.path, error) from None
         return row
+
+    def unchecked(self, sql: str, *values: Any) -> Any:
+        """Return the first column of the first row, which the caller checks; None if there is no row, as for `row`."""
+        with self._map_errors:
+            row = self._connection.execute(sql, values).fetchone()
+        return None if row is None else row[0]
 
     def first(self, sql: str, *values: Any) -> Any:
         """Return the first column of the first row; None if there is no row."""

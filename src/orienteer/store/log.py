@@ -2,7 +2,7 @@
 
     {"time":"2026-01-31T17:05:09.123Z","event":"fetch","url":"http://a.test/","outcome":"ok","status":200,...}
 
-Lines are buffered until `flush`. A file that has reached `max_file_bytes` replaces log.1.jsonl. The log is never read
+Events are buffered until `flush`. A file that has reached `max_file_bytes` replaces log.1.jsonl. The log is never read
 back, and a write error does not end the crawl: lost lines are counted, and their number is logged later.
 """
 
@@ -12,7 +12,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,7 +36,7 @@ class Log:
         self.path = path
         self._max_file_bytes = max_file_bytes
         self._clock = clock
-        self._lines: list[str] = []
+        self._events: list[tuple[float, str, dict[str, Any]]] = []  # time, event, facts
         self._out: int | None = None  # descriptor
         self._n_lost = 0
         self._second, self._date = -1, ""  # of the last line, cached
@@ -47,44 +47,46 @@ class Log:
 
     def note(self, event: str, **facts: Any) -> None:
         """Log an event with the current time; `facts` must be JSON serializable."""
-        fields = [f'{{"time":"{self._now()}","event":{_encoded_text(event)}']
+        self._events.append((self._clock(), event, facts))
+
+    def flush(self) -> None:
+        """Write the buffered events. Those that cannot be written are dropped and counted."""
+        if not self._events:
+            return
+        lines = [self._line(*event) for event in self._events]
+        self._events.clear()
+        try:
+            self._write(lines)
+        except (OSError, CrawlFolderError):
+            self._n_lost += len(lines)
+            self._close_out()
+
+    def close(self) -> None:
+        self.flush()
+        self._close_out()
+
+    def _line(self, now: float, event: str, facts: Mapping[str, Any]) -> str:
+        fields = [f'{{"time":"{self._stated(now)}","event":{_encoded_text(event)}']
         for name, fact in facts.items():
             # Most facts are texts or numbers, and there is a line for each page: an encoder takes four times as long.
             kind = type(fact)
             is_number = kind is int or (kind is float and math.isfinite(fact))
             text = _encoded_text(fact) if kind is str else fact if is_number else _encoded(fact)
             fields.append(f'"{name}":{text}')
-        self._lines.append(",".join(fields) + "}")
+        return ",".join(fields) + "}"
 
-    def flush(self) -> None:
-        """Write the buffered lines. Lines that cannot be written are dropped and counted."""
-        if not self._lines:
-            return
-        try:
-            self._write()
-        except (OSError, CrawlFolderError):
-            self._n_lost += len(self._lines)
-            self._close_out()
-        self._lines.clear()
-
-    def close(self) -> None:
-        self.flush()
-        self._close_out()
-
-    def _now(self) -> str:
-        now = self._clock()
+    def _stated(self, now: float) -> str:
         second = int(now)
         if second != self._second:
             self._second, self._date = second, datetime.fromtimestamp(second, UTC).isoformat().removesuffix("+00:00")
         return f"{self._date}.{int(1000 * (now - second)):03}Z"
 
-    def _write(self) -> None:
+    def _write(self, lines: list[str]) -> None:
         if self._out is None:
             self._open()
         assert self._out is not None
-        lines = list(self._lines)
         if self._n_lost:
-            lines.insert(0, _encoded({"time": self._now(), "event": "lines lost", "n_lines": self._n_lost}))
+            lines = [self._line(self._clock(), "lines lost", {"n_lines": self._n_lost}), *lines]
         n_bytes = os.fstat(self._out).st_size
         text = ("\n".join(lines) + "\n").encode()
         append_whole(self._out, text, n_bytes)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from orienteer.store.archive import Position
 
 NO_LINKS: NDArray[np.uint32] = np.empty(0, np.uint32)
+_STORED_TYPE = np.dtype("<u4")
 
 
 class PageRow(NamedTuple):
@@ -56,9 +57,11 @@ class PageRow(NamedTuple):
         """The page of which this is a duplicate or near-duplicate."""
         return self.near_duplicate_of if self.duplicate_of is None else self.duplicate_of
 
-    def stored(self) -> tuple[Any, ...]:
-        """Return the values for SQLite."""
+    def stored(self, archived: Position | None = None) -> tuple[Any, ...]:
+        """Return the values for SQLite; `archived` replaces the position in the archive."""
         values: list[Any] = list(self)
+        if archived is not None:
+            values[_ARCHIVED] = archived
         for index in _TEXTS:
             if not values[index].isascii():
                 values[index] = _encodable(values[index])
@@ -73,12 +76,14 @@ class PageRow(NamedTuple):
 
 
 COLUMNS = ", ".join(PageRow._fields)
+_ARCHIVED = slice(PageRow._fields.index("archive_file"), PageRow._fields.index("archive_bytes") + 1)
 _TEXTS = tuple(map(PageRow._fields.index, ("outcome", "content_type", "language", "title", "etag", "last_modified")))
 
 
 def blob_of(pages: ArrayLike) -> bytes:
     """Encode page ids for the database: little-endian uint32."""
-    return np.asarray(pages).astype("<u4", copy=False).tobytes()
+    ids = np.asarray(pages)
+    return ids.tobytes() if ids.dtype == _STORED_TYPE else ids.astype(_STORED_TYPE).tobytes()
 
 
 def page_ids(blobs: Iterable[bytes]) -> NDArray[np.uint32]:

@@ -71,10 +71,10 @@ class UrlTables:
         k = int(page) - self._first_buffered
         if 0 <= k < len(self._buffered):
             return self._buffered[k]
-        row = self._db.row("SELECT url FROM url WHERE id = ?", int(page))
-        if row is None or not isinstance(row[0], str):
+        url = self._db.unchecked("SELECT url FROM url WHERE id = ?", int(page))
+        if not isinstance(url, str):
             raise damaged(self._db.path, f"no URL with id {page}")
-        return row[0]
+        return url
 
     def of_all(self, pages: Iterable[int]) -> list[str]:
         return [self.of(page) for page in pages]

@@ -38,7 +38,7 @@ from orienteer.processes.child import Child, ForkServer
 from orienteer.processes.supervisor import CrashRecord, StartLimit
 from orienteer.responses.response import PageRequest, Request, Response
 from orienteer.responses.verdict import Verdict, verdict_kind_of
-from orienteer.url import host_of
+from orienteer.url import canonical_host_of
 from orienteer.workers.fetch_result import FetchResult, ReadSettings
 from orienteer.workers.serving import WorkerOrders, packed, serve, unpack_results, with_request
 from orienteer.workers.worker import NO_LIMIT, WorkerFigures
@@ -302,7 +302,7 @@ class RemoteWorkers:
 
     def _slot_for(self, request: Request) -> WorkerSlot | None:
         """Choose a ready worker: the one with the host's connections, unless another has a much lower load."""
-        home = self._slots[crc32(host_of(request.url).encode()) % len(self._slots)]
+        home = self._slots[crc32(canonical_host_of(request.url).encode()) % len(self._slots)]
         if home.is_ready and (self._sticky_hosts or len(home.in_flight) < _MAX_IMBALANCE):
             return home
         ready = [] if self._sticky_hosts else [slot for slot in self._slots if slot.is_ready]
@@ -401,8 +401,10 @@ class RemoteWorkers:
 
 
 def _size(request: Request) -> int:
-    secrets = 0 if request.secrets is None else request.secrets.size_bytes
-    return 200 + len(request.url) + sum(len(name) + len(value) for name, value in request.headers) + secrets
+    size_bytes = 200 + len(request.url)
+    if request.headers:
+        size_bytes += sum(len(name) + len(value) for name, value in request.headers)
+    return size_bytes if request.secrets is None else size_bytes + request.secrets.size_bytes
 
 
 def _without_response(request: Request, outcome: Outcome, detail: str = "") -> FetchResult:

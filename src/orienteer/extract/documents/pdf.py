@@ -13,6 +13,7 @@ from __future__ import annotations
 import ctypes
 import re
 import time
+import unicodedata
 from collections.abc import Iterator
 from itertools import islice
 
@@ -38,6 +39,11 @@ _ENCRYPTED = (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY)
 _WEB_URL = re.compile("https?://", re.IGNORECASE)
 _HYPHEN = re.compile("[\x02\ufffe\u00ad]\\s*")  # a word goes on in the next line
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+# Accents that TeX sets as characters of their own: before their letter, the cedilla after it.
+_COMBINING = dict(zip("´¨ˆ˜ˇ˚˘¯˝˙", "\u0301\u0308\u0302\u0303\u030c\u030a\u0306\u0304\u030b\u0307", strict=True))
+_LOOSE_ACCENT = re.compile(rf"([{''.join(_COMBINING)}])(?:(?<=[A-Za-z].) )?([A-Za-zı])|([A-Za-z]) ?¸")
+_LIGATURES = dict(zip("ﬀﬁﬂﬃﬄﬅﬆ", ("ff", "fi", "fl", "ffi", "ffl", "st", "st"), strict=True))
+_LIGATURE = re.compile(f"[{''.join(_LIGATURES)}]")
 _FILE_NAME = re.compile(r"\.(?:dvi|docx?|indd|odt|pdf|pptx?|p65|ps|qxd|rtf|tex|xlsx?)$", re.IGNORECASE)
 _HAS_WORD = re.compile(r"[^\W\d_]{3}")
 _MAX_FIRST_LINE_CHARS = 150
@@ -114,13 +120,31 @@ def _text(page: pypdfium2.PdfPage) -> str:
         text_page.close()
 
 
+def _letters(text: str) -> str:
+    """Return a text whose accents are on their letters, without ligatures.
+
+    >>> _letters("la th´eorie, fac¸ade, ﬁn, ¨Uber, na¨ ıve; an accent (´ or ˆ) alone")
+    'la théorie, façade, fin, Über, naïve; an accent (´ or ˆ) alone'
+    """
+    if text.isascii():
+        return text
+    return _LOOSE_ACCENT.sub(_with_accent, _LIGATURE.sub(lambda found: _LIGATURES[found[0]], text))
+
+
+def _with_accent(found: re.Match[str]) -> str:
+    accent, letter, with_cedilla = found.groups()
+    mark = "\u0327" if with_cedilla else _COMBINING[accent]
+    composed = unicodedata.normalize("NFC", (with_cedilla or letter.replace("ı", "i")) + mark)
+    return composed if len(composed) == 1 else found[0]
+
+
 def _paragraphs(text: str) -> str:
     """Join typeset lines to paragraphs: a line that is much shorter than others ends a paragraph.
 
     >>> _paragraphs("A title\\r\\nThis is a sentence that is lo\\x02\\r\\nng, and goes on in the next\\r\\nline.")
     'A title\\nThis is a sentence that is long, and goes on in the next line.'
     """
-    text = _HYPHEN.sub("", text.replace("\r\n", "\n"))
+    text = _letters(_HYPHEN.sub("", text.replace("\r\n", "\n")))
     lines = [" ".join(_CONTROLS.sub(" ", line).split()) for line in text.split("\n")]
     longest = sorted(map(len, lines))[-1 - len(lines) // 10] if lines else 0
     paragraphs: list[str] = []

@@ -10,17 +10,17 @@ async function refresh() {
   isLoading = true;
   try {
     const response = await fetch(crawl.dataset.now + location.search, { headers: { Accept: "text/html" } });
-    if (response.ok) exchange(new DOMParser().parseFromString(await response.text(), "text/html").body, changed);
+    if (response.ok) {
+      const fresh = new DOMParser().parseFromString(await response.text(), "text/html").body;
+      const at = readAt;  // removing the focused chart ends its reading
+      exchange(fresh, (part) => { if (part === "crawl-chart" && at !== null) read(at); });
+    }
   } catch {
     // The server is not running; the event stream reconnects when it is back.
   } finally {
     isLoading = false;
   }
   if (isStale) { isStale = false; refresh(); }
-}
-
-function changed(part) {
-  if (part === "crawl-chart") readAgain();
 }
 
 // -- reading values off the chart, with the pointer or with the arrow keys --
@@ -51,10 +51,6 @@ function read(k) {
   const [n, lower, upper, rate, measured] = points[readAt], at = `${(100 * n) / drawing.dataset.most}%`;
   for (const end of ["x1", "x2"]) cursor.firstElementChild.setAttribute(end, at);
   reading.textContent = `After ${n.toLocaleString("en")} pages: at least ${percent(lower)}, at most ${percent(upper)}${measured === null ? "" : `, about ${(100 * measured).toFixed(1)} % measured`}; ${rate.toFixed(1)} pages/s`;
-}
-
-function readAgain() {
-  if (readAt !== null) read(readAt);
 }
 
 crawl.addEventListener("pointermove", (event) => {
