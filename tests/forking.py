@@ -16,7 +16,7 @@ from tests.ready_process import ReadyPopen, ready
 
 def main(module: str) -> None:
     ready()  # forked from here, before there are threads
-    subprocess.Popen = ReadyPopen  # type: ignore[misc]
+    subprocess.Popen = ReadyPopen  # type: ignore[misc, assignment]
     FakeWebProcess.start_method = "fork"
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
