@@ -53,7 +53,7 @@ from tests.fake_web.page_site import PageSite
 from tests.fake_web.site import RequestHeaders
 
 KINDS: dict[str, dict[str, Any]] = {"all by default": {}, "links only": {"near_duplicates": "off"}}
-SIZES = sized((200_000, 1_000_000), (2_000, 4_000))  # known URLs
+SIZES = sized((200_000, 1_000_000), (800, 1_600))  # known URLs
 LINKS_PER_PAGE, NEW_PER_PAGE, N_HOSTS = 40, 20, 1_000
 LAST_PAGES = sized(5_000, 20)  # before a size is reached: their CPU time is reported
 RECORD_BYTES = 6_000  # of a compressed record: a usual page

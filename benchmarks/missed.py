@@ -30,9 +30,8 @@ REASONS = {
         "(table *Price*). A lower confidence would be needed, or larger webs."
     ),
     "CPU of the survey on top of the same crawl, 1M pages, %": (
-        "Half of it is gone since: pages that walks wait for were put into the frontier at every event. The same crawl "
-        "took 37 % more CPU time then, in a run by hand. The rest is mass that is pushed through the fetched pages "
-        "before each estimate; fewer estimates would be needed."
+        "Mass is pushed through the fetched pages before walks that may count begin, and the crawl without a survey "
+        "has become quicker. Walks could enter by mass that has not been pushed, which would take another proof."
     ),
     "frontier return: L1 of the paper's, 55 held-out domains": (
         "It is far better on hosts, but no better on pages with neighbouring numbers and on suffixes of .uk (rows "

@@ -15,6 +15,7 @@ import json
 import os
 import secrets
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -33,6 +34,7 @@ from tests.fake_web.graph_site import GraphSite
 from tests.fake_web.server import FakeWeb
 from tests.faults.crawl_process import check_archive, log_of, outcomes
 from tests.live.live_crawls import hub
+from tests.workers.ray_nodes import environment
 
 N_PAGES = sized(3000, 60)
 LATENCY_S = sized((0.1, 0.5), (0.01, 0.05))
@@ -59,7 +61,7 @@ def site() -> GraphSite:
 def run() -> str:
     if os.geteuid() != 0 or shutil.which("ip") is None:
         return "Not run: network namespaces need root and the command `ip`."
-    os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_USAGE_STATS_ENABLED": "0"}
+    os.environ |= environment() | {"RAY_AUTH_TOKEN": secrets.token_hex(32)}
     with tempfile.TemporaryDirectory(prefix="orienteer-benchmark-") as scratch, ExitStack() as stack:
         stack.enter_context(_machines())
         web = stack.enter_context(_role(_WEB, "web"))
@@ -162,22 +164,28 @@ def _ray_node(*options: str) -> subprocess.Popen[bytes]:
     Path("/tmp/ray").mkdir(exist_ok=True)
     subprocess.run(["mount", "-t", "tmpfs", "none", "/tmp/ray"], check=True)
     command = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--num-cpus=1",
-               "--object-store-memory=100000000", "--disable-usage-stats", *options]  # fmt: skip
+               "--object-store-memory=100000000", "--disable-usage-stats", "--include-log-monitor=false",
+               *options]  # fmt: skip
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def node() -> None:
-    time.sleep(10)  # the head comes first
+    host, _, port = _CLUSTER.partition(":")
+    while True:  # the head comes first
+        with suppress(OSError), socket.create_connection((host, int(port)), timeout=1):
+            break
+        time.sleep(0.2)
     _ray_node(f"--address={_CLUSTER}", f"--node-ip-address={_ADDRESSES[_NODE, _RAY]}").wait()
 
 
 def coordinator(scratch: str) -> None:
     from orienteer.workers.ray_backend import RayCluster
 
-    _ray_node("--head", "--port=6379", f"--node-ip-address={_ADDRESSES[_CRAWL, _RAY]}", "--include-dashboard=false")
+    address = f"--node-ip-address={_ADDRESSES[_CRAWL, _RAY]}"
+    _ray_node("--head", "--port=6379", address, "--include-dashboard=false", "--no-monitor")
     give_up, n_cpus = time.monotonic() + 600, 0
     while n_cpus < 2 and time.monotonic() < give_up:
-        time.sleep(2)
+        time.sleep(5)  # joining takes some CPU seconds
         with suppress(Exception), closing(RayCluster(_CLUSTER)) as cluster:
             n_cpus = cluster.n_cpus
     assert n_cpus == 2, "the other node has not come"

@@ -186,7 +186,7 @@ def _adversary(web: OddWeb, rng: np.random.Generator, confidence: float) -> str 
         if covered >= 0.9 * until and not is_slow:
             is_slow = True
             reach.sort(key=worth.__getitem__)
-        probes = [probe for probe, _ in survey.record_page(page, not web.blocked[page], coverage, links)] or probes
+        probes += [probe for probe, _ in survey.record_page(page, not web.blocked[page], coverage, links)]
     return "claimed too much" if survey.is_reached else None
 
 
@@ -223,7 +223,7 @@ def _claims_below(survey: CrawlSurvey, graph: LinkGraph, truth: np.ndarray, firs
             continue
         is_fetched[page] = True
         covered += float(truth[page])
-        probes = [probe for probe, _ in survey.record_page(page, True, coverage, links)] or probes
+        probes += [probe for probe, _ in survey.record_page(page, True, coverage, links)]
         if survey.is_reached and covered < survey.start.until - 1e-9:
             return "claimed too much"
     return None

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # Kernels compile on first call, which is no slow test; CI repeats the same examples every time. More examples by
 # `--hypothesis-profile=thorough`.
 settings.register_profile(
-    "orienteer", deadline=None, print_blob=True, max_examples=50, derandomize=bool(os.environ.get("CI"))
+    "orienteer", deadline=None, print_blob=True, max_examples=30, derandomize=bool(os.environ.get("CI"))
 )
 settings.register_profile("thorough", settings.get_profile("orienteer"), max_examples=1000)
 settings.load_profile("orienteer")

@@ -70,7 +70,7 @@ def _installed(*requirements: str) -> Path | None:
 
 
 def _pip_install(place: Path, requirements: tuple[str, ...]) -> None:
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check"]
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     command += ["--root-user-action=ignore", "--target", str(place), *requirements]
     _run(command, place)
 

@@ -54,6 +54,7 @@ PYTHON = "--python"  # the first argument where what comes next is for Python
 _CHILD = "--child"  # the first argument of a process where the function of a `Child` is wanted
 CHILD_NAME = b"orienteer.child"  # what the system calls such a process
 at_start: dict[str, str] = {}  # the environment of the tests before any test has changed it
+_has_everything = False  # whether `import_everything` was called, here or before the fork
 _OF_THE_PARENT: list[Any] = []  # what a forked process must not use, nor end
 _PR_SET_PDEATHSIG, _PR_SET_NAME, _PR_SET_CHILD_SUBREAPER = 1, 15, 36  # of Linux
 
@@ -73,15 +74,17 @@ class ReadyProcess:
     def __init__(self, *modules: str, environment: dict[str, str] | None = None) -> None:
         """It imports these modules too. With them it is forked from the one that has all others; so is one whose
         environment names more places to look for packages."""
-        is_forked = bool(modules) or environment is not None
+        how: type[subprocess.Popen[bytes]] | type[_ReadyAgain] | type[_ReadyHere] = subprocess.Popen
+        if modules or environment is not None:
+            how = _ReadyAgain
+        elif _has_everything:
+            how = _ReadyHere
         environment = dict(at_start or os.environ) if environment is None else environment
         self.of_python = _of_python(environment)
         self._folder = tempfile.TemporaryDirectory(prefix="orienteer-ready-")
         self.place = str(Path(self._folder.name) / "socket")
         command = [sys.executable, "-m", "tests.ready_process", self.place, *modules]
-        self._process = (_ReadyAgain if is_forked else subprocess.Popen)(
-            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL
-        )
+        self._process = how(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
         atexit.register(self.close)
         assert self._process.stdout is not None
         assert self._process.stdout.readline() == b"ready\n"
@@ -209,6 +212,21 @@ class _ReadyAgain(ReadyPopen):
         return _but_path(environment) == _but_path(here) and set(filter(None, known)) <= set(more)
 
 
+class _ReadyHere(subprocess.Popen[bytes]):
+    """The one that a process starts that was forked from another one: forked from itself. It has one thread yet."""
+
+    def _execute_child(self, args: Any, *others: Any) -> None:  # type: ignore[override]
+        pipes = others[9:15]
+        take(self, forked(_listen, [pipes[0], pipes[3]], args[3]), pipes)
+
+
+def _listen(streams: list[int], place: str) -> None:
+    atexit._clear()  # what the parent ends
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+    main(place)
+
+
 class _ReadyChild(subprocess.Popen[bytes]):
     """The process of a `Child`: the same, by a process that has everything imported."""
 
@@ -304,7 +322,11 @@ def _is_about_example(arguments: list[str]) -> bool:
 def main(place: str, *modules: str) -> None:
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # it ends with its parent, in any case
     gc.disable()  # what is imported stays
-    import_everything()
+    from tests import ready_process as imported  # where this module is the program
+
+    if not imported._has_everything:
+        import_everything()
+    imported._has_everything = True
     for module in modules:
         importlib.import_module(module)
     with socket.socket(socket.AF_UNIX) as listener:

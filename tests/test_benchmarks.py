@@ -25,7 +25,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", [*QUICK, *SLOW])
 def test_a_benchmark_works(name: str, scratch: Path) -> None:
     before = RESULTS.read_bytes()
-    command = [sys.executable, "-m", "benchmarks", "--tiny", name]
+    command = [sys.executable, "-m", "tests.forking", "benchmarks", "--tiny", name]
     # Ray's sockets need a short path.
     environment = os.environ | {"TMPDIR": str(scratch), "RAY_TMPDIR": tempfile.gettempdir()}
     with ReadyPopen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:

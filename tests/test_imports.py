@@ -67,6 +67,7 @@ print(ori.import_crawl(crawl.parent / "all.warc.gz", crawl.parent / "again").n_f
     assert said == [*(f"{module} False" for module in modules), *["True"] * 4]
 
 
+@pytest.mark.slow
 def test_a_crawl_works_without_epoll(tmp_path: Path) -> None:
     site = GraphSite(synthetic_web(40))
     program = (

@@ -13,7 +13,7 @@ import pytest
 import orienteer as ori
 from orienteer.public_names import public_names
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 PACKAGES = ("orienteer", "orienteer.graph", "orienteer.search", "orienteer.seeds", "orienteer.topics")
 CLIENT = """

@@ -23,6 +23,7 @@ from orienteer.cli.serve import mcp as command
 from orienteer.errors import CrawlFolderError, InputError, MissingExtraError
 from orienteer.web.server import listening
 from tests.agents.conftest import A
+from tests.ready_process import ReadyPopen
 
 if TYPE_CHECKING:
     from mcp import Client  # the tests import it, which takes long, where it is used
@@ -114,7 +115,7 @@ def test_by_stdio_an_invalid_message_gets_an_error(folder: Path) -> None:
         b'{"jsonrpc":"2.0","id":9,"method":"ping"}',
     ]
     command = [sys.executable, "-m", "orienteer", "mcp", str(folder)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with ReadyPopen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(b"\n".join([*lines, b""]))

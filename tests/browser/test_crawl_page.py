@@ -25,7 +25,7 @@ from tests.window import expect
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
 
-pytestmark = [pytest.mark.long, pytest.mark.usefixtures("ready_jobs")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("ready_jobs")]
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_the_band_grows_and_the_crawl_is_stopped_and_gone_on_with(crawl: SlowCra
     expect(page.locator("svg.drawing")).to_be_visible()
     expect(page.locator("#crawl-fetching li").first).to_be_visible()
     before = n_drawn(page)
-    wait_for_more(page, before + 20)
+    wait_for_more(page, before + 5)
     description = page.locator("svg.drawing").get_attribute("aria-label") or ""
     assert re.match(r"Coverage by pages fetched\. After [\d,]+ pages at least [\d.]+ %, at most", description)
     assert "the goal is 90 %" in description

@@ -16,10 +16,10 @@ from tests.window import expect
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module", params=[5, 5_000], ids=["5-hosts", "5000-hosts"])
+@pytest.fixture(scope="module", params=[5, 2_000], ids=["5-hosts", "2000-hosts"])
 def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Instead of the small crawl: webs with few hosts and with many."""
     graph = many_hosts(np.random.default_rng(request.param), request.param)
@@ -29,7 +29,7 @@ def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 # Each kind of test needs one of the two; where circles are found among others, both are tried.
 FEW = pytest.mark.parametrize("address", [5], ids=["5-hosts"], indirect=True)
-MANY = pytest.mark.parametrize("address", [5_000], ids=["5000-hosts"], indirect=True)
+MANY = pytest.mark.parametrize("address", [2_000], ids=["2000-hosts"], indirect=True)
 
 
 def open_map(page: Page) -> Any:

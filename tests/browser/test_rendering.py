@@ -11,7 +11,7 @@ from orienteer.browser.job import BrowserRequest, BrowserResponse
 from orienteer.browser.renderer import Renderer
 from tests.browser.rendering import PAGES, job_of, open_renderer, page_job, refused, render, render_page, respond, site
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 _HERE = "https://site.test"
 _ODD_HEADERS = (

@@ -153,6 +153,7 @@ def _command(web: FakeWeb) -> list[str]:
     return [*COMMAND, "crawl", SEED, *options(web, "-o", "c", "--set", "fetch.timeout_s=3000")]
 
 
+@pytest.mark.slow
 def test_a_crawl_calls_only_kernels_that_were_compiled_for_it(tmp_path: Path) -> None:
     """Compile the kernels first; compiling during the test would delay the signal handlers."""
     script = """

@@ -16,7 +16,7 @@ from tests.cli.run import orienteer, refused
 from tests.fake_web.client import fetch
 from tests.ready_process import TEST_TIMEOUT_S, ReadyPopen
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 HEADINGS = (
     "1. Where to start",
@@ -44,7 +44,7 @@ class DemoRun(NamedTuple):
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoRun]:
     """It is not on a terminal."""
     folder = tmp_path_factory.mktemp("demo") / "demo-crawl"
-    command = [sys.executable, "-m", "orienteer", "demo", "--serve", "--output", str(folder)]
+    command = [sys.executable, "-m", "tests.forking", "orienteer", "demo", "--serve", "--output", str(folder)]
     environment = {**os.environ, "COLUMNS": "100"}
     with ReadyPopen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         try:

@@ -123,11 +123,12 @@ sys.addaudithook(wait)
 """
 
 
-@pytest.mark.parametrize(("number", "code"), SIGNALS)
+WORK = ("export c --format jsonl -o c.jsonl", "verify c", "report c", "repair c", "certificate c", "status c")
+
+
 @pytest.mark.parametrize(
-    "command",
-    ["index c", "export c --format jsonl -o c.jsonl", "verify c", "report c", "repair c", "certificate c", "status c"],
-    ids=lambda command: command.split()[0],
+    ("command", "number", "code"),
+    [("index c", *SIGNALS[0]), ("index c", *SIGNALS[1]), *((command, *SIGNALS[0]) for command in WORK)],
 )
 def test_commands_that_work_on_a_folder(command: str, number: int, code: int, folder: Path) -> None:
     pipe, hook = folder.parent / "pipe", folder.parent / "hook"

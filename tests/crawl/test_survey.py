@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 import orienteer as ori
 from orienteer.crawl.crawl import Crawl
@@ -25,6 +26,7 @@ from tests.graph.survey.reference import OddWeb, most_wrong, odd_web, plain_web
 from tests.tables import over_rows
 
 UNTIL, CONFIDENCE = 0.8, 0.99
+N_CRAWLS = settings().max_examples * 4 // 3
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +121,7 @@ def start_of(
     return SurveyStart(until, confidence, survey_seed(seed.encode()) if has_decoys else seed)
 
 
-@over_rows("number", range(6))
+@over_rows("number", range(4))
 @over_rows("with_rounds", [False, True])
 @over_rows("has_decoys", [False, True])
 def test_a_crawl_that_is_replayed_has_the_same_walks(number: int, with_rounds: bool, has_decoys: bool) -> None:
@@ -166,7 +168,7 @@ def counted_rounds(survey: CrawlSurvey) -> list[bool]:
 def test_decoys_are_begun_from_the_start_and_change_no_evidence() -> None:
     """At least a tenth of the pages are fetched for walks, long before walks could show that the target is reached."""
     n_decoys = n_rounds = 0
-    for number in range(20):
+    for number in range(8):
         web = plain_web(np.random.default_rng(number), 400, 6.0)
         driven = Driven(web, Goal(0.9, confidence=CONFIDENCE), start_of(0.9, f"{number}"))
         driven.drive(120)
@@ -290,7 +292,7 @@ def test_what_was_measured_is_said_though_the_first_round_was_enough() -> None:
 def test_crawls_stop_below_their_target_no_more_often_than_said(confidence: float, has_decoys: bool) -> None:
     """With blocked pages, redirects, links that are not known; stops are when the crawl likes."""
     n_wrong = n = 0
-    for number in range(60):
+    for number in range(N_CRAWLS):
         rng = np.random.default_rng(3000 + number)
         web = odd_web(rng, 60, 4.0) if number % 2 else plain_web(rng, 60, 4.0)
         until = float(rng.uniform(0.4, 0.9))
@@ -313,7 +315,7 @@ def test_an_adversary_who_stays_below_the_target_gets_it_claimed_no_more_often_t
 ) -> None:
     """It knows the truth, never records a page that would reach the target, and continues walks all the time."""
     n_claimed = n_walks = n = 0
-    for number in range(80):
+    for number in range(N_CRAWLS):
         rng = np.random.default_rng(4000 + number)
         web = odd_web(rng, 60, 4.0) if number % 3 == 0 else plain_web(rng, 60, 4.0)
         links, coverage = web.links(), web.settled(np.zeros(web.n_pages, bool))
@@ -331,7 +333,7 @@ def test_an_adversary_who_stays_below_the_target_gets_it_claimed_no_more_often_t
             if before or web.coverages(is_recorded & ~web.blocked)[0] >= until:
                 is_recorded[page] = before
                 continue
-            probes = [probe for probe, _ in survey.record_page(page, not web.blocked[page], coverage, links)] or probes
+            probes += [probe for probe, _ in survey.record_page(page, not web.blocked[page], coverage, links)]
         n += 1
         n_claimed += survey.is_reached
         n_walks += survey.n_walks

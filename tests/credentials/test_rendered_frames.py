@@ -172,8 +172,8 @@ class Seen(NamedTuple):
         found: dict[str, dict[str, str]] = defaultdict(dict)
         for one in self.asked:
             if one.host == "log.test" and one.target.startswith("/got?"):
-                query = dict(parse_qsl(urlsplit(one.target).query, keep_blank_values=True))
-                found[query["by"]][query["op"]] = query["value"]
+                query = dict(parse_qsl(urlsplit(one.target).query))
+                found[query["by"]].update(json.loads(query["found"]))
         return found
 
 

@@ -129,8 +129,7 @@ class PageRunner:
     def _start(self, command: str) -> str:
         """Start a server, and request the URL that it prints."""
         arguments = shlex.split(command, comments=True)
-        program = "tests.docs.small_town" if "--serve-only" in arguments else "orienteer"
-        start = [sys.executable, "-m", program, *arguments[1:]]
+        start = [sys.executable, "-m", "orienteer", *arguments[1:]]
         if "serve" in arguments and "--port" not in arguments:
             start += ["--port", "0"]
         process = ReadyPopen(

@@ -1,12 +1,7 @@
-"""The town of the demo with fewer than half of its pages, for which all blocks of the documents print the same.
-
-python -m tests.docs.small_town ARGUMENTS     # `orienteer` with these arguments, in a separate process
-"""
+"""The town of the demo with fewer than half of its pages: the example.org of the documents."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from typing import Any
 from unittest.mock import patch
 
 from orienteer.fake_web.site import TownSite
@@ -19,17 +14,5 @@ _SMALL = {
 
 
 def small_town() -> TownSite:
-    with smaller():
+    with patch.dict(SIZES, _SMALL):
         return TownSite()
-
-
-def smaller() -> AbstractContextManager[Any]:
-    """Make towns that are created inside the block small."""
-    return patch.dict(SIZES, _SMALL)
-
-
-if __name__ == "__main__":
-    from orienteer.cli.main import run
-
-    with smaller():
-        run()

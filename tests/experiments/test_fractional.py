@@ -30,6 +30,7 @@ def test_a_quick_run_of_a_small_web_tries_every_claim(monkeypatch: pytest.Monkey
         assert {len(row) for row in table.rows} == {len(table.headings)}
 
 
+@pytest.mark.slow
 def test_processes_side_by_side_find_the_same_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fractional, "QUICK", fractional.Sizes(4000, (3000,), 5.0))
     (experiment,) = experiments_named("fractional")

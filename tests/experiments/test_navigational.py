@@ -126,6 +126,7 @@ def test_a_quick_run_has_a_finding_for_each_claim_that_it_can_try() -> None:
 
 
 @pytest.mark.usefixtures("tiny")
+@pytest.mark.slow
 def test_a_full_run_has_a_finding_for_each_claim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tasks = [tiny_task(20 + k, group) for k, group in enumerate(("schools", "webkb", "docs"))]
     monkeypatch.setattr(navigational, "real_tasks", lambda data, progress: tasks)

@@ -6,7 +6,7 @@ import random
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orienteer.extract.near_duplicates import signature
@@ -16,7 +16,7 @@ from orienteer.url import canonical_url
 from tests.extract.only_links import extract_links
 from tests.extract.pieces import mutated, random_page
 
-N_CASES = 400  # 100,000 take half a minute
+N_CASES = 5 * settings().max_examples  # 100,000 take half a minute
 PAGE = "http://example.org/dir/page.html"
 CHARSETS = [None, None, "utf-8", "latin1", "utf-16", "iso-2022-jp", "gb18030", "no such charset"]
 

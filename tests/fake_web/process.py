@@ -26,9 +26,10 @@ _TIMEOUT_S = 5.0  # for a clean exit, before it is killed
 class FakeWebProcess:
     """Serves `site_factory(*args, **named)`, an importable function, in a separate process."""
 
+    start_method = "spawn"  # not forked: the parent may have threads and open files
+
     def __init__(self, site_factory: Callable[..., Site], *args: Any, port: int = 0, **named: Any) -> None:
-        # Spawned, not forked: the parent may have threads and open files.
-        context = multiprocessing.get_context("spawn")
+        context = multiprocessing.get_context(self.start_method)
         self._pipe, self._far_end = context.Pipe()
         arguments = (self._far_end, site_factory, args, named, port)
         self._process = context.Process(target=_serve, args=arguments, name="fake-web", daemon=True)

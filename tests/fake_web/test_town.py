@@ -173,8 +173,8 @@ def test_hosts_that_do_not_exist_and_what_is_not_there(site: TownSite) -> None:
     assert b"Quillhaven Market" in nothing.body
 
 
-def test_a_week_passes() -> None:
-    site, before = TownSite(), TownSite()
+def test_a_week_passes(site: TownSite) -> None:
+    before, site = site, TownSite()
     changes = site.pass_a_week()
     assert site.week == 1
     assert min(map(len, changes)) > 5
@@ -187,8 +187,8 @@ def test_a_week_passes() -> None:
     assert len(changes.edited) < 0.05 * len(site.urls())
 
 
-def test_a_crawl_proves_enough_without_staying_in_the_calendar(tmp_path: Path) -> None:
-    with TownServer(TownSite()) as web:
+def test_a_crawl_proves_enough_without_staying_in_the_calendar(site: TownSite, tmp_path: Path) -> None:
+    with TownServer(site) as web:
         home = url_at_port(HOME, web.port)
         settings = {"crawl": {"robots": True}}
         report = crawled(web, home, tmp_path / "c", scope="site", until=0.98, budget=4000, settings=settings)
@@ -219,6 +219,6 @@ def test_a_page_with_the_tag_of_the_request_is_not_sent_again() -> None:
         assert fetch(web.port, url_of("www/nothing-here"), headers={"If-None-Match": tag})[0] == 404
 
 
-def test_a_port_in_use_is_an_error() -> None:
-    with TownServer(TownSite()) as web, pytest.raises(OSError, match="in use"):
-        TownServer(TownSite(), web.port)
+def test_a_port_in_use_is_an_error(site: TownSite) -> None:
+    with TownServer(site) as web, pytest.raises(OSError, match="in use"):
+        TownServer(site, web.port)

@@ -25,7 +25,7 @@ from tests.faults.webs import RoughWeb
 from tests.live.live_crawls import crawled
 from tests.store.small_crawls import add_pages, check_pages
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 FULL = "orienteer: the disk is full: "
 COME_AGAIN = "nothing acknowledged is lost, run the same command again when there is room\n"

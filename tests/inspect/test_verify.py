@@ -28,7 +28,7 @@ MEASURED: Tables = {"crawl": {"stop_when": "measured"}}
 
 @pytest.fixture(scope="module")
 def site() -> GraphSite:
-    return GraphSite(synthetic_web(5000, inter_host=0.3, rng=5), page_bytes=500)
+    return GraphSite(synthetic_web(2500, inter_host=0.3, rng=5), page_bytes=500)
 
 
 @pytest.fixture(scope="module")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 
 import numpy as np
+from hypothesis import settings
 
 from tests.laws.adversarial_crawl import crawled
 from tests.laws.adversarial_site import random_site
 
-N_SITES = int(os.environ.get("ORIENTEER_TEST_SITES", 30))  # `python -m benchmarks certificate` takes 10,000
+N_SITES = settings().max_examples  # `python -m benchmarks certificate` takes 10,000
 
 
 def test_the_lower_bound_holds_on_sites_made_to_deceive(fresh_rng: random.Random, tmp_path: Path) -> None:

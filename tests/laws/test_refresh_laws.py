@@ -2,14 +2,12 @@
 
 Each step of a state machine edits, deletes and redirects pages of a small site, or breaks its host. Then it refreshes
 the crawl, or kills a refresh, which the next one resumes; with and without a browser. After each step all that shows
-the bounds shows the same ones, and what is proved does not exceed what is true.
-
-    ORIENTEER_LAW_EXAMPLES=100 pytest tests/laws/test_refresh_laws.py      more sequences than by default
+the bounds shows the same ones, and what is proved does not exceed what is true. The thorough profile tries more
+sequences.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 import time
@@ -56,8 +54,6 @@ from tests.live.apps import needs_browser
 from tests.live.live_crawls import crawled
 from tests.live.refreshes import rows_of, visits_of
 
-N_EXAMPLES = int(os.environ.get("ORIENTEER_LAW_EXAMPLES", "0"))
-N_STEPS = 6
 REPORTED = {VisitKind.NEW, VisitKind.CHANGED, VisitKind.MISSING, VisitKind.GONE}
 PLAIN_SETTINGS = {
     "crawl": {"workers": 2, "commit_every_s": 0.02},
@@ -327,10 +323,10 @@ class RenderedRefreshes(Refreshes):
     modes = ("auto", "auto", "always", "never")
 
 
-def _settings(n_examples: int) -> settings:
+def _settings(n_examples: int, n_steps: int) -> settings:
     return settings(
-        max_examples=N_EXAMPLES or n_examples,
-        stateful_step_count=N_STEPS,
+        max_examples=settings().max_examples // 10 * n_examples // 3,
+        stateful_step_count=n_steps,
         deadline=None,
         suppress_health_check=list(HealthCheck),
         phases=(Phase.generate,),  # where a kill strikes differs each time, so nothing can be replayed or made smaller
@@ -340,12 +336,12 @@ def _settings(n_examples: int) -> settings:
 
 @pytest.mark.long
 class TestRefreshes(Refreshes.TestCase):  # type: ignore[misc]
-    settings = _settings(4)
+    settings = _settings(3, 6)
 
 
 @pytest.mark.slow
 class TestRenderedRefreshes(RenderedRefreshes.TestCase):  # type: ignore[misc]
-    settings = _settings(3)
+    settings = _settings(2, 4)
 
     @classmethod
     def setup_class(cls) -> None:

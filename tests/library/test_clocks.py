@@ -45,12 +45,10 @@ def local_zone(name: str) -> Iterator[ZoneInfo]:
 def moments_of(zone: ZoneInfo, day: date, at: str) -> list[float]:
     """Every moment of a day at which clocks in the zone show this time, minute by minute."""
     noon = datetime(day.year, day.month, day.day, 12, tzinfo=zone).timestamp()
-    found = []
-    for minute in range(-16 * 60, 16 * 60):
-        displayed = datetime.fromtimestamp(noon + 60 * minute, zone)
-        if displayed.date() == day and displayed.strftime("%H:%M") == at:
-            found.append(noon + 60 * minute)
-    return found
+    hours, minutes = map(int, at.split(":"))
+    wanted = (day.year, day.month, day.day, hours, minutes)
+    all_minutes = (noon + 60 * minute for minute in range(-16 * 60, 16 * 60))
+    return [moment for moment in all_minutes if datetime.fromtimestamp(moment, zone).timetuple()[:5] == wanted]
 
 
 def due_times(schedule: Schedule, start: float, end: float, wait_s: float) -> list[float]:

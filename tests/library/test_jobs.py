@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from orienteer.errors import InputError, LibraryError, NotInLibraryError, OrienteerError
 from orienteer.inspect.crawl_status import crawl_status
@@ -211,7 +212,7 @@ def test_real_jobs_killed_at_random(jobs: Jobs, fresh_rng: random.Random) -> Non
     """Each time with a new server; nothing is lost, and the next job runs."""
     library = jobs.library
     before = (library.path / "a.test" / "crawl.db").read_bytes()
-    rounds = int(os.environ.get("ORIENTEER_TEST_KILLS", "2"))
+    rounds = settings().max_examples // 15
     for _ in range(rounds):
         server = Jobs(Library(library.path))
         kind, options = fresh_rng.choice([("index", {"rebuild": True}), ("export", {"format": "jsonl"})])

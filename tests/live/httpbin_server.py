@@ -31,7 +31,7 @@ def httpbin_server() -> Iterator[tuple[str, str]]:
         command += [word for file in files for word in ("--bind", f"fd://{file}")]
         process = subprocess.Popen(
             [*command, "httpbin:app"],
-            env=os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},
+            env=os.environ | {"PYTHONPATH": str(folder)},
             pass_fds=files,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

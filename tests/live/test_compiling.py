@@ -26,6 +26,8 @@ from tests.fake_web.server import FakeWeb
 from tests.fake_web.site import MadeSite
 from tests.live.live_crawls import StoredCrawl
 
+pytestmark = pytest.mark.slow
+
 SEED = "http://a.test/"
 PAGES = {SEED: "".join(f"<a href=/{k}>{k}</a>" for k in range(12))}
 PAGES |= {f"http://a.test/{k}": f"<a href=/{(5 * k) % 12}>{k}</a><a href=/{k // 2}>x" for k in range(12)}

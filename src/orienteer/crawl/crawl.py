@@ -20,6 +20,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -320,17 +321,16 @@ class Crawl:
     # -- pages ------------------------------------------------------------------------------------------------------
 
     def prioritize(self, pages: ArrayLike, priorities: ArrayLike) -> None:
-        """Give pages that are not in flight these priorities, until the policy changes them."""
-        self.frontier.put(pages, priorities)
+        """Give pages that are not in flight these priorities, until the policy changes them.
+
+        Pages that walks of the survey wait for stay first.
+        """
+        self.frontier.put(*self._without_probes(np.asarray(pages, np.int64), np.asarray(priorities, np.float64)))
 
     def drop_waiting(self) -> None:
         """Remove all pages from the frontier; a link or `prioritize` adds them again."""
         for page in self.frontier.all()[0].tolist():
             self.frontier.remove(page)
-
-    def is_probe(self, page: int) -> bool:
-        """Whether a walk of the survey waits for this page."""
-        return page in self._probes
 
     def waiting(self) -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
         """Return all pages that are not done, with their priorities: the frontier, and those in flight."""
@@ -460,7 +460,6 @@ class Crawl:
         if survey is None:
             return
         self._probes.discard(page)
-        self.coverage.grow_to(self.web.n_pages)
         if survey.start.of_reachable and not is_fetched and not self.coverage.is_blocked(page):
             return  # it is missing, not unreachable: walks that need it never end
         needed = survey.record_page(page, is_fetched, self.coverage, self._links())
@@ -471,11 +470,10 @@ class Crawl:
             self._probes.add(probe)
             priority = FIRST / (1 + walk)
             if self._state[probe] == _KNOWN:
-                if probe not in self.frontier or self.frontier.own_priority(probe)[0] != priority:
-                    self.frontier.put([probe], [priority])
+                self.frontier.put([probe], [priority])
             elif probe in self._in_flight:
                 self._put_in_flight(probe, priority, overrides=True)
-        if self.goal_is_impossible and not survey.start.of_reachable:
+        if not survey.start.of_reachable and self.goal_is_impossible:
             self.begin_survey(restarted(survey.start, of_reachable=True))
 
     def _budget_is_spent(self) -> bool:
@@ -534,11 +532,7 @@ class Crawl:
 
     def _apply(self, changed: Priorities, links: NDArray[np.uint32] = _NO_LINKS) -> None:
         """Reorder the frontier by priorities that the policy has changed, and by new links to these pages."""
-        pages, values = changed.pages, changed.values
-        if self._probes:
-            is_probe = (pages[:, np.newaxis] == np.fromiter(self._probes, np.uint32)).any(axis=1)
-            if is_probe.any():
-                pages, values = pages[~is_probe], values[~is_probe]
+        pages, values = self._without_probes(changed.pages, changed.values)
         self._grow_states()
         if self._n_own:
             self._update_in_flight(pages, values)
@@ -549,6 +543,15 @@ class Crawl:
         if len(pages):
             waiting = self._state[pages] == _KNOWN
             self.frontier.put(pages[waiting], values[waiting])
+
+    def _without_probes(
+        self, pages: NDArray[Any], values: NDArray[np.float64]
+    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        if self._probes:
+            is_probe = (pages[:, np.newaxis] == np.fromiter(self._probes, np.uint32)).any(axis=1)
+            if is_probe.any():
+                return pages[~is_probe], values[~is_probe]
+        return pages, values
 
     def _update_in_flight(self, pages: NDArray[np.uint32], values: NDArray[np.float64]) -> None:
         in_flight = self._state[pages] == _IN_FLIGHT

@@ -119,7 +119,7 @@ class Retries:
                 heapq.heappush(self._waiting, (due, page))
                 continue
             self._crawl.retry(page, now)
-            if is_in_doubt and not is_alone and not self._crawl.is_probe(page):
+            if is_in_doubt and not is_alone:
                 self._crawl.prioritize([page], [LAST])  # the frontier has no pages by host where hosts share a slot
 
     def next_time(self) -> float | None:

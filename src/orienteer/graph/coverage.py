@@ -180,13 +180,13 @@ class Coverage:
         self.fetch(page_ids("fetched", pages, graph.n_pages), LinkRows.of(graph))
         self.block(page_ids("blocked", blocked, graph.n_pages))
 
-    def copy_page_state(self, page: int, other: Coverage) -> None:
-        """Copy from another Coverage whether a page is an alias and how many of its links are unknown."""
-        if page < len(other.flags):
-            copied = UNKNOWN | ALIAS
-            self.flags[page] = (self.flags[page] & ~np.uint8(copied)) | (other.flags[page] & copied)
-            if other.flags[page] & UNKNOWN:
-                self.unknown.set(page, other.unknown.get(page))
+    def copy_page_states(self, pages: NDArray[Any], other: Coverage) -> None:
+        """Copy from another Coverage which of these pages are aliases, and how many of their links are unknown."""
+        other.grow_to(int(pages.max(initial=0)) + 1)
+        copied = other.flags[pages] & np.uint8(UNKNOWN | ALIAS)
+        self.flags[pages] = (self.flags[pages] & ~np.uint8(UNKNOWN | ALIAS)) | copied
+        incomplete = pages[(copied & UNKNOWN) != 0]
+        self.unknown.set(incomplete, [other.unknown.get(page) for page in incomplete.tolist()])
 
     @property
     def n_pushes(self) -> int:

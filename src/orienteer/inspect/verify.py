@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orienteer.crawl.crawl import Crawl
+from orienteer.graph.coverage import Coverage
 from orienteer.graph.growing_graph import PageHosts
 from orienteer.graph.proved import Certificate
 from orienteer.graph.push import LinkRows
@@ -213,16 +214,16 @@ class CheckedSurvey(CrawlSurvey):
         self._moved: list[tuple[int, int, int]] = []  # (walk, page where it entered, expected page)
         self._wrong_thresholds: list[int] = []  # rounds
 
-    def _begin_round(self, one: SurveyRound, links: LinkRows) -> None:
+    def _begin_round(self, round: SurveyRound, coverage: Coverage, links: LinkRows) -> None:
         if len(self.rounds) < self._n_stored:
-            self._check(one)
-        super()._begin_round(one, links)
+            self._check(round)
+        super()._begin_round(round, coverage, links)
 
     def _check(self, one: SurveyRound) -> None:
         """Draw a round again from the state at this moment, and compare."""
         edge, first = Edge.of(self._coverage), self._lives.n_begun
         allowed = edge.allowed(self.start.until, self.start.of_reachable)
-        pairs = ((one.allowed, allowed), (one.free, edge.free), (one.stake, self._stake(edge)))
+        pairs = ((one.allowed, allowed), (one.free, edge.free), (one.stake, self._stake_of(first)))
         if not all(abs(stored - computed) <= _ROUNDING * max(1.0, computed) for stored, computed in pairs):
             self._wrong_thresholds.append(len(self.rounds))
         levels = np.array([random_level(self.start.seed, first + k) for k in range(len(one.entries))])

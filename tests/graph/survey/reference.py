@@ -9,7 +9,7 @@ import numpy as np
 from orienteer.graph.coverage import Coverage
 from orienteer.graph.link_graph import LinkGraph
 from orienteer.graph.push import LinkRows
-from orienteer.graph.survey.walking import DANGLING, OUTSIDE, UNKNOWN, Rows
+from orienteer.graph.survey.walking import BLOCKED_PAGE, DANGLING, OUTSIDE, UNKNOWN, Rows
 from orienteer.pages.unknown import UNKNOWN_COUNT
 from tests.conftest import random_web
 
@@ -116,8 +116,8 @@ class OddWeb:
 
     def rows(self, known: np.ndarray) -> Rows:
         """All pages are recorded; K are the known pages, recorded before time 1."""
-        when = np.where(known, 1, 2).astype(np.int32)
-        return Rows.of(when, self.blocked, self._new_coverage())
+        when = np.where(self.blocked, BLOCKED_PAGE, np.where(known, 1, 2)).astype(np.int32)
+        return Rows.of(when, self._new_coverage())
 
     def _new_coverage(self) -> Coverage:
         coverage = Coverage(self.trust.copy(), self.damping, counts_visits=True)

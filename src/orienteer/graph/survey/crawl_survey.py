@@ -4,12 +4,14 @@
 first. From time to time a round of walks begins. Its time and its entries are functions of the recorded pages and the
 seed, so a resumed crawl has the same walks. Rounds are stored nevertheless (`rounds`): they can be verified, and are
 the same on a machine with other floating-point rounding. The survey pushes mass on its own Coverage, at times that
-depend only on the recorded pages.
+depend only on the recorded pages. Pushing costs most of its time, so it happens at *checks* only, when the crawl has
+grown by a share since the last one; at a check the survey plans whether walks begin now, and when the next check is.
 
 A server must not recognise the pages of walks by the order of requests. So some rounds are *decoys*: they enter and
 walk like all others, but with a stake of 0, so that their scores do not change the evidence. A fair coin,
-derived from the seed, decides whether a round is a decoy; rounds begin from the start of the crawl, long before walks
-can be useful.
+derived from the seed, decides whether a planned round is a decoy. Other decoys begin between checks, from the start of
+the crawl, long before walks can be useful. They enter by the mass as it is: since they are no evidence, it need not be
+pushed.
 
 Stopping rule: the target is reached once the evidence is 1/δ, which is wrong with a probability of at most δ (see
 evidence.py).
@@ -30,12 +32,12 @@ from orienteer.arrays import grown
 from orienteer.errors import InputError
 from orienteer.graph.coverage import Coverage
 from orienteer.graph.proved import Certificate
-from orienteer.graph.push import LinkRows
+from orienteer.graph.push import LinkRows, R
 from orienteer.graph.survey.evidence import Evidence, Pace, Plan, recent_walks
 from orienteer.graph.survey.measured import Measured
 from orienteer.graph.survey.walking import (
+    BLOCKED_PAGE,
     DANGLING,
-    NOT_RECORDED,
     OUTSIDE,
     UNKNOWN,
     Edge,
@@ -43,16 +45,16 @@ from orienteer.graph.survey.walking import (
     Rows,
     draw_entries,
     highest_score,
-    quick_upper,
     random_level,
 )
 
 _FIRST_SHARE = 0.9  # of the allowed error is for the first survey, 0.9 of the remainder for the next, and so on
-_COARSE, _SETTLED = 0.02, 0.002  # unpushed mass at a check, at the start of a round; shares of the time outside
-_CHECK_SHARE = 0.03  # of the pages fetched, between checks while the target cannot be reached
+_COARSE = 0.05  # of the mass on unfetched pages: what a check leaves on fetched pages
+_SETTLED = 0.005  # of the time that may be outside: the same when a round that may count begins
+_CHECK_SHARE = 0.05  # of the pages fetched, between checks while the target cannot be reached
 _MIN_STEP = 4
 _ROUND_SIZES, _PAGES_PER_LIFE = (2, 16), 500  # lives in a round: minimum, maximum; pages fetched per life
-_PAGES_PER_EXTRA_LIFE = 1500  # larger crawls have larger rounds, to be worth the pushes
+_PAGES_PER_EXTRA_LIFE = 1000  # larger crawls have larger rounds, to be worth the pushes
 _IN_FLIGHT_DIVISOR = 4  # at most 1 in 4 of the walks that seem to be missing is in flight
 _DECOYS = "decoys-"  # prefix of the seed of a survey with decoys; surveys of version 0.2 and before have none
 _COUNT_PROBABILITY = 0.5  # the probability that a round counts, with decoys
@@ -142,92 +144,107 @@ class CrawlSurvey:
         self._pace = Pace(highest_score(damping), _COUNT_PROBABILITY if start.has_decoys else 1.0)
         self._order = array("I")  # fetched pages
         self._n_pushed = 0  # of the fetched pages
-        self._when: NDArray[np.int32] = np.full(1024, NOT_RECORDED, np.int32)
-        self._blocked: NDArray[np.bool_] = np.zeros(1024, np.bool_)
+        self._blocked = array("I")  # since the last push
+        self._when: NDArray[np.int32] = np.zeros(1024, np.int32)
         self._n_fetched_at = array("q")  # of each life: pages fetched when it began
-        self._gains: NDArray[np.float64] = np.zeros(64)  # of each life, at the last check
+        self._n_uncounted = 0  # lives before the first that counts
+        self._gains: NDArray[np.float64] = np.zeros(64)  # of each life from the first that counts on, at the last check
         self._next_check = max(len(np.flatnonzero(trust)), start.n_events)
         self._decoys_at = self._next_check
-        self._edge: Edge | None = None  # at the last check
+        self._edge: Edge | None = None  # at the last check, as if all mass was pushed
+        self._stake = 0.0  # of a round that begins now, unless it is a decoy
         self._requested: set[int] = set()  # pages that walks have needed
 
     # -- events --------------------------------------------------------------------------------------------------
 
     def record_page(self, page: int, is_fetched: bool, coverage: Coverage, links: LinkRows) -> list[tuple[int, int]]:
-        """Record the outcome of a page; return the pages that walks need now, each with its first walk's number.
+        """Record the outcome of a page; return the further pages that walks need, each with its first walk's number.
 
-        `coverage` says whether the page is an alias, and how many of its links are unknown.
+        `coverage` says which recorded pages are aliases, and how many of their links are unknown.
         """
         self.n_events += 1
-        self._grow_to(max(page + 1, links.n_pages))
-        self._when[page] = self.n_events
-        own = self._coverage
-        own.copy_page_state(page, coverage)
-        if is_fetched:
-            self._order.append(page)
-        else:
-            own.block(np.array([page], np.uint32))
-            self._blocked[page] = own.is_blocked(page)
-        needed_it = self._lives.needs(page)
-        if needed_it:
+        self._when = grown(self._when, page + 1)
+        self._when[page] = self.n_events if is_fetched else BLOCKED_PAGE
+        (self._order if is_fetched else self._blocked).append(page)
+        needs_it = self._lives.needs(page)
+        if needs_it:
             n_before = self._lives.n_scored
-            self._lives.resume(page, links, self._rows())
+            self._lives.resume(page, links, self._rows(coverage, links))
             if self._lives.n_scored > n_before:
                 self._score_walks()
-        has_begun = self._begin_if_due(links)
-        return self._pages_needed() if needed_it or has_begun else []
+        has_begun = self._begin_if_due(coverage, links)
+        return self._newly_needed() if needs_it or has_begun else []
 
-    def _begin_if_due(self, links: LinkRows) -> bool:
+    def _begin_if_due(self, coverage: Coverage, links: LinkRows) -> bool:
         """Begin a round of walks if one is due; a recorded round begins after the same event as before."""
         if self.n_events < min(self._next_check, self._decoys_at) and not self.pending_rounds:
             return False
-        is_recorded = bool(self.pending_rounds) and self.pending_rounds[0].n_events == self.n_events
         n_lives = self._n_lives()
-        must_begin = is_recorded or self._needs_decoys(n_lives)
-        if not must_begin and not self._is_due(n_lives):
+        is_recorded = bool(self.pending_rounds) and self.pending_rounds[0].n_events == self.n_events
+        is_check, begins = self._is_due(n_lives), is_recorded or self._needs_decoys(n_lives)
+        if not is_check and not begins:
             return False
-        self._push_new(links)
-        if not must_begin and quick_upper(self._coverage, self.start.of_reachable) < self.start.until:
-            return self._postpone()
-        for share in (_COARSE, _SETTLED):
-            edge = self._settle(links, share)
-            if self._weigh_evidence() or self._is_useless(edge):
-                if not must_begin:
-                    return self._postpone()
-            elif (n_pages := self._plan(edge).n_pages) and not must_begin:
-                self._next_check = self.n_events + n_pages
-                return False
+        self._push_new(coverage, links)
+        self._stake = self._checked(links) if is_check else 0.0
+        if not begins and not self._stake:
+            return False
         if is_recorded:
-            self._begin_round(self.pending_rounds.popleft(), links)
-        elif self.is_reached or edge.free <= 0.0:
-            self._postpone()
-            self._decoys_at = self._next_check
+            self._begin_round(self.pending_rounds.popleft(), coverage, links)
+            return True
+        edge = Edge.of(self._coverage)
+        if self.is_reached or edge.free <= 0.0:
+            self._decoys_at = self.n_events + self._pause()
             return False
-        elif not self.pending_rounds:
-            self._begin_round(self._new_round(edge, n_lives), links)
-        return is_recorded or not self.pending_rounds
+        if not self.pending_rounds:
+            self._begin_round(self._new_round(edge, n_lives), coverage, links)
+        return not self.pending_rounds
+
+    def _checked(self, links: LinkRows) -> float:
+        """Push the mass and plan the next check; return the stake of walks that are to begin now, 0 for none."""
+        own = self._coverage
+        own.push_until(links, _COARSE * max(float(own.mass[R]), 1.0 - self.start.until))
+        self._edge = Edge.of(own).settled()
+        self._pace.observe(len(self._order), self._edge.free / self._edge.total)
+        self._update_gains(links)
+        if self._weigh_evidence() or not self._planned_stake(self._edge):
+            return 0.0
+        own.settle(links, _SETTLED * (1.0 - self.start.until))
+        return self._planned_stake(Edge.of(own))
+
+    def _planned_stake(self, edge: Edge) -> float:
+        """Return the stake of walks that begin now; if it is better to wait, return 0 and set the next check."""
+        if self._is_useless(edge):
+            self._next_check = self.n_events + self._pause()
+            return 0.0
+        plan = self._plan(edge)
+        if not plan.stake:
+            self._next_check = self.n_events + (plan.n_pages or _MIN_STEP)
+        return plan.stake
+
+    def _pause(self) -> int:
+        """Return the number of events until the next check while walks would be useless."""
+        return max(_MIN_STEP, int(_CHECK_SHARE * len(self._order)))
 
     def _new_round(self, edge: Edge, n_lives: int) -> SurveyRound:
         first = self._lives.n_begun
         levels = np.array([random_level(self.start.seed, life) for life in range(first, first + n_lives)])
         entries = tuple(draw_entries(self._coverage, edge.free, levels).tolist())
-        return SurveyRound(self.n_events, entries, edge.allowed(*self._goal()), edge.free, self._stake(edge))
+        return SurveyRound(self.n_events, entries, edge.allowed(*self._goal()), edge.free, self._stake_of(first))
 
-    def _stake(self, edge: Edge) -> float:
-        """Return the stake of a round that begins now; 0 if its walks are decoys, or useless."""
-        is_decoy = (
-            self.start.has_decoys
-            and random_level(f"{self.start.seed} counts", self._lives.n_begun) >= _COUNT_PROBABILITY
-        )
-        return 0.0 if is_decoy or self._is_useless(edge) else self._plan(edge).stake
+    def _stake_of(self, first: int) -> float:
+        """Return the stake of a round that begins now with the life `first`: 0 if its walks are decoys."""
+        counts = not self.start.has_decoys or random_level(f"{self.start.seed} counts", first) < _COUNT_PROBABILITY
+        return self._stake if counts else 0.0
 
     def _needs_decoys(self, n_lives: int) -> bool:
         """Return whether a round must begin because fewer pages were fetched for walks than their share."""
         start = self.start
         if not start.has_decoys or self.is_reached or self.n_events < self._decoys_at:
             return False
-        has_room = not self._lives.n_in_flight or self._lives.n_in_flight + n_lives <= start.width
-        return has_room and self.n_probes < _WALK_SHARE * (self.n_events - start.n_events)
+        if self.n_probes >= _WALK_SHARE * (self.n_events - start.n_events):
+            self._decoys_at = start.n_events + int(self.n_probes / _WALK_SHARE)
+            return False
+        return not self._lives.n_in_flight or self._lives.n_in_flight + n_lives <= start.width
 
     def _plan(self, edge: Edge) -> Plan:
         n_fetched, evidence, allowed = len(self._order), self._evidence, edge.allowed(*self._goal())
@@ -255,10 +272,6 @@ class CrawlSurvey:
         """Return whether walks from this edge cannot contribute evidence for the target."""
         is_too_low = edge.free > 0.0 and edge.upper(self.start.of_reachable) < self.start.until
         return edge.allowed(*self._goal()) <= 0.0 or edge.free <= 0.0 or is_too_low
-
-    def _postpone(self) -> bool:
-        self._next_check = self.n_events + max(_MIN_STEP, int(_CHECK_SHARE * len(self._order)))
-        return False
 
     def needed(self) -> set[int]:
         """Return the pages that walks wait for."""
@@ -298,67 +311,61 @@ class CrawlSurvey:
 
     # -- internals -----------------------------------------------------------------------------------------------
 
-    def _grow_to(self, n_pages: int) -> None:
-        n_before = len(self._when)
-        if n_pages > n_before:
-            self._when = grown(self._when, n_pages)
-            self._blocked = grown(self._blocked, len(self._when))
-            self._when[n_before:] = NOT_RECORDED
-        self._coverage.grow_to(len(self._when))
-
     def _goal(self) -> tuple[float, bool]:
         return self.start.until, self.start.of_reachable
 
-    def _rows(self) -> Rows:
-        return Rows.of(self._when, self._blocked, self._coverage)
+    def _rows(self, coverage: Coverage, links: LinkRows) -> Rows:
+        self._when = grown(self._when, links.n_pages)
+        coverage.grow_to(links.n_pages)
+        return Rows.of(self._when, coverage)
 
-    def _pages_needed(self) -> list[tuple[int, int]]:
-        needed = self._lives.needed()
+    def _newly_needed(self) -> list[tuple[int, int]]:
+        needed = self._lives.take_new()
         self._requested.update(page for page, _ in needed)
         return needed
 
-    def _begin_round(self, round: SurveyRound, links: LinkRows) -> None:
+    def _begin_round(self, round: SurveyRound, coverage: Coverage, links: LinkRows) -> None:
         self.rounds.append(round)
+        if not round.stake and self._n_uncounted == self._lives.n_begun:
+            self._n_uncounted += len(round.entries)
+        rows = self._rows(coverage, links)
         for entry in round.entries:
             self._evidence.stake(self._lives.n_begun, round.allowed, round.free, round.stake)
             self._n_fetched_at.append(len(self._order))
             self._gains = grown(self._gains, len(self._n_fetched_at))
-            self._lives.begin(self.n_events, entry, links, self._rows())
+            self._lives.begin(self.n_events, entry, links, rows)
 
-    def _push_new(self, links: LinkRows) -> None:
+    def _push_new(self, coverage: Coverage, links: LinkRows) -> None:
         """Push each page once that was fetched since the last call."""
-        new = np.array(self._order[self._n_pushed :], np.uint32)
+        new, blocked = np.array(self._order[self._n_pushed :], np.uint32), np.array(self._blocked, np.uint32)
         self._n_pushed = len(self._order)
-        self._grow_to(links.n_pages)
+        del self._blocked[:]
+        self._coverage.grow_to(links.n_pages)
+        self._coverage.copy_page_states(new, coverage)
+        self._coverage.block(blocked)
         self._coverage.fetch(new, links)
-
-    def _settle(self, links: LinkRows, share: float) -> Edge:
-        """Push until at most `share` of the time that may be outside is left on fetched pages; return the edge."""
-        self._coverage.push_until(links, share * (1.0 - self.start.until))
-        edge = Edge.of(self._coverage)
-        self._pace.observe(len(self._order), edge.free / edge.total)
-        self._edge = edge
-        self._update_gains(links)
-        return edge
 
     def _starts(self) -> NDArray[np.int64]:
         return np.array(self._n_fetched_at[: self._evidence.n], np.int64)
 
     def _update_gains(self, links: LinkRows) -> None:
         """Update, for each life, the least time that the surfer spends on pages fetched since it began."""
-        starts = np.array(self._n_fetched_at, np.int64)
+        starts = np.array(self._n_fetched_at[self._n_uncounted :], np.int64)
         if len(starts):
             first = int(starts[0])
             visits = self._coverage.visits(np.array(self._order[first:], np.uint32), links)
             since = np.append(np.cumsum(visits[::-1])[::-1], 0.0)
-            self._gains[: len(starts)] = (1.0 - self._coverage.damping) * since[starts - first]
+            gains = (1.0 - self._coverage.damping) * since[starts - first]
+            self._gains[self._n_uncounted : len(self._n_fetched_at)] = gains
 
     def _score_walks(self) -> None:
-        scores = self._lives.scores[self._evidence.n : self._lives.n_scored]
+        new = slice(self._evidence.n, self._lives.n_scored)
+        scores = self._lives.scores[new]
         unknown_counts = 1.0 - self.start.until if self.start.of_reachable else 1.0
         dangling = (1.0 - self.start.until) * scores[:, DANGLING]
         self._evidence.add_scores(scores[:, OUTSIDE] + unknown_counts * scores[:, UNKNOWN] + dangling)
-        self._weigh_evidence()
+        if self._evidence.stakes[new].any():
+            self._weigh_evidence()
 
     def _weigh_evidence(self) -> bool:
         self._peak_evidence = self._evidence.peak(self._gains)
@@ -372,7 +379,7 @@ class CrawlSurvey:
         scores = scores[recent] if recent.any() else scores
         outside, unknown, dangling = edge.free * scores.mean(axis=0)
         stuck, total = edge.stuck + float(unknown), edge.total - float(dangling)
-        outside += edge.hidden + edge.unsettled / 2
+        outside += edge.hidden
         if self.start.of_reachable:
             return float(1.0 - outside / (total - stuck))
         return float(1.0 - (outside + stuck) / total)

@@ -90,6 +90,8 @@ def _peak_and_total(scores: Any, allowed: Any, free: Any, stakes: Any, gains: An
     """Return the largest partial sum over the walks in order, and the sum over all."""
     total, peak = 0.0, 0.0
     for k in range(n):
+        if stakes[k] == 0.0:
+            continue
         factor = 1.0 + stakes[k] * ((allowed[k] + gains[k] + extra_gain) / free[k] - scores[k])
         total += log(max(factor, 1e-12))
         peak = max(peak, total)

@@ -23,6 +23,7 @@ from orienteer.graph.push import LinkRows
 from orienteer.graph.survey.crawl_survey import check_confidence
 from orienteer.graph.survey.measured import Measured
 from orienteer.graph.survey.walking import (
+    BLOCKED_PAGE,
     DANGLING,
     NOT_RECORDED,
     OUTSIDE,
@@ -61,9 +62,8 @@ class FixedSurvey:
         self.proved: Certificate = coverage.certificate()
         self._edge = Edge.of(coverage)
         self.lives = Lives(seed, coverage.damping)
-        self._when = np.where(coverage.fetched, 0, NOT_RECORDED).astype(np.int32)
-        self._blocked = np.array(coverage.blocked)
-        self._when[self._blocked] = 0
+        self._when = np.where(coverage.fetched, 1, NOT_RECORDED).astype(np.int32)
+        self._when[coverage.blocked] = BLOCKED_PAGE
         self.n_probes = 0  # recorded pages that lives have needed
         self.n_counted = 0  # lives whose scores are in the bounds
         self._bounds = self.bounds_of_share(self.proved.lower, 1.0, 1.0 - confidence)
@@ -102,20 +102,19 @@ class FixedSurvey:
     def begin_at(self, entries: Iterable[int], links: LinkRows) -> list[int]:
         """Begin lives at these entry pages and return the pages that lives need now."""
         for entry in entries:
-            self.lives.begin(0, entry, links, self._rows())
+            self.lives.begin(1, entry, links, self._rows())
         return self.needed()
 
     def copy_page_state(self, page: int, coverage: Coverage) -> None:
         """Copy from another Coverage whether a page is an alias and how many of its links are unknown."""
         self._grow_to(page + 1)
-        self._coverage.copy_page_state(page, coverage)
+        self._coverage.copy_page_states(np.array([page]), coverage)
 
     def record_page(self, page: int, is_fetched: bool, links: LinkRows) -> list[int]:
         """Record the outcome of a page and return the pages that lives need now."""
         self._grow_to(max(page + 1, links.n_pages))
         self.n_probes += self.lives.needs(page)
-        self._when[page] = 1
-        self._blocked[page] = not is_fetched
+        self._when[page] = 2 if is_fetched else BLOCKED_PAGE
         self.lives.resume(page, links, self._rows())
         return self.needed()
 
@@ -149,14 +148,11 @@ class FixedSurvey:
         return 1.0 - (outside + (unknown + edge.stuck + edge.hidden + edge.unsettled) / 2) / total
 
     def _grow_to(self, n_pages: int) -> None:
-        n_before = len(self._when)
-        if n_pages > n_before:
-            self._when, self._blocked = grown(self._when, n_pages), grown(self._blocked, n_pages)
-            self._when[n_before:] = NOT_RECORDED
+        self._when = grown(self._when, n_pages)
         self._coverage.grow_to(len(self._when))
 
     def _rows(self) -> Rows:
-        return Rows.of(self._when, self._blocked, self._coverage)
+        return Rows.of(self._when, self._coverage)
 
     def needed(self) -> list[int]:
         """Return the pages that lives wait for."""

@@ -22,7 +22,10 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from dataclasses import dataclass
+from bisect import insort
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,40 +33,38 @@ from numpy.typing import NDArray
 
 from orienteer.arrays import grown
 from orienteer.graph.coverage import Coverage
-from orienteer.graph.coverage_push import ALIAS, BLOCKED, FETCHED, B, U, n_unknown_of
-from orienteer.graph.push import D, LinkRows, R, row_of
+from orienteer.graph.coverage_push import ALIAS, BLOCKED, DECIDED, FETCHED, B, U, n_unknown_of
+from orienteer.graph.push import D, LinkRows, Q, R, row_of
 from orienteer.kernel import inlined, kernel
 from orienteer.pages.unknown import UNKNOWN_COUNT
 
-NOT_RECORDED = -1  # in `when`
+NOT_RECORDED, BLOCKED_PAGE = 0, -1  # in `when`
 # Indices into a score: visits outside K, (1 - d) each; lives with an unknown end, 1 each; visits of pages without
 # links, d each.
 OUTSIDE, UNKNOWN, DANGLING = range(3)
 
-_FREE_WALKS = 128  # through K from each page, instead of one: this removes most of their variance from the score
+_FREE_WALKS = 32  # through K from each page, instead of one: this removes most of their variance from the score
 _LEAST = 1e-4  # weight of a free walk: below it, the walk ends or continues with twice the weight, with even chance
 
 _U = np.uint64
 _STEP, _MIX_1, _MIX_2 = _U(0x9E3779B97F4A7C15), _U(0xBF58476D1CE4E5B9), _U(0x94D049BB133111EB)
 _PER_53_BITS = 1.0 / (1 << 53)
-_FREE, _BLOCKED, _HELD = range(3)
 
 
 class Rows(NamedTuple):
-    """The states of pages: the event that recorded each (or NOT_RECORDED), and whether it is blocked.
+    """The states of pages: the event that recorded each (counted from 1), NOT_RECORDED, or BLOCKED_PAGE.
 
     The last three are arrays of a Coverage: aliases, and the numbers of unknown links.
     """
 
     when: Any
-    blocked: Any
     flags: Any
     unknown_pages: Any
     unknown: Any
 
     @classmethod
-    def of(cls, when: Any, blocked: Any, coverage: Coverage) -> Rows:
-        return cls(when, blocked, coverage.flags, coverage.unknown.keys, coverage.unknown.values)
+    def of(cls, when: Any, coverage: Coverage) -> Rows:
+        return cls(when, coverage.flags, coverage.unknown.keys, coverage.unknown.values)
 
 
 def highest_score(damping: float) -> float:
@@ -83,7 +84,7 @@ def _chance(random: Any) -> Any:
 
 @inlined
 def _is_known(page: Any, rows: Any, start: int) -> Any:
-    return 0 <= rows.when[page] <= start and not rows.blocked[page]
+    return 0 < rows.when[page] <= start
 
 
 @kernel
@@ -97,7 +98,7 @@ def continue_life(links: Any, rows: Any, start: int, page: Any, damping: float, 
         if rows.when[page] == NOT_RECORDED:
             return page, False
         score[OUTSIDE], score[UNKNOWN], score[DANGLING] = 1.0 - damping, 0.0, 0.0
-        if rows.blocked[page]:
+        if rows.when[page] == BLOCKED_PAGE:
             score[OUTSIDE], score[UNKNOWN] = 0.0, 1.0
             return page, True
         row = row_of(links, page)
@@ -195,11 +196,9 @@ class Lives:
         self.last_pages = array("I")  # the last page outside K that each has visited so far
         self._random: NDArray[np.uint64] = np.zeros(64, np.uint64)
         self._ended: NDArray[np.bool_] = np.zeros(64, np.bool_)
-        self._waiting: dict[int, list[int]] = {}  # by the page they wait for
-
-    @property
-    def n_in_flight(self) -> int:
-        return sum(map(len, self._waiting.values()))
+        self.n_in_flight = 0
+        self._waiting: dict[int, list[int]] = {}  # by the page they wait for, in increasing order
+        self._new: set[int] = set()  # of these pages, those that `take_new` has not returned
 
     def needs(self, page: int) -> bool:
         """Return whether a life waits for this page."""
@@ -207,7 +206,16 @@ class Lives:
 
     def needed(self) -> list[tuple[int, int]]:
         """Return the pages that lives wait for, each with its first life, in the order of these lives."""
-        return sorted(((page, min(lives)) for page, lives in self._waiting.items()), key=lambda item: item[1])
+        return self._with_first_lives(self._waiting)
+
+    def take_new(self) -> list[tuple[int, int]]:
+        """Return the pages of `needed` that are new, or whose first life is, since the last call."""
+        new = self._with_first_lives(self._new)
+        self._new.clear()
+        return new
+
+    def _with_first_lives(self, pages: Iterable[int]) -> list[tuple[int, int]]:
+        return sorted(((page, self._waiting[page][0]) for page in pages), key=itemgetter(1))
 
     def begin(self, start: int, entry: int, links: LinkRows, rows: Rows) -> None:
         """Begin a life that leaves K at the page `entry`."""
@@ -223,7 +231,10 @@ class Lives:
 
     def resume(self, page: int, links: LinkRows, rows: Rows) -> None:
         """Continue the lives that waited for a page, once its outcome is known."""
-        for life in self._waiting.pop(page, ()):
+        lives = self._waiting.pop(page, [])
+        self._new.discard(page)
+        self.n_in_flight -= len(lives)
+        for life in lives:
             self._continue(life, links, rows)
 
     def _continue(self, life: int, links: LinkRows, rows: Rows) -> None:
@@ -233,7 +244,11 @@ class Lives:
         )  # fmt: skip
         self.last_pages[life] = page
         if not has_ended:
-            self._waiting.setdefault(page, []).append(life)
+            lives = self._waiting.setdefault(page, [])
+            insort(lives, life)
+            self.n_in_flight += 1
+            if lives[0] == life:
+                self._new.add(page)
             return
         self._ended[life] = True
         while self.n_scored < self.n_begun and self._ended[self.n_scored]:
@@ -258,11 +273,15 @@ class Edge:
 
     @classmethod
     def of(cls, coverage: Coverage) -> Edge:
-        sums = np.zeros(3)
-        _weigh(coverage.p, coverage.flags, sums)
-        free, blocked, held = sums.tolist()
-        total = float(1.0 - coverage.damping * coverage.mass[D])
-        return cls(coverage.damping, free, blocked, coverage.hidden, float(coverage.mass[U]), held, total)
+        mass, hidden = coverage.mass, coverage.hidden
+        blocked = float(mass[B])
+        free, total = float(mass[R]) - blocked - hidden, 1.0 - coverage.damping * float(mass[D])
+        free = free if free > DECIDED else 0.0  # the sums carry rounding errors
+        return cls(coverage.damping, free, blocked, hidden, float(mass[U]), float(mass[Q]), total)
+
+    def settled(self) -> Edge:
+        """Return the edge once all mass has been pushed, if all of it left the fetched pages: at most so much does."""
+        return replace(self, free=self.free + self.unsettled, unsettled=0.0)
 
     @property
     def stuck(self) -> float:
@@ -292,15 +311,6 @@ def draw_entries(coverage: Coverage, free: float, levels: NDArray[np.float64]) -
     return pages
 
 
-def quick_upper(coverage: Coverage, of_reachable: bool) -> float:
-    """Return `Edge.upper` from the running sums; it is larger while mass is not pushed."""
-    total, share = 1.0 - coverage.damping * coverage.mass[D], 1.0 - coverage.damping
-    if of_reachable:
-        reachable = total - coverage.mass[B] - coverage.mass[U]
-        return float(1.0 - share * (coverage.mass[R] - coverage.mass[B]) / reachable) if reachable > 0 else 0.0
-    return float(1.0 - share * coverage.mass[R] / total)
-
-
 def random_start(seed: str, life: int) -> int:
     """Return the initial state of the random numbers of a life, which is unpredictable from those of other lives."""
     return int.from_bytes(hashlib.blake2b(f"{seed} {life}".encode(), digest_size=8).digest(), "little")
@@ -309,17 +319,6 @@ def random_start(seed: str, life: int) -> int:
 def random_level(seed: str, life: int) -> float:
     """Return the number in [0, 1) that determines the entry page of a life."""
     return (random_start(f"{seed} enters", life) >> 11) / (1 << 53)
-
-
-@kernel
-def _weigh(p: Any, flags: Any, sums: Any) -> None:
-    for page in range(len(p)):
-        if flags[page] & FETCHED:
-            sums[_HELD] += p[page]
-        elif flags[page] & BLOCKED:
-            sums[_BLOCKED] += p[page]
-        else:
-            sums[_FREE] += p[page]
 
 
 @kernel
