@@ -46,7 +46,7 @@ def full_page() -> Page:
         canonical="http://a.test/", noindex=True, nofollow=True, unknown_links=("scripts",),
         nofollow_links=("http://a.test/n",), too_long=("http://a.test/l",), refresh=Refresh("http://a.test/r", 5),
         noarchive=True, feeds=("http://a.test/f",), alternates=("http://a.test/e",), fields=PageFields(author="me"),
-        blocks=[], base="http://a.test/", has_code=True, line_scores=b"scores",
+        blocks=[], base="http://a.test/", has_code=True, line_scores=b"scores", line_groups=b"groups",
     )  # fmt: skip
 
 
