@@ -194,7 +194,7 @@ def test_whether_a_round_counts_is_a_fair_coin_of_the_seed() -> None:
     first = []
     for number in range(200):
         survey = CrawlSurvey(start_of(0.7, f"{number}"), web.trust.copy(), web.damping)
-        survey._says_nothing = lambda edge: False  # type: ignore[method-assign]
+        survey._is_useless = lambda edge: False  # type: ignore[method-assign]
         survey._plan = lambda edge: Plan(0, 1.0, 1)  # type: ignore[method-assign]
         coverage, links = web.settled(np.zeros(web.n_pages, bool)), web.links()
         for page in np.flatnonzero(web.trust).tolist():

@@ -113,8 +113,13 @@ def test_a_crawl_by_proof_has_no_walks(tmp_path: Path) -> None:
 
 
 def test_another_seed(folder: Path) -> None:
-    found = verify(changed(folder, "UPDATE survey SET seed = '0123456789abcdef'"))
+    found = verify(changed(folder, "UPDATE survey SET seed = 'decoys-2-0123456789abcdef'"))
     assert "by its seed it begins at http://" in found.problems[0]
+
+
+def test_the_walks_of_an_earlier_version_are_not_called_wrong(folder: Path) -> None:
+    found = verify(changed(folder, "UPDATE survey SET seed = '0123456789abcdef'"))
+    assert found.problems[0].startswith("the random walks were drawn by an earlier version")
 
 
 def test_a_walk_that_began_at_another_page(folder: Path) -> None:
@@ -215,7 +220,7 @@ def test_the_command(measured: Path, folder: Path) -> None:
     assert done.stdout.startswith("The certificate and the survey agree with the pages of the folder: ")
     assert done.stdout.count("\n") == 1
     assert times_of(measured) == before
-    changed(folder, "UPDATE survey SET seed = 'another'")
+    changed(folder, "UPDATE survey SET seed = 'decoys-2-another'")
     wrong = orienteer("verify", folder, code=3)
     assert re.match(r"Walk \d+ of the survey began at ", wrong.stdout)  # the first may begin at the same page
     output = json.loads(orienteer("verify", folder, "--json", code=3).stdout)

@@ -56,14 +56,16 @@ _MIN_STEP = 4
 _ROUND_SIZES, _PAGES_PER_LIFE = (2, 16), 500  # lives in a round: minimum, maximum; pages fetched per life
 _PAGES_PER_EXTRA_LIFE = 1000  # larger crawls have larger rounds, to be worth the pushes
 _IN_FLIGHT_DIVISOR = 4  # at most 1 in 4 of the walks that seem to be missing is in flight
-_DECOYS = "decoys-"  # prefix of the seed of a survey with decoys; surveys of version 0.2 and before have none
+# Prefixes of the seeds of surveys with decoys, and of those whose walks begin by the rules below: the walks of version
+# 0.2 and before began at other moments, without decoys.
+_DECOYS, _THESE_RULES = "decoys-", "decoys-2-"
 _COUNT_PROBABILITY = 0.5  # the probability that a round counts, with decoys
 _WALK_SHARE = 0.1  # with decoys, at least this share of the pages is fetched for walks, at any time
 
 
 def survey_seed(random: bytes) -> str:
     """Return the seed of a new survey, from random bytes."""
-    return _DECOYS + random.hex()
+    return _THESE_RULES + random.hex()
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,11 @@ class SurveyStart:
     def has_decoys(self) -> bool:
         """Whether only some of the rounds count."""
         return self.seed.startswith(_DECOYS)
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether its walks can be drawn again from its seed; not those of an earlier version."""
+        return self.seed.startswith(_THESE_RULES)
 
 
 def error_left(confidence: float, n_before: int) -> float:

@@ -40,7 +40,7 @@ _WALK_WORTH = 1.3  # the probes of a walk reduce the mass outside as much as thi
 _STEP_SHARE = 0.3  # of the way, before the next plan
 _MIN_PAGES, _MIN_SHARE = 8, 0.01  # the least step, in pages and as a share of those fetched
 _STAKE_MARGIN = 1.1  # thresholds grow until the walks count
-
+_MAX_POWER = 30.0  # powers of the pages ahead must not become 0
 _PAGES_AHEAD = np.append(np.geomspace(3.0, 0.004, 24), 0.0)  # pages to crawl, in shares of what is fetched
 _WALKS = np.append(0.0, np.geomspace(2.0, 4000.0, 26))
 _SHRINKS = np.linspace(0.0, 1.0, 13)  # of the time outside, for which the evidence is computed
@@ -161,12 +161,13 @@ class Pace:
             self._logs.append(log(max(outside, 1e-300)))
 
     def power(self) -> float:
-        """Return the recent exponent with which the mass outside falls as a power of the pages fetched."""
+        """Return the recent exponent with which the mass outside falls as a power of the pages fetched, bounded."""
         pages, logs = np.array(self._pages), np.array(self._logs)
         before = max(int(np.searchsorted(pages, 0.8 * pages[-1], side="right")) - 1, 0)
         if pages[before] == pages[-1]:
             return 1.0
-        return max(float(logs[before] - logs[-1]) / log(pages[-1] / pages[before]), 1e-3)
+        power = float(logs[before] - logs[-1]) / log(pages[-1] / pages[before])
+        return min(max(power, 1e-3), _MAX_POWER)
 
     def plan(
         self,
