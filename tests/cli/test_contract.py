@@ -196,9 +196,10 @@ def test_the_exit_codes_are_documented() -> None:
         assert "3, goal not reached; 130, interrupted by Ctrl-C; 143, by SIGTERM" in text
 
 
-def test_without_a_command_there_is_help() -> None:
-    done = orienteer(code=2)
-    assert "Usage: orienteer" in done.stdout + done.stderr
+def test_without_a_command_it_prints_the_first_steps() -> None:
+    done = orienteer()
+    assert len(done.stdout.splitlines()) == 3
+    assert all(f"orienteer {command}" in done.stdout for command in ("crawl", "search", "serve", "--help"))
 
 
 # -- the environment --------------------------------------------------------------------------------------------

@@ -80,11 +80,3 @@ def test_the_version_is_the_package_version() -> None:
 
     done = subprocess.run([sys.executable, "-m", "orienteer", "--version"], capture_output=True, text=True)
     assert done.stdout.strip() == f"orienteer {version('orienteer')}"
-
-
-def test_without_a_command_it_prints_the_first_steps() -> None:
-    done = subprocess.run([sys.executable, "-m", "orienteer"], capture_output=True, text=True)
-    assert done.returncode == 0
-    lines = done.stdout.splitlines()
-    assert len(lines) == 3
-    assert all(f"orienteer {command}" in done.stdout for command in ("crawl", "search", "serve", "--help"))

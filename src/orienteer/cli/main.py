@@ -47,7 +47,7 @@ def command_line(only: str | None = None) -> typer.Typer:
     """Build the application; with `only`, that of the command or group of this name."""
     app = typer.Typer(
         name="orienteer",
-        no_args_is_help=True,
+        invoke_without_command=True,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
         cls=CommandGroup,
@@ -76,9 +76,12 @@ def _print_version(is_requested: bool) -> None:
 
 
 def _main(
+    context: typer.Context,
     version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version."),
 ) -> None:
-    """Parse the options before any command."""
+    """Parse the options before any command; without a command print the first steps."""
+    if context.invoked_subcommand is None:
+        print(_FIRST_STEPS)
 
 
 def run(command: typer.Typer | None = None, name: str = "orienteer") -> None:
@@ -93,9 +96,6 @@ def run(command: typer.Typer | None = None, name: str = "orienteer") -> None:
 def _run(command: typer.Typer | None, name: str) -> None:
     warnings.showwarning = _show_warning
     try:
-        if command is None and len(sys.argv) == 1:
-            print(_FIRST_STEPS)
-            return
         if command is None:  # imports modules, which takes a while
             first = sys.argv[1] if len(sys.argv) > 1 else ""
             command = command_line(first if first.replace("-", "_").isidentifier() and first[0] != "-" else None)
