@@ -116,7 +116,7 @@ def test_a_measured_goal_is_reached_before_the_proof() -> None:
         if n_walks == 9:
             assert sooner is None, "not before the walks outweigh the prior"
             continue
-        assert sooner == pytest.approx(100 * math.log2(1 / 0.04) - 200), "a fifth of what is not proved is missing"
+        assert sooner == pytest.approx(100 * math.log2(1 / 0.062) - 200), "a fifth of what is not proved is missing"
         assert sooner < later
 
 

@@ -5,7 +5,7 @@ An estimate uses the last fifth of the elapsed time and the fifth before it:
     a coverage      The missing share m shrinks like dm/dt = -c m^(1 - a), with a between 0 (exponentially) and 1
                     (at a constant pace, as in a densely linked site); the rates of the two periods determine a.
     measured        The walks are conclusive when the true coverage is well above the goal: when the truly missing share
-                    is about 0.4 of the allowed one. The missing share is estimated from the walks, with a
+                    is about 0.6 of the allowed one. The missing share is estimated from the walks, with a
                     prior of a fifth of what is not proved; there is no estimate before the walks outweigh it. Past
                     that point the time follows from the gain of evidence.
     everything      The time to fetch the waiting pages at the present rate, or to empty the longest queue of a host,
@@ -42,7 +42,7 @@ _RECENT = 0.2  # of the elapsed time
 _MIN_ELAPSED_S = 10.0  # before any estimate
 _MIN_PAGES = 20
 _MIN_SPACING = 1.01  # the least factor between the elapsed times of stored points
-_CONCLUSIVE_SHARE = 0.4  # of the allowed missing share: with no more missing, the walks are conclusive
+_CONCLUSIVE_SHARE = 0.62  # of the allowed missing share: with no more missing, the walks are conclusive
 _PRIOR_MISSING_SHARE = 0.2  # of what is not proved
 _PRIOR_WALKS = 10  # the weight of the prior, in walks
 _RECENT_PACE = 0.3  # of the time since the start

@@ -158,7 +158,6 @@ class CrawlSurvey:
         self._gains: NDArray[np.float64] = np.zeros(64)  # of each life from the first that counts on, at the last check
         self._next_check = max(len(np.flatnonzero(trust)), start.n_events)
         self._decoys_at = self._next_check
-        self._edge: Edge | None = None  # at the last check, as if all mass was pushed
         self._stake = 0.0  # of a round that begins now, unless it is a decoy
 
     # -- events --------------------------------------------------------------------------------------------------
@@ -209,10 +208,10 @@ class CrawlSurvey:
         """Push the mass and plan the next check; return the stake of walks that are to begin now, 0 for none."""
         own = self._coverage
         own.push_until(links, _COARSE * max(float(own.mass[R]), 1.0 - self.start.until))
-        self._edge = Edge.of(own).settled()
-        self._pace.observe(len(self._order), self._edge.free / self._edge.total)
+        edge = Edge.of(own).settled()
+        self._pace.observe(len(self._order), edge.free / edge.total)
         self._update_gains(links)
-        if self._weigh_evidence() or not self._planned_stake(self._edge):
+        if self._weigh_evidence() or not self._planned_stake(edge):
             return 0.0
         own.settle(links, _SETTLED * (1.0 - self.start.until))
         return self._planned_stake(Edge.of(own))
@@ -305,14 +304,17 @@ class CrawlSurvey:
         return min(self._peak_evidence / self._evidence.goal, 1.0)
 
     def measured(self, proved: Certificate) -> Measured | None:
-        """Return the measured coverage of the pages fetched so far; None before the first walk has ended."""
-        if self._edge is None or self._evidence.n == 0:
+        """Return the measured coverage of the pages fetched so far, of which `proved` are the bounds.
+
+        It is None before the first walk has ended.
+        """
+        if self._evidence.n == 0:
             return None
         of_reachable = self.start.of_reachable
         lower, upper = (proved.of_reachable, 1.0) if of_reachable else (proved.lower, proved.upper)
         lower = max(self.start.until, lower) if self.is_reached else lower
         upper = max(upper, lower)
-        estimate = min(max(self._estimated(self._edge), lower), upper)
+        estimate = min(max(self._estimated(proved), lower), upper)
         return Measured(lower, upper, estimate, self.start.confidence, self.n_walks, self.n_probes, of_reachable)
 
     # -- internals -----------------------------------------------------------------------------------------------
@@ -373,14 +375,19 @@ class CrawlSurvey:
         self.is_reached = self.is_reached or self._peak_evidence >= self._evidence.goal
         return self.is_reached
 
-    def _estimated(self, edge: Edge) -> float:
-        """Estimate the coverage of all fetched pages, assuming that new walks would score like the recent ones."""
+    def _estimated(self, proved: Certificate) -> float:
+        """Estimate the coverage of all fetched pages, assuming that new walks would score like the recent ones.
+
+        The walks score the mass that is on pages to fetch, or not pushed yet. All mass here is in shares of the total.
+        """
         recent = recent_walks(self._starts(), len(self._order))
         scores = self._lives.scores[: len(recent)]
         scores = scores[recent] if recent.any() else scores
-        outside, unknown, dangling = edge.free * scores.mean(axis=0)
-        stuck, total = edge.stuck + float(unknown), edge.total - float(dangling)
-        outside += edge.hidden
+        hidden = self._coverage.hidden / Edge.of(self._coverage).total
+        free = max(proved.frontier + proved.unsettled - hidden, 0.0)
+        outside, unknown, dangling = free * scores.mean(axis=0)
+        stuck, total = proved.blocked + proved.unknown + float(unknown), 1.0 - float(dangling)
+        outside += hidden
         if self.start.of_reachable:
             return float(1.0 - outside / (total - stuck))
         return float(1.0 - (outside + stuck) / total)
