@@ -7,6 +7,7 @@ to add to a test for the same example; CI has the same examples every time.
 
 from __future__ import annotations
 
+import ast
 import atexit
 import gc
 import os
@@ -16,9 +17,10 @@ import signal
 import sys
 import tarfile
 import tempfile
+import threading
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -54,6 +56,16 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 # starts, and the modules that it imports from here on, keep theirs.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+if sys.version_info < (3, 12, 2):
+    # Two threads that parse at the same time, for example for a traceback, raise a SystemError there (gh-106905).
+    _parse, _is_parsing = ast.parse, threading.RLock()
+
+    def _parse_alone(*arguments: Any, **options: Any) -> Any:
+        with _is_parsing:
+            return _parse(*arguments, **options)
+
+    ast.parse = _parse_alone
 
 gc.disable()  # until all tests are collected: what is made up to then stays
 # Libraries complain where something of theirs is left in the end. Not sooner: before that pytest collects five times.

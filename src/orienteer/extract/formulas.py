@@ -187,11 +187,11 @@ def _tex_of(node: TreeElement, depth: int) -> str:
     children = [child for child in node.children if isinstance(child, TreeElement) and child.tag not in _NOT_SHOWN]
     if not children or depth == _MAX_DEPTH:
         return " ".join(node.text.translate(_INVISIBLE).split())
-    parts = [_tex_of(child, depth + 1) for child in children]
+    arguments = [_tex_of(child, depth + 1) for child in children]
     if node.tag == "msqrt":
-        return rf"\sqrt{{{''.join(parts)}}}"
-    rule = _TEX_RULES.get((node.tag, len(parts)))
-    return _SEPARATORS.get(node.tag, "").join(parts) if rule is None else rule(*parts)
+        return rf"\sqrt{{{''.join(arguments)}}}"
+    rule = _TEX_RULES.get((node.tag, len(arguments)))
+    return _SEPARATORS.get(node.tag, "").join(arguments) if rule is None else rule(*arguments)
 
 
 def _below(base: str, part: str) -> str:
