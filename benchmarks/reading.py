@@ -95,9 +95,9 @@ def by_others() -> list[str]:
             continue
         scores = without_repeats(judged(judges[outer_fold(sample)], sample), sample.repeats)
         scores, places = with_headings(scores, sample.levels), sample.context.places
-        scores = with_wholes(scores, sample.n_words, places.groups(sample.context.chars))
-        groups = places.numbered_groups(sample.context.chars)
-        texts.append(main_text("\n".join(sample.texts), as_bytes(scores, sample.n_words), groups))
+        groups = places.groups(sample.context.chars)
+        scores = as_bytes(with_wholes(scores, sample.n_words, groups), sample.n_words)
+        texts.append(main_text("\n".join(sample.texts), scores, places.numbered_groups(groups)))
     return texts
 
 

@@ -172,7 +172,8 @@ def test_code_and_tables_are_groups_of_lines(html: str):
     if reader.lines is None or not lines:
         return
     expected = _groups_of_blocks(lines)
-    found = placed(reader.lines).numbered_groups(np.array([len(line.text) for line in lines])) or bytes(len(lines))
+    places = placed(reader.lines)
+    found = places.numbered_groups(places.groups(np.array([len(line.text) for line in lines]))) or bytes(len(lines))
     assert [number > 0 for number in found] == [group is not None for group in expected]
     for k, number in enumerate(found):
         assert number == 0 or (number % 2 == 1) == (expected[k][0] == "pre")

@@ -93,12 +93,11 @@ class Places:
         groups: Ints = own[self.of_lines]
         return groups
 
-    def numbered_groups(self, chars: Floats) -> bytes:
-        """Return the groups as a byte for each line: 0 for none, odd for code, even for a table.
+    def numbered_groups(self, groups: Ints) -> bytes:
+        """Return the `groups` as a byte for each line: 0 for none, odd for code, even for a table.
 
         Those of adjacent groups differ.
         """
-        groups = self.groups(chars)
         if (groups < 0).all():
             return b""
         is_table = self.names[groups] == _TABLE

@@ -97,14 +97,14 @@ class MainTextModel(NamedTuple):
     first: Net
     second: Net
 
-    def scores(self, text: str, places: Places, title: str, url: str) -> tuple[Floats, Floats]:
+    def scores(self, text: str, places: Places, title: str, url: str, groups: Ints) -> tuple[Floats, Floats]:
         """Return the probability of each line to be main text, 0 for repeated lines, and the numbers of words."""
         features = LineFeatures(text, places, title, url, self.words)
         first = self.first.scores(features.matrix)
         context = context_columns(features.context, first)
         scores = self.second.scores(np.concatenate([features.matrix, context], axis=1))
         scores = with_headings(without_repeats(scores, features.repeats(REPEATED_CHARS)), features.levels)
-        return with_wholes(scores, features.words, places.groups(features.chars)), features.words
+        return with_wholes(scores, features.words, groups), features.words
 
 
 def with_headings(scores: Floats, levels: Floats) -> Floats:
@@ -154,11 +154,11 @@ def without_repeats(scores: Floats, repeats: list[int]) -> Floats:
     return scores
 
 
-def line_scores(text: str, places: Places, title: str, url: str) -> bytes:
+def line_scores(text: str, places: Places, title: str, url: str, groups: Ints) -> bytes:
     """Return the scores of the lines of a page, from 0 to 255; lines with `MAIN` or more are main text."""
     if not text:
         return b""
-    return as_bytes(*load_model().scores(text, places, title, url))
+    return as_bytes(*load_model().scores(text, places, title, url, groups))
 
 
 def as_bytes(scores: Floats, n_words: Floats) -> bytes:

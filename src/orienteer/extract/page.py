@@ -184,7 +184,8 @@ def _scores_and_groups(reader: PageReader, text: str, url: str) -> tuple[bytes, 
         return b"", b""
     lines = text.split("\n")
     places = placed(reader.lines).of_first(len(lines))
-    return line_scores(text, places, reader.title, url), places.numbered_groups(np.array([len(line) for line in lines]))
+    groups = places.groups(np.array([len(line) for line in lines]))
+    return line_scores(text, places, reader.title, url, groups), places.numbered_groups(groups)
 
 
 def _is_suspect(reader: PageReader, found: Resolved, unfollowed: Resolved, url: str) -> bool:
